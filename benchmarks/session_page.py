@@ -30,7 +30,7 @@ from kith.core.values import (
     say,
 )
 from kith.features.web.html.scene import Scene
-from kith.memory.live import Seen, Watch
+from kith.memory.live import LiveReader, Seen
 from kith.memory.log import Log
 
 MODEL = "ollama/qwen3:8b"
@@ -72,7 +72,7 @@ def timed(what: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
 
 def read(log: Log) -> list[Seen]:
     """All that the log has of the session."""
-    watch, seen = Watch(log, "long"), []
+    watch, seen = LiveReader(log, "long"), []
     while more := watch.look():
         seen += more
     return seen

@@ -11,10 +11,8 @@ from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.task_words import find_words
 from kith.core.events import Event, Notice
-from kith.features.scan.checks import Patience
-from kith.features.scan.scan import run_scan
-from kith.memory.index import Index, open_index
-from kith.memory.refresh import Refreshed, refresh
+from kith.features.scan.scan import Patience, run_scan
+from kith.memory.index import Index, Refreshed, open_index, refresh
 
 TASK = find_words("the mean of numbers is wrong")
 

@@ -10,7 +10,7 @@ from kith.agent.roles import make_role
 from kith.context.outline import Found
 from kith.core.values import Sampling
 from kith.features.demo.replay import Replay
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 from kith.tools import standard_tools
 from sparing import first
 

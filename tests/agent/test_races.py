@@ -17,7 +17,7 @@ from kith.core.errors import BusyError
 from kith.core.events import Asked, Delta, Notice
 from kith.core.values import Answer, Change, Kept
 from kith.memory.inbox import Inbox, Letter
-from kith.memory.live import LiveTail, Position, Watch
+from kith.memory.live import LiveReader, LiveTail, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from overdue import run_watched
@@ -167,7 +167,7 @@ def test_pieces_go_on_where_a_process_died(log: Log) -> None:
     log.path.parent.mkdir(exist_ok=True)
     dead, alive = LiveTail(log, "s"), LiveTail(log, "s")
     dead.show(Delta("a long beginning"), (), 0)
-    watch = Watch(log, "s")
+    watch = LiveReader(log, "s")
     assert len(watch.look()) == 1
     (file,) = (log.path.parent / "live").iterdir()
     with file.open("ab") as cut:

@@ -18,11 +18,10 @@ from kith.agent.worker import start_worker
 from kith.core.events import Answered, Delta, Notice
 from kith.core.run import Run
 from kith.core.values import Answer, Question
-from kith.memory.inbox import Inbox, Letter
-from kith.memory.live import FOLDER, LiveTail, Watch, sweep
+from kith.memory.inbox import Inbox, Letter, can_resume, open_question, was_cut_off
+from kith.memory.live import FOLDER, LiveReader, LiveTail, sweep
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
-from kith.memory.questions import can_resume, open_question, was_cut_off
 from kith.memory.session import Session
 
 WRITE = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
@@ -177,7 +176,7 @@ def test_words_and_the_conversation_that_holds_them_are_written_as_one(log: Log)
             heard.append(words)
         assert heard == ["one", "two"] and told == [Notice("one"), Notice("two")]
         assert [letter.kind for letter in inbox.letters(take=False)] == ["tool", "run"]
-        assert [seen.kind for seen in Watch(Log(log.path), "s").look()] == ["Notice", "Notice"]
+        assert [seen.kind for seen in LiveReader(Log(log.path), "s").look()] == ["Notice", "Notice"]
 
 
 def test_a_stop_ends_what_was_said_before_it_too(log: Log) -> None:
@@ -221,7 +220,7 @@ def test_what_cannot_be_shown_keeps_nobody_from_working(log: Log) -> None:
     with Session(log, "s") as session:
         session.emit(Delta("lost "))
         session.emit(Notice("one"))
-    assert [seen.kind for seen in Watch(log, "s").look()] == ["Notice"]
+    assert [seen.kind for seen in LiveReader(log, "s").look()] == ["Notice"]
 
 
 def test_a_clock_that_is_wrong_changes_nothing(log: Log) -> None:
@@ -229,7 +228,7 @@ def test_a_clock_that_is_wrong_changes_nothing(log: Log) -> None:
         session.emit(Notice("one"))
         session.emit(Delta("two "))
     log.query("UPDATE events SET at = -5.0")
-    assert [(seen.kind, seen.stored) for seen in Watch(log, "s").look()] == [
+    assert [(seen.kind, seen.stored) for seen in LiveReader(log, "s").look()] == [
         ("Notice", True),
         ("Delta", False),
     ]

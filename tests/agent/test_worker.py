@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from kith.agent.worker import start_worker
 from kith.core.events import Delta, Notice
 from kith.core.values import Answer, Kept, Question
-from kith.memory.inbox import Inbox, Letter
-from kith.memory.live import Position, Watch
+from kith.memory.inbox import Inbox, Letter, open_question
+from kith.memory.live import LiveReader, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
-from kith.memory.questions import open_question
 from kith.memory.session import Session
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
@@ -159,13 +158,13 @@ def test_a_refusal_before_the_task_is_in_the_log(desk: Callable[..., Desk]) -> N
 def test_what_is_shown_is_seen_while_it_lasts_and_nothing_twice(home: Path) -> None:
     log = Log(home / "log.sqlite3")
     with Session(log, "s") as session:
-        watch = Watch(Log(log.path), "s")
+        watch = LiveReader(Log(log.path), "s")
         session.emit(Notice("one"))
         session.emit(Delta("hel "))
         first = watch.look()
         assert [seen.kind for seen in first] == ["Notice", "Delta"]
         session.emit(Delta("lo "))
-        again = Watch(Log(log.path), "s", first[0].position)
+        again = LiveReader(Log(log.path), "s", first[0].position)
         assert [json.loads(seen.body)["text"] for seen in again.look()] == ["hel ", "lo "]
         assert [json.loads(seen.body)["text"] for seen in watch.look()] == ["lo "]
         session.emit(Notice("two"))
@@ -182,7 +181,7 @@ def test_a_reader_misses_nothing_and_sees_nothing_twice(steps: list[tuple[bool, 
         seen: list[tuple[int, bool]] = []
         shown: list[list[int]] = [[]]  # pieces that nobody has seen yet, by the file that holds them
         lost: set[int] = set()
-        watch = Watch(log, "s")
+        watch = LiveReader(log, "s")
 
         def look() -> None:
             for each in watch.look():
@@ -202,7 +201,7 @@ def test_a_reader_misses_nothing_and_sees_nothing_twice(steps: list[tuple[bool, 
                 else:
                     shown[-1].append(number)
                 if then == "come back":
-                    watch = Watch(log, "s", Position.parse(str(watch.position)))
+                    watch = LiveReader(log, "s", Position.parse(str(watch.position)))
                 if then != "no":
                     look()
         finish_file()  # so does who leaves the session

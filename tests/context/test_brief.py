@@ -11,8 +11,7 @@ from kith.context.brief import EXCERPTS, brief
 from kith.context.budget import estimate_tokens
 from kith.core.run import Run
 from kith.core.values import Answer, Question
-from kith.memory.index import open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import open_index, refresh
 from kith.trees.open_tree import open_tree
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kith.memory.caches import find_place, is_storable, settle
 from kith.memory.index import open_index
-from kith.memory.scanned import Kept, ScanStore
+from kith.memory.scanned import KeptScan, ScanStore
 
 
 def names(folder: Path) -> set[str]:
@@ -36,7 +36,7 @@ def test_scans_go_the_same_way(tmp_path: Path) -> None:
     gone, here = tmp_path / "gone", tmp_path / "here"
     gone.mkdir()
     store = ScanStore(tmp_path, gone)
-    store.put([Kept("a.py", (3, 4), b"d", "[]", b"")])
+    store.put([KeptScan("a.py", (3, 4), b"d", "[]", b"")])
     store.close()
     gone.rmdir()
     here.write_text("a file now")  # is no reason to think that it is gone

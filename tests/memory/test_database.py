@@ -8,7 +8,7 @@ import pytest
 
 from kith.core.events import Notice, RunStarted
 from kith.core.values import Consent
-from kith.memory.cache_file import CacheFile
+from kith.memory.caches import CacheFile
 from kith.memory.index import open_index
 from kith.memory.log import Log
 from kith.memory.session import Session

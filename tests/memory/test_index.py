@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from indexing import contents, fresh, update, write, write_many
 from kith.context.task_words import find_words
 from kith.core.errors import KithError
-from kith.memory.index import Index, open_index
-from kith.memory.refresh import Refreshed, refresh
+from kith.memory.index import Index, Refreshed, open_index, refresh
 from kith.trees.open_tree import open_tree
 from places import SUPPORT
 

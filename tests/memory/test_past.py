@@ -16,7 +16,6 @@ from kith.core.events import (
     Event,
     Named,
     Notice,
-    Options,
     Proposed,
     Resumed,
     RunEnded,
@@ -26,6 +25,7 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
+from kith.core.options import Options
 from kith.core.values import FileChange, Message, Ran, Text, TodoItem, Usage, say
 from kith.memory.log import Log
 from kith.memory.past import Past, fold

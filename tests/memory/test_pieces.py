@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kith.context.redact import MARK, Redactor
 from kith.core.events import Delta, Notice, Progress, Said
 from kith.core.values import say
-from kith.memory.pieces import Pieces
+from kith.memory.live import Pieces
 
 TEXT = 'The key\nis Xk29LmQz7Rt4Vb1N, set TOKEN = "q8Rt4Vb1Nc6Wd3Ye5" here.\nDone. Yes\n'
 

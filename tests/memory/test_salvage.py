@@ -11,7 +11,7 @@ from kith.core.errors import BusyError, KithError
 from kith.core.events import Notice, RunStarted
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.log import Log
-from kith.memory.pages import read_rows
+from kith.memory.salvage import read_rows
 from kith.memory.session import Session
 
 PAGE = 4096

@@ -10,9 +10,9 @@ import pytest
 
 from kith.core.events import Answered, Called, RunStarted
 from kith.core.values import Answer, Consent
-from kith.memory.consents import agreed
 from kith.memory.log import Log
-from kith.memory.spending import paid_today, usual_cost
+from kith.memory.permits import agreed
+from kith.memory.queries import paid_today, usual_cost
 
 
 def started(root: Path) -> RunStarted:

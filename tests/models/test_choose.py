@@ -11,11 +11,10 @@ import pytest
 from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Notice, Progress
 from kith.features.demo.standin import serve
-from kith.features.engine.own import OwnEngine
+from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Named, Places
-from kith.models.discovery.servers import Server
+from kith.models.discovery.servers import Named, Places, Server
 from model_files import write_model
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", offline=True, usual=())

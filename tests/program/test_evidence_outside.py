@@ -12,7 +12,8 @@ from kith.core.events import Judged
 from kith.core.evidence import CheckEvidence, Names, Standing, combine
 from kith.core.values import Ran
 from kith.view.evidence import word_evidence
-from kith.view.lines import line_of
+from kith.view.items import GateVerdict
+from kith.view.wording import line_of
 from mending import DONE, NEW, OLD, edit
 from outside import Kith, Serve
 
@@ -151,6 +152,6 @@ def test_a_test_broken_on_purpose_is_no_green_tick() -> None:
     names, after = Names.of(["test_clamp"]), Standing(1, 2, 1, seconds=8.24, counted=True)
     check = CheckEvidence("pytest", "unproven", "disputed", after=after, broken=names)
     ran = (Ran("pytest", 1, "", 8.24),)
-    style, line = line_of(Judged("pytest", True, 1, ran=ran, evidence=check))
+    style, line = line_of(GateVerdict("1", (), 0.0, Judged("pytest", True, 1, ran=ran, evidence=check)))
     assert style == "note"
     assert line == "  ! pytest: 1 broken, which the model stands by (test_clamp)  8.2 s"

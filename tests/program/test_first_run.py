@@ -17,8 +17,8 @@ import pytest
 
 from kith.core.errors import NoModelError
 from kith.core.events import Called
-from kith.features.engine.available import find_engine
-from kith.features.engine.listing import running_engines, stop_engines
+from kith.features.engine.processes import find_engine
+from kith.features.engine.running import running_engines, stop_engines
 from kith.memory.log import Log
 from kith.models.providers.wire import Endpoint
 from outside import Kith

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from kith.core.events import Event
-from kith.features.engine.listing import running_engines
 from kith.features.engine.options import EngineOptions
-from kith.features.engine.share import EngineAddress
+from kith.features.engine.running import EngineAddress, running_engines
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 

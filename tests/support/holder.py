@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kith.core.events import Event
 from kith.features.engine.options import EngineOptions
-from kith.features.engine.share import open_engine
+from kith.features.engine.running import open_engine
 
 IDLE_S = 0.5
 

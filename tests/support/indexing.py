@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kith.memory.index import Index, open_index
-from kith.memory.refresh import Refreshed, refresh
+from kith.memory.index import Index, Refreshed, open_index, refresh
 from kith.trees.open_tree import open_tree
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kith.features.engine.home import Record
-from kith.features.engine.listing import RunningEngine, running_engines
+from kith.features.engine.home import EngineRecord
+from kith.features.engine.running import RunningEngine, running_engines
 
 WAIT_S = 10.0
 
@@ -45,7 +45,7 @@ def only(state: Path) -> RunningEngine:
     return engine
 
 
-def record_of(state: Path) -> Record:
+def record_of(state: Path) -> EngineRecord:
     """What the keeper of the only engine wrote last."""
     record = only(state).home.read()
     assert record

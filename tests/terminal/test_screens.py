@@ -13,7 +13,8 @@ from kith.terminal.command_table import commands
 from kith.terminal.report import print_receipt
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import Waiting
-from kith.view.lines import status_of, wrapped
+from kith.view.lines import wrapped
+from kith.view.wording import status_of
 from outside import Kith, Serve
 
 HALF, NONE = "━" * 8 + "╌" * 8, "╌" * 16

@@ -11,8 +11,7 @@ import pytest
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Answer, Question, ToolResult
-from kith.memory.index import open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import open_index, refresh
 from kith.tools.symbols import BODY, SHOWN, make_symbols
 from kith.trees.local import LocalTree
 from kith.trees.open_tree import open_tree

@@ -17,7 +17,7 @@ from kith.core.model import Prompt, Role, Tool
 from kith.core.policy import TRIAL
 from kith.core.run import Run, Thread
 from kith.core.values import Message, Reply, ToolCall, ToolResult, say
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 from kith.tools import standard_tools
 from kith.tools.wrappers import watch_repeats
 from tools_bench import Bench

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from kith import __version__
 from kith.agent.project import Project
 from kith.core.errors import TreeError
-from kith.core.events import Applied, Options, RunEnded, RunStarted
+from kith.core.events import Applied, RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
 
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.asking.worker import make_worker
 from kith.agent.index import look_nowhere
 from kith.agent.knowledge import gather, opening_of
@@ -234,5 +234,4 @@ async def compact_now(
     known, thread = gather(project.settings), Thread(THREAD, said)
     role = make_worker(project, opened, past, known, look, terms, thread=thread)
     prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
-    budget = budget_of(project.settings)
-    return await opened.sum_up(prompt, past.compacted, budget, terms.permit, run.emit)
+    return await opened.sum_up(prompt, past.compacted, terms.account, terms.permit, run.emit)

@@ -19,8 +19,7 @@ from kith.core.model import Tool
 from kith.core.run import Answerer, Limits, Run
 from kith.core.values import Answer, Changes, FileChange, Question, ToolResult
 from kith.edits import summarise
-from kith.memory.index import open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import open_index, refresh
 from kith.memory.session import Listener
 from kith.settings.features import all_parts
 from kith.tools import standard_tools

@@ -9,13 +9,14 @@ from kith import __version__
 from kith.agent.project import Project
 from kith.agent.task_prompt import LATER, name_files, news_of
 from kith.core.errors import BusyError, TreeError, UsageError
-from kith.core.events import Applied, Forked, Options, RunEnded, RunStarted, Said
+from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
+from kith.core.options import Options
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
 from kith.memory.past import Past, fold
 from kith.memory.session import telling
-from kith.memory.turns import FORK, TASK, Turn, turns
+from kith.memory.turns import FORK, TASK, SessionTurn, turns
 from kith.trees.undo import GoneError
 
 
@@ -38,8 +39,8 @@ class _Place:
     session: str
     past: Past
     upto: int
-    kept: tuple[Turn, ...]
-    given_up: tuple[Turn, ...]
+    kept: tuple[SessionTurn, ...]
+    given_up: tuple[SessionTurn, ...]
 
     @property
     def words(self) -> str:
@@ -92,7 +93,7 @@ def _find(project: Project, session: str, turn: int) -> _Place:
     return _Place(session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up)
 
 
-def _past_before(project: Project, session: str, turn: Turn) -> Past:
+def _past_before(project: Project, session: str, turn: SessionTurn) -> Past:
     """What the session came to when the turn began."""
     records = project.log.events(session)
     past = fold(record.event for record in takewhile(lambda record: record.seq <= turn.upto, records))
@@ -103,7 +104,7 @@ def _past_before(project: Project, session: str, turn: Turn) -> Past:
     return Past(threads={TASK: said} if said else {}, symbols=past.symbols)
 
 
-def _open_changes(project: Project, given_up: Sequence[Turn]) -> list[str]:
+def _open_changes(project: Project, given_up: Sequence[SessionTurn]) -> list[str]:
     """The changes of these turns that hold now, the newest first."""
     applied = project.log.applied(str(project.root))
     ids = chain.from_iterable(turn.changes for turn in given_up)

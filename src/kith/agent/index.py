@@ -15,8 +15,7 @@ from kith.core.event_loop import leave
 from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.memory.caches import Stamp, is_storable, settle
-from kith.memory.index import Damaged, Index, open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.tools.symbols import Look
 
 SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds

@@ -28,7 +28,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.values import Message
 from kith.memory.log import Log
-from kith.memory.trust import YES, Ruling, ruling_on, said_of, texts_of
+from kith.memory.trust import YES, FolderRuling, ruling_on, said_of, texts_of
 from kith.settings import Settings
 from kith.settings.brought import FOLDER, NOTES, SKILL, Brought, find_notes, read_notes, read_plain
 from kith.tools.skill import make_skill
@@ -222,12 +222,12 @@ def _read(root: Path, folder: str) -> tuple[str, bytes] | None:
         return None
 
 
-def last_ruling(log: Log, root: Path, brought: Brought) -> Ruling | None:
+def last_ruling(log: Log, root: Path, brought: Brought) -> FolderRuling | None:
     """What the person said last of the files that a folder brings, as they are."""
     return ruling_on(said_of(log, root), brought.digest)
 
 
-def texts_shown(log: Log, ruling: Ruling | None, brought: Brought) -> Mapping[str, str]:
+def texts_shown(log: Log, ruling: FolderRuling | None, brought: Brought) -> Mapping[str, str]:
     """The notes of folders inside as they were shown for an answer."""
     shown = texts_of(log, ruling) if ruling else {}
     return {path: text for path, text in shown.items() if path not in brought.files}

@@ -22,8 +22,7 @@ from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.machine import read_memory
-from kith.models.discovery.places import Named, Places, endpoint_of, full_name, servers_of
-from kith.models.discovery.servers import Server
+from kith.models.discovery.servers import Named, Places, Server, endpoint_of, full_name, servers_of
 from kith.models.discovery.stored import FILES
 from kith.models.providers.wire import is_loopback
 from kith.models.sources import NoSource, Source, Sources, files_of

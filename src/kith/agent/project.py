@@ -30,10 +30,11 @@ from kith.core.errors import (
     UnrecordedError,
     UsageError,
 )
-from kith.core.events import Applied, Carded, Notice, Options, RunEnded, RunStarted, Status
+from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
 from kith.core.model import Emit
 from kith.core.names import trial_name
+from kith.core.options import Options
 from kith.core.run import Answerer, Limits, Run, new_id
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
@@ -42,9 +43,9 @@ from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.queries import paid_today
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
-from kith.memory.spending import paid_today
 from kith.models.choose import choose_provider
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look

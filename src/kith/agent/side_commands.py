@@ -9,13 +9,14 @@ from typing import Final
 from kith.agent.attempt import Outcome, adopt
 from kith.agent.judges import Judges
 from kith.agent.project import Project
-from kith.core.events import Notice, Options, ToolBegan, ToolEnded
+from kith.core.events import Notice, ToolBegan, ToolEnded
 from kith.core.evidence import Tries
+from kith.core.options import Options
 from kith.core.run import Answerer, Gate, Run, new_id
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import Command
 from kith.gates.human import change_question
-from kith.memory.asides import KIND
+from kith.memory.records import COMMAND
 from kith.memory.session import Session
 from kith.tools.answers import plain_output
 from kith.tools.shell import lacks_network
@@ -96,7 +97,7 @@ async def run_command(
     told the last lines that it has printed, whenever there are more.
     """
     run = project.begin(session, answerer)
-    run.emit(project.started(command, Options(KIND, quiet=quiet)))
+    run.emit(project.started(command, Options(COMMAND, quiet=quiet)))
     keep = not project.settings.read_only
     with heard_by(_Tail(hear)):
         return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))

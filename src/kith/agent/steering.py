@@ -13,7 +13,7 @@ from kith.core.events import Notice
 from kith.core.run import Answerer, Hear
 from kith.core.values import Answer, Change, Changes, Kept, Question
 from kith.edits import keep_hunks, split_hunks
-from kith.memory.inbox import Inbox, Stopped
+from kith.memory.inbox import Inbox, StopAsked
 from kith.memory.session import Session
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ async def until_stopped(session: Session, work: Awaitable[T]) -> T:
         await _end(working)
 
 
-def _stop_words(stop: Stopped) -> str:
+def _stop_words(stop: StopAsked) -> str:
     said = "; ".join(letter.words for letter in stop.unheard if letter.words)
     unheard = f" The model was not told any more: {said}" if said else ""
     return f"Stopped from {stop.by or 'another face'}.{unheard}"

@@ -26,17 +26,18 @@ from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import UsageError
 from kith.core.event_loop import leave
-from kith.core.events import Notice, Options, Planning, Resumed
+from kith.core.events import Notice, Resumed
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
 from kith.core.names import trial_name
+from kith.core.options import Options, Planning
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict, say
 from kith.memory.applied import holds
+from kith.memory.inbox import OVER
 from kith.memory.log import Log
 from kith.memory.past import Past
-from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
 from kith.tools.wrappers import HookAnswer

@@ -54,8 +54,10 @@ def build_event(kind: str, data: Any) -> Event:
 
 def encode(value: Any) -> Any:
     """A value as plain JSON data. Dataclasses become objects, bytes `{"base64": ...}`."""
+    if value is None or isinstance(value, str | int):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _encode_field(value, field.name) for field in fields(value)}
+        return {name: _tagged(getattr(value, name), options) for name, options in _field_options(type(value))}
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0  # NaN and infinity are no JSON: SQLite would read none of the other events either
     if isinstance(value, bytes):
@@ -67,11 +69,11 @@ def encode(value: Any) -> Any:
     return value
 
 
-def _encode_field(value: Any, name: str) -> Any:
-    item = getattr(value, name)
-    kind: type = type(value)
-    options = _dataclasses_in(_hints(kind)[name])
-    return _tagged(item, options)
+@cache
+def _field_options(kind: type) -> tuple[tuple[str, tuple[type, ...]], ...]:
+    """The fields of a dataclass, and the dataclasses that each may hold."""
+    hints = _hints(kind)
+    return tuple((field.name, _dataclasses_in(hints[field.name])) for field in fields(kind))
 
 
 def _tagged(item: Any, options: tuple[type, ...]) -> Any:

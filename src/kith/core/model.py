@@ -1,17 +1,19 @@
 """What a model is (one callable), what a tool is (data and a function), and what a role is (data)."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from kith.core.events import Event
 from kith.core.policy import Policy
-from kith.core.values import CallTarget, Effect, Fault, Message, Reply, Sampling, ToolResult
+from kith.core.values import Bill, CallTarget, Charge, Effect, Fault, Message, Reply, Sampling, ToolResult
 
 if TYPE_CHECKING:
     from kith.core.run import Run
 
 Emit = Callable[[Event], None]
+_BILL: Final = "bill"  # the attribute of an error that holds what was paid for nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Prompt:
     """One request: everything a model gets to see, and what it is for.
 
     `thread` names the conversation it belongs to. `shape`: a JSON Schema that the reply's text must follow,
-    where the server can enforce it.
+    where the server can enforce it. `strategy`: the way in which the model is asked, "" for the original one.
     """
 
     system: str
@@ -67,6 +69,7 @@ class Prompt:
     sampling: Sampling = Sampling()
     thread: str = ""
     shape: Mapping[str, Any] | None = None
+    strategy: str = ""
 
 
 class Model(Protocol):
@@ -76,6 +79,75 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """The base of models around a model: each has the name of what it wraps, and implements `__call__`."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+
+Ask = Callable[[Prompt, Emit], Awaitable[Reply]]  # a model, or a part of one
+
+
+class Tab:
+    """The bill of one request that may take several calls.
+
+    Each reply of `ask` carries all of it so far, and so does whatever error leaves the `with` block.
+    """
+
+    def __init__(self) -> None:
+        self.bill: Bill = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            setattr(error, _BILL, self.bill)
+
+    def add(self, *charges: Charge) -> None:
+        """Put charges on the tab."""
+        self.bill += charges
+
+    async def ask(self, model: Ask, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask a model; what that takes goes on the tab. Raises what the model raises."""
+        try:
+            reply = await model(prompt, emit)
+        except BaseException as error:
+            self.add(*bill_of(error))
+            raise
+        self.add(*reply.bill)
+        return replace(reply, bill=self.bill)
+
+
+def bill_of(error: BaseException) -> Bill:
+    """Return what the calls took that ended in this error; () where nobody metered them."""
+    bill: Bill = getattr(error, _BILL, ())
+    return bill
+
+
+@dataclass(frozen=True, slots=True)
+class Billed(Wrapped):
+    """`model`, with each charge of its calls given to `take`, also where a call fails or is cancelled."""
+
+    take: Callable[[Charge], object]
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once. Raises what the model raises."""
+        with Tab() as tab:
+            try:
+                return await tab.ask(self.model, prompt, emit)
+            finally:
+                for charge in tab.bill:
+                    self.take(charge)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,10 +193,36 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """What one call to a model's server took, as budgets count it.
+
+    Of a call that failed or was cancelled, `usage` is estimated: what was sent, and what arrived of the
+    reply. `evaluated`: prompt tokens that were computed. `usd`: None where no price is known.
+    """
+
+    model: str
+    purpose: str
+    usage: Usage = Usage()
+    evaluated: int = 0
+    timing: Timing = Timing()
+    stop: Stop | Literal["error"] = "end"
+    usd: float | None = None
+
+    @property
+    def computed(self) -> int:
+        """All tokens that the server had to compute: those of the prompt, and the reply."""
+        return self.evaluated + self.usage.output
+
+
+Bill = tuple[Charge, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One answer of a model: why it stopped, and what it cost.
 
-    `cache_told` is False where the server said nothing of cached tokens in this reply.
+    `cache_told` is False where the server said nothing of cached tokens in this reply. `bill`: all calls that
+    it took, also those that failed on the way; () where nobody meters.
     """
 
     message: Message
@@ -205,6 +231,7 @@ class Reply:
     usage: Usage = Usage()
     timing: Timing = Timing()
     cache_told: bool = True
+    bill: Bill = ()
 
 
 # --- what happens to files -------------------------------------------------------------------

@@ -1,8 +1,11 @@
-"""SQLite files of kith's own, read so that what somebody else put into one does nothing."""
+"""SQLite files of kith's own: read with distrust, refusals in words, and the tables of the log."""
 
 import sqlite3
 import sys
+from pathlib import Path
 from typing import Final
+
+from kith.core.errors import BusyError, KithError
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -31,3 +34,90 @@ def is_damaged(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED or isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error)
+
+
+# --- refusals in a sentence ------------------------------------------------------------------
+
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what: str) -> KithError:
+    """Why the log at `path` cannot be `what` (opened, read, written); BusyError while another holds it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _BUSY:
+        return BusyError(f"The log {path} cannot be {what}: {error}.")
+    if is_damaged(error):  # Python's own words would show all that was read
+        return KithError(
+            f"The log {path} is damaged and cannot be {what}; "
+            "what it still holds is saved when kith starts next."
+        )
+    return KithError(f"The log {path} cannot be {what}: {error}.")
+
+
+# --- the tables of the log's file ------------------------------------------------------------
+
+
+VERSION: Final = 1
+_EVENTS: Final = """
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  session TEXT NOT NULL,
+  at REAL NOT NULL,
+  path TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE INDEX events_of_session ON events (session, seq);
+CREATE INDEX starts_and_ends ON events (kind, session) WHERE kind IN ('RunStarted', 'RunEnded', 'Applied');
+"""
+# What people say to sessions, from any process: `inbox.py` knows what it means.
+_POST: Final = """
+CREATE TABLE IF NOT EXISTS post (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  session TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  body TEXT NOT NULL,
+  taken INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX IF NOT EXISTS first_answers ON post (session, key) WHERE kind = 'answer';
+CREATE INDEX IF NOT EXISTS not_taken ON post (session, kind) WHERE NOT taken;
+"""
+# What logs of earlier versions lack: the index by which that is seen, and all that came with it.
+_LATER: Final = {
+    "cards": "CREATE INDEX IF NOT EXISTS cards ON events (kind) WHERE kind = 'Carded'",
+    "calls": """
+        CREATE INDEX IF NOT EXISTS calls ON events (at) WHERE kind = 'Called';
+        CREATE INDEX IF NOT EXISTS answers ON events (seq) WHERE kind = 'Answered'""",
+    "not_taken": _POST,
+    "names": "CREATE INDEX IF NOT EXISTS names ON events (session, seq) WHERE kind = 'Named'",
+    "tasks": """
+        CREATE INDEX IF NOT EXISTS tasks ON events (session, seq)
+        WHERE kind IN ('RunStarted', 'RunEnded', 'Resumed')""",
+}
+
+
+def prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Make the tables that are not there yet. Raises KithError for a log from the future, sqlite3.Error."""
+    db.execute("PRAGMA journal_mode=WAL")
+    # What was told of outlasts a power cut, too: with NORMAL the last events would be lost in one.
+    db.execute("PRAGMA synchronous=FULL")
+    db.execute("PRAGMA secure_delete=ON")  # what is forgotten is not in the file any more
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise KithError(
+            f"The log {path} was written by a newer kith (schema {version}, this one knows "
+            f"{VERSION}); nothing was touched."
+        )
+    if version == 0:
+        # Two first starts may meet here: the loser of the lock sees the winner's version.
+        db.execute("BEGIN IMMEDIATE")
+        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in _EVENTS.split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version={VERSION}")
+        db.execute("COMMIT")
+    for index, statements in _LATER.items():
+        if not db.execute(f"PRAGMA index_info({index})").fetchall():
+            db.executescript(statements)

@@ -1,12 +1,15 @@
-"""What people say to a session from any face and any process: answers, words for the model, a stop."""
+"""Letters to a session from any face and any process, and the question that it waits with."""
 
 import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kith.core.codec import decode, encode
-from kith.core.values import Answer
+from kith.core.events import Asked
+from kith.core.values import Answer, Question
+from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
+from kith.memory.records import ASIDES, try_decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StopAsked:
     """Somebody asked for an end; `unheard` is what had been said before that, and nobody is told any more."""
 
     by: str
@@ -93,7 +96,7 @@ class Inbox:
         stops = [number for number, _ in self.log.posted(self.session, "stop")]
         self.log.take([number for number in stops if first is None or number < first])
 
-    def take_stop(self) -> Stopped | None:
+    def take_stop(self) -> StopAsked | None:
         """The stop that was asked for since one was last taken; what was said before it counts as heard."""
         stops = self.log.posted(self.session, "stop")
         if not stops:
@@ -101,10 +104,67 @@ class Inbox:
         number, body = stops[-1]
         unheard = [each for each in self.waiting() if each[0] < number]
         self.log.take([*(each for each, _ in stops), *(each for each, _ in unheard)])
-        return Stopped(json.loads(body)["by"], tuple(letter for _, letter in unheard))
+        return StopAsked(json.loads(body)["by"], tuple(letter for _, letter in unheard))
 
 
 def unheard_sessions(log: Log) -> tuple[str, ...]:
     """The sessions with letters that nobody has heard."""
     query = "SELECT DISTINCT session FROM post WHERE kind = 'letter' AND NOT taken"
     return tuple(session for (session,) in log.query(query))
+
+
+# --- what a session waits for, as the log tells it -------------------------------------------
+
+
+_ASIDES = ", ".join(f"'{kind}'" for kind in ASIDES)
+_LAST_KIND = f"""
+SELECT json_extract(body, '$.options.kind') FROM events WHERE session = ? AND kind = 'RunStarted'
+AND COALESCE(json_extract(body, '$.options.kind'), '') NOT IN ({_ASIDES}) ORDER BY seq DESC LIMIT 1
+"""
+# Ends that nobody goes on from, of the commands that can be gone on with.
+OVER = {"run": ("done", "rejected", "failed"), "build": ("done", "rejected")}
+_LAST = """
+SELECT kind, body FROM events WHERE session = ? AND seq > ? AND kind IN ('Asked', 'Answered')
+ORDER BY seq DESC LIMIT 1
+"""
+
+
+def open_question(log: Log, session: str) -> Question | None:
+    """The question that nobody has answered yet, without contents of files; None when there is none.
+
+    A question outlives the process that asked it only in the log: whether anybody still waits for the answer,
+    `Log.is_open` says.
+    """
+    begin, end = last_task(log.query, session)
+    if end:  # a change that waited may be about to be applied
+        begin, end = last_apply(log.query, session, begin)
+    for kind, body in log.query(_LAST, (session, begin)) if begin and not end else ():
+        if kind == "Asked":
+            asked = try_decode("Asked", body)
+            if isinstance(asked, Asked) and not Inbox(log, session).answer_to(asked.question.id):
+                return asked.question
+            return None
+    return None
+
+
+def was_cut_off(log: Log, session: str) -> bool:
+    """Whether the log tells of no end of the last task: somebody works on it, or the process has died."""
+    begin, end = last_task(log.query, session)
+    return begin > 0 and not end
+
+
+def can_resume(log: Log, session: str) -> bool:
+    """Whether the last task is not over, so that a process can go on with it once none works on it."""
+    kind = last_kind(log, session)
+    if kind not in OVER:
+        return False
+    begin, end = last_task(log.query, session)
+    _, applied = last_apply(log.query, session, begin)
+    if applied and json.loads(applied)["status"] == "done":
+        return False
+    return not end or json.loads(end)["status"] not in OVER[kind]
+
+
+def last_kind(log: Log, session: str) -> str:
+    """The command that began the last task: run, build, confer ...; "" where there was none."""
+    return next((kind or "run" for (kind,) in log.query(_LAST_KIND, (session,))), "")

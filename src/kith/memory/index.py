@@ -1,26 +1,42 @@
-"""What a project defines and which files use it: a cache in SQLite, made anew whenever it is in doubt.
+"""The index of a project, its definitions and their uses: a cache in SQLite, made anew when in doubt.
 
 index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
-told = await refresh(index, project.tree, progress)  memory/refresh.py: looks at what changed, and only there
+told = await refresh(index, project.tree, progress)  looks at what changed, and only there
 index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
-index.files() -> {path: Row(size, lines, definitions)}
+index.files() -> {path: IndexedFile(size, lines, definitions)}
 index.fitting(find_words(task)) -> {path: score}     for context/brief.py
 index.definitions(path), index.uses(path), index.defining(name), index.using(name)
 """
 
+import asyncio
 import sqlite3
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from kith.context.outline import Definition, Found, Outline, choose_named, last_part
+from kith.context.outline import (
+    LARGEST,
+    Definition,
+    Found,
+    Outline,
+    choose_named,
+    count_only,
+    digest_of,
+    last_part,
+    outline_all,
+    unread,
+)
 from kith.context.task_words import Words
 from kith.core.errors import BusyError, KithError
-from kith.memory.caches import Stamp, find_place, remove
+from kith.core.event_loop import leave
+from kith.memory.caches import Stamp, find_place, is_storable, remove, settle
 from kith.memory.database import distrust, is_damaged
+from kith.memory.workers import Crew
 
 _VERSION: Final = 1  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
@@ -52,7 +68,7 @@ _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class IndexedFile:
     """A file in the index: bytes, lines (0: not text), and how many definitions it holds."""
 
     size: int
@@ -219,13 +235,13 @@ class Index:
 
     # --- asking ------------------------------------------------------------------------------
 
-    def files(self) -> dict[str, Row]:
+    def files(self) -> dict[str, IndexedFile]:
         """Every file, sorted by path."""
         rows = self._read(
             "SELECT path, size, lines, (SELECT count(*) FROM definitions WHERE file = id) "
             "FROM files ORDER BY path"
         )
-        return {path: Row(size, lines, count) for path, size, lines, count in rows}
+        return {path: IndexedFile(size, lines, count) for path, size, lines, count in rows}
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
         """What a file defines, in order of the first line."""
@@ -301,3 +317,88 @@ def _pack(uses: Mapping[str, int]) -> str:
 def _unpack(text: str) -> dict[str, int]:
     words = text.split()
     return dict(zip(words[::2], map(int, words[1::2]), strict=True))
+
+
+# --- bring it up to date: only files whose size or time differs ------------------------------
+
+
+Tell = Callable[[int, int], None]  # files done, files to do
+
+_BATCH: Final = 32  # files that are read, looked into and written together
+_NEW: Final = ((0, 0), b"")  # what is known of a file nobody looked at
+_File = tuple[str, bytes]  # path, content
+
+
+class Tree(Protocol):
+    """The part of a tree that an index is made from."""
+
+    async def stamps(self) -> Mapping[str, Stamp]:
+        """Size and time of each file that is not ignored."""
+
+    async def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """The contents of these files; what vanished meanwhile, or may not be read, is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What differed: paths, sorted."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: None) -> Refreshed:
+    """Make the index what a new one of this tree would be, and say what differed.
+
+    Cut short at any point, it goes on from there the next time. Raises TreeError, KithError, BusyError.
+    """
+    try:
+        return await _refresh(index, tree, tell)
+    except Damaged as damage:
+        index.rebuild(damage)
+        return await _refresh(index, tree, tell)
+
+
+async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
+    now, known = time.time_ns(), index.known()
+    stamps = {path: stamp for path, stamp in (await tree.stamps()).items() if is_storable(path)}
+    removed = sorted(known.keys() - stamps.keys())
+    stale = {path: stamp for path, stamp in stamps.items() if path not in known or known[path][0] != stamp}
+    settled = {path: settle(stamp, now) for path, stamp in stale.items()}
+    batches, different, done = _batches(stale), list[str](), 0
+
+    async def work(crew: Crew[_File, Outline]) -> None:
+        nonlocal done
+        for paths in batches:
+            large = [path for path in paths if stale[path][0] > LARGEST]
+            contents = await tree.read_many([path for path in paths if stale[path][0] <= LARGEST])
+            new = [each for each in contents.items() if digest_of(each[1]) != known.get(each[0], _NEW)[1]]
+            outlines = [*map(unread, large), *(await crew.look(new) if new else ())]
+            index.put(outlines, {path: settled[path] for path in (*large, *contents)})
+            different.extend(each.path for each in outlines)
+            done += len(paths)
+            tell(done, len(stale))
+
+    index.forget(removed)
+    with Crew(len(stale), outline_all, lambda file: count_only(*file), aside=True) as crew:
+        await _together(work(crew) for _ in range(crew.width))
+    index.finish()
+    different.sort()
+    added = tuple(path for path in different if path not in known)
+    return Refreshed(added, tuple(path for path in different if path in known), tuple(removed))
+
+
+async def _together(works: Iterable[Coroutine[None, None, None]]) -> None:
+    """All of them at once; when one fails, none goes on."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        await leave(*tasks)
+
+
+def _batches(paths: Iterable[str]) -> Iterator[list[str]]:
+    waiting = iter(paths)
+    while batch := list(islice(waiting, _BATCH)):
+        yield batch

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.memory.asides import APPLY, KIND, KINDS
+from kith.memory.records import APPLY, ASIDES, COMMAND
 
 Query = Callable[[str, Sequence[object]], list[Any]]
 Started = dict[str, Any]
@@ -20,7 +20,7 @@ _NAME: Final = """
 SELECT body FROM events WHERE session = ? AND kind = 'Named' ORDER BY seq DESC LIMIT 1
 """
 _IN_INDEX: Final = "kind IN ('RunStarted', 'RunEnded', 'Resumed')"  # in the words of the index `tasks`
-_ASIDES: Final = ", ".join(f"'{kind}'" for kind in KINDS)
+_ASIDES: Final = ", ".join(f"'{kind}'" for kind in ASIDES)
 _KIND_OF: Final = "COALESCE(json_extract(body, '$.options.kind'), '')"
 _IS_TASK: Final = f"kind = 'RunStarted' AND {_KIND_OF} NOT IN ({_ASIDES})"
 _IS_APPLY: Final = f"kind = 'RunStarted' AND {_KIND_OF} = '{APPLY}'"
@@ -65,7 +65,7 @@ class Summary:
     @property
     def talks(self) -> bool:
         """Whether it is a conversation, with which a person can go on."""
-        return self.kind in ("run", "fork", KIND)
+        return self.kind in ("run", "fork", COMMAND)
 
 
 def list_sessions(

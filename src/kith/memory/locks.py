@@ -7,6 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _LOOKS: Final = 5  # who only asks whether a file is locked, or is just leaving, holds it for a moment
 _LOOK_S: Final = 0.01
 
@@ -43,12 +48,8 @@ def try_lock(file: IO[str]) -> bool:
     """Whether an open file could be locked; it stays so until it is closed."""
     try:
         if sys.platform == "win32":
-            import msvcrt
-
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl
-
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False

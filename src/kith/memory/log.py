@@ -12,14 +12,12 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
-from kith.memory.database import distrust, is_damaged
+from kith.memory.database import distrust, explain_refusal, is_damaged, prepare
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import LASTING, Past, go_on, tells
-from kith.memory.refusals import explain_refusal
-from kith.memory.rows import Record, Row, decode_all, try_decode, without_collections
+from kith.memory.records import Record, Row, decode_all, try_decode, without_collections
 from kith.memory.salvage import is_marked, mark, salvage
-from kith.memory.schema import prepare
 
 S = TypeVar("S", bound=Subject)
 LOG_FILE = "log.sqlite3"  # in the folder for state

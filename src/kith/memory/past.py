@@ -31,7 +31,7 @@ from kith.core.events import (
 )
 from kith.core.evidence import Evidence, combine
 from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
-from kith.memory.asides import APPLY, is_aside
+from kith.memory.records import APPLY, is_aside
 
 # The events that tell on after their task and the next one: words, lists, names, and what frames them.
 LASTING = frozenset(
@@ -46,7 +46,7 @@ _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go in
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadPrompt:
     """The prompt that a model answered last, and the tokens that its server counted in it.
 
     It held so many `messages` of a thread, as they were sent after so many of its `compactions`.
@@ -77,7 +77,7 @@ class Past:
     applied: list[Applied] = field(default_factory=list)
     asked: str = ""  # the last question about the change, by its id
     said: Answer | None = None  # what the person answered to it
-    read: Read | None = None
+    read: ReadPrompt | None = None
     compactions: int = 0  # of this task
     calls: list[Called] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
@@ -209,11 +209,11 @@ class Past:
         self.compactions += isinstance(event, Compacted)
         self.read = self._read_by(event) or self.read
 
-    def _read_by(self, event: Event) -> Read | None:
+    def _read_by(self, event: Event) -> ReadPrompt | None:
         """What was read for an answer that goes into a thread: the one in which somebody spoke last."""
         if not isinstance(event, Called) or not event.usage.input or event.purpose in _BESIDE:
             return None
-        return Read(
+        return ReadPrompt(
             event.model,
             self.thread,
             len(self.threads.get(self.thread, ())),

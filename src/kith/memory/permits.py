@@ -1,4 +1,4 @@
-"""What a person allowed for good: read from their answers to questions about tools, the last one holds."""
+"""Lasting consents and permits of a person, read from their answers in the log; the last one holds."""
 
 import json
 from dataclasses import dataclass
@@ -7,10 +7,25 @@ from pathlib import Path
 from kith.core.codec import decode
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
 from kith.core.run import new_id
-from kith.core.values import Answer, Effect, Question
-from kith.memory.consents import ALWAYS, ASK_AGAIN
+from kith.core.values import Answer, Consent, Effect, Question
 from kith.memory.log import Log
 from kith.memory.session import Session
+
+ALWAYS, ASK_AGAIN = "always", "ask again"
+
+
+def agreed(log: Log, root: Path, session: str = "") -> tuple[Consent, ...]:
+    """What the person agreed to for good in a project, or in this session of it, in the order of answers."""
+    found = dict[Consent, str]()
+    for of, place, _, consent, choice in log.answers(Consent):
+        counts = choice in (ALWAYS, ASK_AGAIN) or (choice == "yes" and of == session)
+        if place == str(root) and counts:
+            found[consent] = choice
+    return tuple(consent for consent, choice in found.items() if choice != ASK_AGAIN)
+
+
+# --- calls of tools that need no question any more -------------------------------------------
+
 
 _SAID = """
 SELECT began.body, asked.body, said.body FROM events said

@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from kith.core.codec import build_event, decode_event
 from kith.core.events import Event, RunStarted
+from kith.core.numbers import median
 from kith.memory.log import Log
 
 _ROOTS: Final = """
@@ -36,7 +38,7 @@ HAVING MAX(seq) < ? AND json_extract(began, '$.options.plan') IS NOT NULL ORDER 
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class PastConversation:
     """A session with a task or a conversation: its last event's number and time, and how it began."""
 
     session: str
@@ -68,12 +70,12 @@ def kinds_in(log: Log, session: str) -> set[str]:
     return {str(kind or "run") for (kind,) in log.query(query, (session,))}
 
 
-def conversations_before(log: Log, seq: int) -> Iterator[Conversation]:
+def conversations_before(log: Log, seq: int) -> Iterator[PastConversation]:
     """Tasks and conversations whose last event has a smaller number, the newest first."""
     for session, last, at, body in log.query(_CONVERSATIONS, (seq,)):
         began = build_event("RunStarted", json.loads(body))
         if isinstance(began, RunStarted):
-            yield Conversation(session, last, at, began)
+            yield PastConversation(session, last, at, began)
 
 
 def applied_changes(log: Log) -> list[AppliedIn]:
@@ -117,3 +119,26 @@ def find_damage(path: Path) -> str:
     except sqlite3.DatabaseError as error:
         said = str(error)
     return "" if said == "ok" else " ".join(said.split())
+
+
+# --- what was paid ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a session with a model cost in US dollars, the one in the middle of so many."""
+
+    usd: float
+    sessions: int
+
+
+def paid_today(log: Log, now: datetime | None = None, *, kind: str = "") -> float:
+    """US dollars since midnight, by the clock and calendar of this machine; `kind`: by one command only."""
+    midnight = (now or datetime.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+    return log.paid(midnight.timestamp(), kind)
+
+
+def usual_cost(log: Log, model: str) -> Usual | None:
+    """What sessions with a model have cost; None when none has yet."""
+    paid = log.paid_by_session(model)
+    return Usual(median(paid), len(paid)) if paid else None

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from kith import __version__
-from kith.memory.cache_file import CacheFile
-from kith.memory.caches import Stamp, is_storable
+from kith.memory.caches import CacheFile, Stamp, is_storable
 
 _VERSION: Final = 3  # of the tables and of what is kept in them
 _SCHEMA: Final = """
@@ -25,7 +24,7 @@ CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptScan:
     """One file as it was looked at: `facts` and `prints` are the scan's own words, unread here."""
 
     path: str
@@ -48,15 +47,15 @@ class ScanStore:
 
     # --- files -------------------------------------------------------------------------------
 
-    def load(self) -> dict[str, Kept]:
+    def load(self) -> dict[str, KeptScan]:
         """All that is kept, by path."""
         rows = self._file.read("SELECT path, size, written, digest, facts, prints FROM files")
         return {
-            path: Kept(path, (size, at), digest, facts, prints)
+            path: KeptScan(path, (size, at), digest, facts, prints)
             for path, size, at, digest, facts, prints in rows
         }
 
-    def put(self, files: Iterable[Kept]) -> None:
+    def put(self, files: Iterable[KeptScan]) -> None:
         """Keep these files, in place of what was known of them; names that are no Unicode are left out."""
         rows = [
             (each.path, *each.stamp, each.digest, each.facts, each.prints)

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from kith import __version__
-from kith.memory.cache_file import CacheFile
-from kith.memory.caches import is_storable
+from kith.memory.caches import CacheFile, is_storable
 
 _VERSION: Final = 1  # of the tables
 _SCHEMA: Final = """

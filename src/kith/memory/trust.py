@@ -15,7 +15,7 @@ FORGET: Final = "forget"  # all that was said of the folder
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class FolderRuling:
     """A person's answer about a folder's files as they were: with which digest, in which session."""
 
     digest: str
@@ -24,34 +24,34 @@ class Ruling:
     question: str
 
 
-def said_of(log: Log, root: Path) -> tuple[Ruling, ...]:
+def said_of(log: Log, root: Path) -> tuple[FolderRuling, ...]:
     """What was said of a folder since the last time that all of it was forgotten, oldest first."""
     return everything_said(log).get(str(root), ())
 
 
-def everything_said(log: Log) -> Mapping[str, tuple[Ruling, ...]]:
+def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
     """What was said of every folder."""
-    found: dict[str, tuple[Ruling, ...]] = {}
+    found: dict[str, tuple[FolderRuling, ...]] = {}
     for session, place, id, files, choice in log.answers(FolderFiles):
         if choice == FORGET:
             found.pop(place, None)
         else:
-            found[place] = (*found.get(place, ()), Ruling(files.digest, choice, session, id))
+            found[place] = (*found.get(place, ()), FolderRuling(files.digest, choice, session, id))
     return found
 
 
-def last_trusted(said: tuple[Ruling, ...]) -> Ruling | None:
+def last_trusted(said: tuple[FolderRuling, ...]) -> FolderRuling | None:
     """The newest yes that was not taken back by a no to the same files."""
     final = {each.digest: each for each in said}
     return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
 
 
-def ruling_on(said: tuple[Ruling, ...], digest: str) -> Ruling | None:
+def ruling_on(said: tuple[FolderRuling, ...], digest: str) -> FolderRuling | None:
     """The last answer about files with this digest."""
     return next((each for each in reversed(said) if each.digest == digest), None)
 
 
-def texts_of(log: Log, said: Ruling) -> dict[str, str]:
+def texts_of(log: Log, said: FolderRuling) -> dict[str, str]:
     """The files as they were shown for an answer, as far as the log holds them: path -> text."""
     for record in log.events(said.session, kinds=("Asked",)):
         if isinstance(record.event, Asked) and record.event.question.id == said.question:

@@ -6,9 +6,8 @@ from typing import Final
 
 from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
 from kith.core.values import Message, Spoken
-from kith.memory.asides import without_asides
 from kith.memory.log import Log
-from kith.memory.rows import Record, try_decode
+from kith.memory.records import Record, try_decode, without_asides
 
 FORK: Final = "fork"  # the kind of the run with which a fork begins
 TASK: Final = "task"  # the conversation's thread; what planners or reviewers said beside it has others
@@ -22,7 +21,7 @@ _MESSAGE: Final = Said(TASK, Message("user", ()))
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SessionTurn:
     """Something that a person said; the `number` counts from 1.
 
     Before it the session's last event was number `upto`, and the conversation held `after` messages.
@@ -47,10 +46,10 @@ class Turn:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TurnsSoFar:
     """The turns so far."""
 
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[SessionTurn] = field(default_factory=list)
     said: int = 0  # messages of the conversation
     last: int = 0  # number of the event before
 
@@ -61,7 +60,7 @@ class _Reading:
                 self.turns += _copied(fork, record.seq)
             case RunStarted(task=words, options=options) if options.kind not in _NO_TURNS:
                 number = len(self.turns) + 1
-                self.turns.append(Turn(number, words, record.at, self.last, self.said, "unfinished"))
+                self.turns.append(SessionTurn(number, words, record.at, self.last, self.said, "unfinished"))
             case Said(thread=thread):
                 self.said += thread == TASK
             case Applied() as applied if self.turns and not applied.undoes:
@@ -76,14 +75,14 @@ class _Reading:
         self.turns[-1] = replace(turn, changes=(*turn.changes, applied.change_id), files=tuple(files))
 
 
-def _copied(fork: Forked, seq: int) -> Iterator[Turn]:
+def _copied(fork: Forked, seq: int) -> Iterator[SessionTurn]:
     for number, each in enumerate(fork.spoken, 1):
-        yield Turn(number, each.words, each.at, seq, each.after, "", each.changes, copied=True)
+        yield SessionTurn(number, each.words, each.at, seq, each.after, "", each.changes, copied=True)
 
 
-def turns(log: Log, session: str) -> tuple[Turn, ...]:
+def turns(log: Log, session: str) -> tuple[SessionTurn, ...]:
     """What a person said in a session, oldest first; commands that they ran themselves are no turns."""
-    reading = _Reading()
+    reading = _TurnsSoFar()
     for record in without_asides(_records(log, session), changes=True):
         reading.take(record)
     return tuple(reading.turns)

@@ -13,17 +13,27 @@ from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.header import describe
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, choose_window, fits
-from kith.models.discovery.places import CLOUDS, Named, Places, endpoint_of, full_name, key_for, servers_of
-from kith.models.discovery.servers import Server, Wait, ollama_url, wait_for_port
+from kith.models.discovery.servers import (
+    CLOUDS,
+    Named,
+    Places,
+    Server,
+    Wait,
+    endpoint_of,
+    full_name,
+    key_for,
+    ollama_url,
+    servers_of,
+    wait_for_port,
+)
 from kith.models.discovery.stored import FILES
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
-from kith.models.providers.llama_server import served_name, when_loaded
-from kith.models.providers.ollama import Ollama
+from kith.models.providers.flavours import served_name, when_loaded
+from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
-from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback, load_http
 from kith.models.sources import Source, Sources, files_of

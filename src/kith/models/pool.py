@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.errors import ModelError, NoModelError
-from kith.core.events import Delta, Event, Notice
+from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply
-from kith.models.providers.facts import Facts, Provider
-from kith.models.providers.progress import ignore
-from kith.models.wrappers.queued import Queued
+from kith.models.providers.facts import ASKED, Facts, Provider, ignore
+from kith.models.wrappers.retry import Queue
 
 _RESTS = 30.0  # seconds that a server is left alone after it failed
 _FADES = 0.7  # of what was measured, when the next call is
@@ -101,12 +100,13 @@ class Pool:
                     raise
                 member.rests_until = self.clock() + _RESTS
                 emit(Notice(f"{str(error).rstrip('.')}; asking another server of {self.name}.", "warning"))
+                emit(Progress(ASKED, 0))  # nobody reads it any more
 
     async def _ask(self, member: Member, prompt: Prompt, emit: Emit) -> Reply:
         began, member.asked = self.clock(), member.asked + 1
         try:
-            queued = Queued(member.provider, member.facts.server, member.facts.slots, self.clock)
-            reply = await queued(prompt, emit)
+            queue = Queue(member.facts.server, member.facts.slots, self.clock)
+            reply = await queue.ask(member.provider, prompt, emit)
         finally:
             member.asked -= 1
         member.take(reply, self.clock() - began - reply.timing.queue_s)

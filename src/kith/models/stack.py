@@ -1,7 +1,7 @@
 """A model that was found, looked at once, and wrapped for each task: a prompt's whole way to the wire."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -10,24 +10,18 @@ from kith.context.held_files import files_shown
 from kith.core.events import Called, Compacted, Engaged, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
+from kith.models.account import Account, Price, free, know_no_price, longest_reply
 from kith.models.discovery.machine import machine_name
 from kith.models.providers.facts import Facts, Provider
-from kith.models.wrappers.consented import Consented, Group, Permit, Sending
 from kith.models.wrappers.counter import Counter
-from kith.models.wrappers.discreet import Discreet, Discretion
 from kith.models.wrappers.fitted import Fitted
 from kith.models.wrappers.foreseen import Foresight, foresight_of
-from kith.models.wrappers.forgetful import Forgetful
-from kith.models.wrappers.guarded import Door, Guarded
+from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, Sending
 from kith.models.wrappers.ladder import Ladder
-from kith.models.wrappers.limited import Budget, Limited, Spent
 from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
-from kith.models.wrappers.priced import Price, Priced, free, know_no_price
-from kith.models.wrappers.queued import Queued
-from kith.models.wrappers.retry import Retrying
-from kith.models.wrappers.thrifty import Thrifty, longest_reply
+from kith.models.wrappers.retry import Queue, Retrying
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
 
@@ -39,24 +33,30 @@ _ENOUGH = 32  # tokens of one call, from which on its speed means something
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A model as it was found to be: its facts, what is known of it by now, and what this process counts."""
+    """A model as it was found to be: its facts, what is known of it by now, and what this process counts.
 
-    provider: Provider
+    `provider` is behind its gate, and `patient` the same one, queued, asked again, and telling how far it is.
+    """
+
+    provider: Guarded
     facts: Facts
     card_of: Callable[[str], Mapping[str, Any]]
     counter: Counter
     meter: Meter
-    patient: Model  # the provider, queued, retried, and telling how far it is
+    patient: Model
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
     price: Price = free
-    door: Door | None = None  # what may pass to a model in the cloud
-    keeper: Door | Discretion = field(default_factory=Discretion)  # who takes secrets out of what it is sent
     asked_as: str = ""  # the name by which the person, or a setting, asked for it
 
     @property
     def window(self) -> int:
         """Tokens that a prompt and its reply may have together; 0 when nobody knows."""
         return self.counter.window
+
+    @property
+    def gate(self) -> Gate:
+        """What may pass to it."""
+        return self.provider.gate
 
     @property
     def machine(self) -> str:
@@ -78,8 +78,8 @@ class Opened:
         """Let go of the model's connections, and of an engine that was held for it."""
         await self.provider.close()
 
-    def metered(self, *, tells: bool = True) -> Model:
-        """The model with patience, measurement and prices: each call goes to the wire as it is asked.
+    def metered(self, account: Account | None = None, *, tells: bool = True) -> Model:
+        """The model within an account (of nothing: without limits), each call sent as it is asked.
 
         `tells`: a cache that was lost, or a slow call, is worth a sentence.
         """
@@ -87,8 +87,17 @@ class Opened:
         about, model = self.facts, self.patient
         if about.server:
             model = Verified(model, self.counter, recounts=not about.verified, trusts=about.refuses)
-        metered = Metered(model, window=self.window, meter=self.meter, tells=tells, foresight=self.foresight)
-        return Priced(metered, self.price, self.counter.estimate)
+        metered = Metered(
+            model,
+            window=self.window,
+            meter=self.meter,
+            tells=tells,
+            foresight=self.foresight,
+            account=account or Account(),
+            price=self.price,
+            count=self.counter.estimate,
+        )
+        return Retrying(metered, accepted=True)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
         """What these calls tell of the model that its card does not say yet, or says otherwise."""
@@ -109,48 +118,43 @@ class Opened:
 
     def wrap(
         self,
-        budget: Budget,
+        account: Account,
         earlier: Sequence[Compacted] = (),
         *,
         tells: bool = True,
-        spent: Spent | None = None,
         permit: Permit | None = None,
     ) -> Model:
-        """The model of one task: within its budget, on the rung that works, and never over its window.
+        """The model of one task: on its account, on the rung that works, and never over its window.
 
-        `earlier` are the session's compactions so far: what was sent once is sent again. `spent` is shared by
-        all models of a task; `permit` lets the first call of each group pass to a model in the cloud, which
-        without one is not asked. The rest as above.
+        `earlier` are the session's compactions so far: what was sent once is sent again. `permit` lets the
+        first call of each group pass to a model in the cloud, which without one is not asked. The rest as
+        above.
         """
-        ladder = self._ladder(Watched(self._limited(budget, spent or Spent(), tells=tells)))
+        ladder = self._ladder(Watched(self.metered(account, tells=tells)))
         fitted = self._fitted(ladder, earlier)
         return self.consented(fitted, permit) if permit else fitted
 
     async def sum_up(
-        self, prompt: Prompt, earlier: Sequence[Compacted], budget: Budget, permit: Permit, emit: Emit
+        self, prompt: Prompt, earlier: Sequence[Compacted], account: Account, permit: Permit, emit: Emit
     ) -> Compacted | None:
         """Have the model sum up a thread now, as it does by itself where its window is full.
 
         None where that makes it no shorter. Raises ModelError and what `permit` raises.
         """
-        ladder = self._ladder(Watched(self._limited(budget, Spent(), tells=False)))
+        ladder = self._ladder(Watched(self.metered(account, tells=False)))
         return await self._fitted(self.consented(ladder, permit), earlier).sum_up(prompt, emit)
 
     def _fitted(self, model: Model, earlier: Sequence[Compacted]) -> Fitted:
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
         return Fitted(model, self.counter, by_thread)
 
-    def lent(self, budget: Budget, spent: Spent, permit: Permit) -> Model:
-        """The model of a program that leads the conversation by itself, within the budget.
+    def lent(self, account: Account, permit: Permit) -> Model:
+        """The model of a program that leads the conversation by itself, on its account.
 
         Its calls land as everywhere, but nothing is left out of its prompts, and nothing is asked again in
         another way than it was asked.
         """
-        return self.consented(self._ladder(self._limited(budget, spent, tells=False)), permit)
-
-    def _limited(self, budget: Budget, spent: Spent, *, tells: bool) -> Model:
-        metered = self.metered(tells=tells)
-        return Limited(Thrifty(metered, budget, spent, self.price, self.counter.estimate), budget, spent)
+        return self.consented(self._ladder(self.metered(account, tells=False)), permit)
 
     def _ladder(self, model: Model) -> Model:
         digest, card = self.facts.digest, self.card_of(self.facts.digest)
@@ -158,7 +162,7 @@ class Opened:
 
     def consented(self, model: Model, permit: Permit) -> Model:
         """`model`, which leads to this one, asked only after `permit`; a local one needs none."""
-        return Consented(model, permit, self._sending, self.door.granted) if self.door else model
+        return Consented(model, permit, self._sending, self.gate) if self.gate.cloud else model
 
     def _sending(self, prompt: Prompt, group: Group) -> Sending:
         """What a call would send, and what it would cost without a reply and at most."""
@@ -195,17 +199,15 @@ async def look(
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)
     # What is thought takes room for good where it goes back; a small window has better uses for it.
     reminded = facts.keeps_thinking and window >= _REMINDED
-    door = Door(provider.name) if facts.cloud else None
-    keeper = door or Discretion()
-    provider = Guarded(provider, keeper) if isinstance(keeper, Door) else Discreet(provider, keeper)
-    shown = provider if reminded else Forgetful(provider)
-    counter = Counter(window, shown.count, ratio, reminded)
-    queued = Queued(shown, facts.server or facts.name, facts.slots)
+    gate = Gate(provider.name, cloud=facts.cloud)
+    guarded = Guarded(provider, gate, reminded)
+    counter = Counter(window, guarded.count, ratio, reminded)
     meter = Meter(facts.counts_cache, rate, least_cached=facts.least_cached)
     foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
-    patient = Patient(Retrying(queued), counter.estimate, foresight.expect if foresight else know_nothing)
+    queued = Retrying(guarded, queue=Queue(facts.server or facts.name, facts.slots))
+    patient = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free
-    return Opened(provider, facts, card_of, counter, meter, patient, foresight, bill, door, keeper)
+    return Opened(guarded, facts, card_of, counter, meter, patient, foresight, bill)
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

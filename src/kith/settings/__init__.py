@@ -1,13 +1,18 @@
 """What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
 
 from kith.settings.brought import Brought
-from kith.settings.folders import find_folders
-from kith.settings.read import load_settings, read_brought, unknown_variables
-from kith.settings.show import describe_server, describe_settings
+from kith.settings.files import find_folders
+from kith.settings.read import (
+    describe_server,
+    describe_settings,
+    load_settings,
+    read_brought,
+    unknown_variables,
+)
 from kith.settings.values import (
     Building,
-    Endpoint,
     Hook,
+    NamedEndpoint,
     Routing,
     Settings,
     ToolServer,
@@ -16,8 +21,8 @@ from kith.settings.values import (
 __all__ = [
     "Brought",
     "Building",
-    "Endpoint",
     "Hook",
+    "NamedEndpoint",
     "Routing",
     "Settings",
     "ToolServer",

@@ -11,7 +11,7 @@ from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
 from kith.core.values import Sampling
 from kith.settings.features import known_features
-from kith.settings.places import Place
+from kith.settings.files import KeyPlace
 from kith.settings.values import Building, Routing, Settings
 
 # Groups of settings of kith's own.
@@ -110,7 +110,7 @@ def nearest_key(key: str) -> str:
     return next(iter(_near(key, [*KEYS, *keys_in_tables()])), "")
 
 
-def check_value(key: str, value: Any, where: Place | str, allowed: set[str] | None = None) -> Any:
+def check_value(key: str, value: Any, where: KeyPlace | str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
     if key in (*NAMED, *tables()):
         raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
@@ -147,7 +147,7 @@ def _limits_of(key: str) -> tuple[float | None, float | None]:
     return told.get("least", _LEAST.get(key)), told.get("most", _MOST.get(key))
 
 
-def _clean_hosts(hosts: Sequence[str], where: Place | str) -> tuple[str, ...]:
+def _clean_hosts(hosts: Sequence[str], where: KeyPlace | str) -> tuple[str, ...]:
     try:
         return tuple(str(parse_host(each)) for each in hosts)
     except ValueError as error:

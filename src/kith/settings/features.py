@@ -13,8 +13,7 @@ from typing import Any, Final, TypeVar
 from kith.core.codec import add_kinds
 from kith.core.errors import UsageError
 from kith.core.feature import Feature, Lazy
-from kith.settings.files import find_file, parse, read_text
-from kith.settings.folders import find_folders
+from kith.settings.files import find_file, find_folders, parse, read_text
 
 KEY: Final = "features_off"
 _VARIABLE: Final = "KITH_FEATURES_OFF"

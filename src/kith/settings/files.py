@@ -1,13 +1,150 @@
-"""Configuration files: which one there is, and what it holds, in TOML or YAML."""
+"""Configuration files: where they lie, what they hold in TOML or YAML, and on which line each key stands."""
 
+import os
 import re
 import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from kith.core.errors import UsageError
-from kith.settings.places import KeyPath, Place, find_lines
+from kith.settings.values import KeyPath
+
+
+def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, Path]:
+    """Where configuration, state and cache live (XDG on Linux). Raises UsageError without a home."""
+    import platformdirs
+
+    try:
+        if environ.get("HOME") == "":
+            raise RuntimeError("an empty HOME would mean the root folder")
+        dirs = platformdirs.PlatformDirs("kith", appauthor=False)
+        return dirs.user_config_path, dirs.user_state_path, dirs.user_cache_path
+    except RuntimeError as error:  # neither HOME nor the password database knows one
+        raise UsageError(
+            "There is no home folder to keep the log in; set HOME to an absolute path."
+        ) from error
+
+
+# --- on which line a key stands --------------------------------------------------------------
+
+
+_PART: Final = re.compile(r"""[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*'""")
+_KEY: Final = rf"(?:{_PART.pattern})(?:[ \t]*\.[ \t]*(?:{_PART.pattern}))*"
+_HEADING: Final = re.compile(rf"(\[\[?)[ \t]*({_KEY})[ \t]*\]")
+_ASSIGNMENT: Final = re.compile(rf"({_KEY})[ \t]*=")
+_BLANK: Final = re.compile(r"(?:\s|#[^\n]*)+")
+# What a value is made of, as far as its end goes: texts hold brackets and line ends that mean nothing.
+_TOKEN: Final = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*|[^"'\#\[\]{}\n]+|.''',
+    re.DOTALL,
+)
+
+
+def _no_lines() -> Mapping[KeyPath, int]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """Where something stands: a file, and the keys that lead to it; as a text "FILE, line N".
+
+    `find` gives what is known of the file's lines, from 1, and is asked only then; what is not known is
+    where its table begins.
+    """
+
+    file: Path | str
+    find: Callable[[], Mapping[KeyPath, int]] = _no_lines
+    path: KeyPath = ()
+
+    def at(self, key: str | int) -> "KeyPlace":
+        """The place of a key in this table, or of a key called `table.key`."""
+        return replace(self, path=(*self.path, key))
+
+    def __str__(self) -> str:
+        lines = self.find()
+        known: KeyPath = ()
+        for key in self.path:
+            parts = (key,) if isinstance(key, int) or (*known, key) in lines else key.split(".")
+            for part in parts:
+                if (*known, part) not in lines:
+                    return f"{self.file}, line {lines.get(known, 1)}"
+                known = (*known, part)
+        return f"{self.file}, line {lines.get(known, 1)}"
+
+
+def find_lines(text: str) -> dict[KeyPath, int]:
+    """The lines of all keys, tables and entries of lists of tables in `text`, which is valid TOML."""
+    lines: dict[KeyPath, int] = {}
+    for table, parts, line, _ in _statements(text):
+        path = (*table, *parts)
+        for end in range(1, len(path) + 1):
+            lines.setdefault(path[:end], line)
+    return lines
+
+
+def find_ends(text: str) -> dict[KeyPath, int]:
+    """Where the last statement of each table ends that has a heading, and of the top of the file."""
+    return {table: end for table, _, _, end in _statements(text)}
+
+
+def read_key(text: str) -> tuple[str, ...]:
+    """The parts of a key as TOML writes it: `a."b.c"` has two. Raises ValueError for what is none."""
+    if not re.fullmatch(_KEY, text):
+        raise ValueError(f"{text!r} is no key")
+    return tuple(
+        tomllib.loads(f"x = {part}")["x"] if part[0] in "\"'" else part for part in _PART.findall(text)
+    )
+
+
+def _follow(parts: tuple[str, ...], counts: Mapping[KeyPath, int], *, whole: bool) -> KeyPath:
+    """The path of a heading: below a list of tables it means the last entry, and so does one of its own."""
+    path: KeyPath = ()
+    for at, part in enumerate(parts):
+        path = (*path, part)
+        if path in counts and (whole or at < len(parts) - 1):
+            path = (*path, counts[path] - 1)
+    return path
+
+
+def _statements(text: str) -> Iterator[tuple[KeyPath, tuple[str, ...], int, int]]:
+    """Each heading and assignment: its table, its key in that (none: a heading), its line and its end."""
+    position, line, counted = 0, 1, 0
+    counts: dict[KeyPath, int] = {}  # entries so far, of each list of tables
+    table: KeyPath = ()
+    while True:
+        blank = _BLANK.match(text, position)
+        position = blank.end() if blank else position
+        line, counted = line + text.count("\n", counted, position), position
+        if heading := _HEADING.match(text, position):
+            table = _follow(read_key(heading[2]), counts, whole=heading[1] == "[")
+            if heading[1] == "[[":
+                counts[table] = counts.get(table, 0) + 1
+                table = (*table, counts[table] - 1)
+            position = _end_of_value(text, heading.end() + (heading[1] == "[["))
+            yield table, (), line, position
+        elif assignment := _ASSIGNMENT.match(text, position):
+            position = _end_of_value(text, assignment.end())
+            yield table, read_key(assignment[1]), line, position
+        else:
+            return
+
+
+def _end_of_value(text: str, position: int) -> int:
+    """Where the line ends on which a value does; its brackets may span several."""
+    depth = 0
+    while position < len(text) and (token := _TOKEN.match(text, position)):
+        if token[0] == "\n" and not depth:
+            break
+        depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
+        position = token.end()
+    return position
+
+
+# --- what a file holds -----------------------------------------------------------------------
+
 
 NAMES: Final = ("config.toml", "config.yaml", "config.yml")
 
@@ -25,13 +162,13 @@ def is_yaml(path: Path | str) -> bool:
     return str(path).endswith((".yaml", ".yml"))
 
 
-def parse(path: Path, text: str) -> tuple[dict[str, Any], Place]:
+def parse(path: Path, text: str) -> tuple[dict[str, Any], KeyPlace]:
     """What is written in a file, and its place, by which that of each key is found. Raises UsageError."""
     try:
         if not is_yaml(path):
-            return _parse_toml(path, text), Place(path, partial(find_lines, text))
+            return _parse_toml(path, text), KeyPlace(path, partial(find_lines, text))
         data, lines = _parse_yaml(path, text)
-        return data, Place(path, lambda: lines)
+        return data, KeyPlace(path, lambda: lines)
     except RecursionError as error:
         raise UsageError(f"{path}: its values are nested too deeply.") from error
 
@@ -58,7 +195,7 @@ def _parse_toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def _parse_yaml(path: Path, text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    from kith.settings.yaml_file import MistakeError, read_yaml  # most people write TOML
+    from kith.settings.yaml_files import MistakeError, read_yaml  # most people write TOML
 
     try:
         return read_yaml(text)

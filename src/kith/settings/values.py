@@ -12,9 +12,12 @@ ROUTE: Final = "route"  # in place of a model's name: kith chooses for each task
 
 T = TypeVar("T")
 
+# The keys from the top of a file down to a value; entries of a list are numbered from 0.
+KeyPath = tuple[str | int, ...]
+
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class NamedEndpoint:
     """A model server that the user named: `kith -m NAME/model` asks it."""
 
     kind: Literal["ollama", "openai", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
@@ -139,7 +142,7 @@ class Settings:
     route: Routing = Routing()
     sections: Mapping[str, Any] = field(default_factory=dict)  # of features, by their names
     gates: Mapping[str, str] = field(default_factory=dict)  # a project's own: name -> command
-    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    endpoints: Mapping[str, NamedEndpoint] = field(default_factory=dict)
     hooks: tuple[Hook, ...] = ()  # the person's, then the project's
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> endpoints
     mcp: Mapping[str, ToolServer] = field(default_factory=dict)  # servers that offer tools

@@ -24,6 +24,7 @@ from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count
 from kith.view.printing import printable
+from kith.view.wording import word_size
 
 
 def diff_command(args: argparse.Namespace) -> int:
@@ -76,8 +77,7 @@ def undo_command(args: argparse.Namespace) -> int:
 def _print_stat(files: Sequence[FileChange]) -> None:
     for file in files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
-    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
-    print(f"{count(len(files), 'file')}, +{added} -{removed}")
+    print(word_size(files))
 
 
 def _page(files: Sequence[FileChange]) -> None:

@@ -12,8 +12,8 @@ from kith.agent.prices import OWN_FILE, prices_of
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
 from kith.core.feature import Lazy
 from kith.core.values import Consent
-from kith.memory.consents import agreed
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.permits import agreed
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 from kith.settings.brought import find_brought
 from kith.settings.check import tables, unknown_key

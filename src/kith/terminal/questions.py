@@ -7,15 +7,8 @@ from kith.core.feature import Lazy
 from kith.core.values import Answer, Question
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
-from kith.view.always import always_words
 from kith.view.printing import whole
-
-
-def question_text(question: Question) -> str:
-    """The warnings, then the question; the command that it is about stands last, behind a colon."""
-    target = f": {question.target.text}" if question.target and question.target.text else ""
-    return "\n".join((*question.warnings, f"{question.text}{target}"))
-
+from kith.view.questions import always_words, question_text
 
 _ask_change: Final[Lazy[Callable[[Screen, Question], Awaitable[Answer]]]] = Lazy(
     "kith.terminal.approving.change:ask_change"

@@ -8,15 +8,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kith.core.events import Asked, Event, ToolBegan, ToolEnded
+from kith.core.events import Asked, Event
 from kith.core.values import Answer, Question
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.feature_lines import feature_lines
 from kith.terminal.questions import ask
 from kith.terminal.rendering.activity import tool_line
 from kith.view.evidence import word_held_back
-from kith.view.lines import STYLES, line_of, status_of, wrapped
+from kith.view.items import Item, Items, ToolUse
+from kith.view.lines import wrapped
 from kith.view.printing import printable
+from kith.view.wording import STYLES, line_of, status_of
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -30,10 +32,14 @@ LONG_S = 3.0  # what goes on for longer is shown with its seconds
 class PlainVoice:
     """Lines on stderr, for pipes and files: no colour, no status, no questions."""
 
+    def __init__(self) -> None:
+        self._items = Items()
+
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        _, line = line_of(event)
-        if line:
-            print(printable(line), file=sys.stderr, flush=True)
+        for changed in self._items.take(event, path):
+            _, line = line_of(changed.item)
+            if line:
+                print(printable(line), file=sys.stderr, flush=True)
         for _, said in feature_lines(event):
             print(said, file=sys.stderr, flush=True)
 
@@ -72,17 +78,11 @@ class TerminalVoice:
         self._asking = asyncio.Lock()
         self._status: Status | None = None
         self._waiting: Waiting | None = None
-        self._target = ""  # of the tool that runs
+        self._items = Items()
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        if isinstance(event, ToolBegan):
-            self._target = event.target
-        style, line = line_of(event)
-        if line and isinstance(event, ToolEnded) and not self._screen.look.is_plain:
-            self._show_tool(event)
-        elif line:
-            words = printable(wrapped(line, self.console.file, indent="     "))
-            self.console.print(words, style=STYLES[style], markup=False)
+        for changed in self._items.take(event, path):
+            self._show(changed.item)
         for colour, said in feature_lines(event):
             self.console.print(said, style=colour, markup=False)
         state = status_of(event)
@@ -101,10 +101,15 @@ class TerminalVoice:
         """Take the status line away."""
         self._stop_status()
 
-    def _show_tool(self, ended: ToolEnded) -> None:
+    def _show(self, item: Item) -> None:
+        style, line = line_of(item)
         look = self._screen.look
-        line = tool_line(ended, self._target, self.console.width, look.glyphs)
-        self.console.print(look.palette.text(line), soft_wrap=True)
+        if line and isinstance(item, ToolUse) and not look.is_plain:
+            drawn = tool_line(item, self.console.width, look.glyphs)
+            self.console.print(look.palette.text(drawn), soft_wrap=True)
+        elif line:
+            words = printable(wrapped(line, self.console.file, indent="     "))
+            self.console.print(words, style=STYLES[style], markup=False)
 
     def _show_status(self, state: str) -> None:
         if self._waiting is None or self._waiting.state != state:

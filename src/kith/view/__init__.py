@@ -1,1 +1,1 @@
-"""What happened as a person reads it, on every surface: events, evidence, questions and figures in words."""
+"""The items that a person sees of a session, and their wording, the same on every surface."""

@@ -1,15 +1,13 @@
-"""What models took so far: window, cache, speed, money, time; a fold of events as plain data."""
+"""The cost of a task so far: window, cache, speed, money, time; a fold of events."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
 
-_TELLING: Final = frozenset(("RunStarted", "Resumed", "RunEnded", "Engaged", "Called", "Compacted"))
+from kith.core.events import Called, Compacted, Engaged, Event, Resumed, RunEnded, RunStarted
 
 
 @dataclass(slots=True)
 class Meter:
-    """Sums over the calls of a session's task, and the last one; it reads events as plain data, quickly."""
+    """Sums over the calls of a session's task, and the last one."""
 
     model: str = ""
     window: int = 0
@@ -28,44 +26,43 @@ class Meter:
     running: bool = False
     _windows: dict[str, int] = field(default_factory=dict)
 
-    def take(self, kind: str, body: Mapping[str, Any], at: float) -> bool:
+    def take(self, event: Event, at: float) -> bool:
         """One more event; whether it changes what is shown."""
-        if kind not in _TELLING:
+        if not isinstance(event, RunStarted | Resumed | RunEnded | Engaged | Called | Compacted):
             return False
-        if self.running or kind == "RunStarted":
+        if self.running or isinstance(event, RunStarted):
             self.last = at
-        if kind == "RunStarted":
-            self.calls = self.read = self.written = self.evaluated = self.unavoidable = self.counted = 0
-            self.began, self.running, self.usd = at, True, None
-        elif kind in ("Resumed", "RunEnded"):
-            self.running = kind == "Resumed"
-        elif kind == "Engaged":
-            self.model = body["model"]
-            self._windows[self.model] = self.window = body.get("window", 0)
-        elif kind == "Compacted":
-            self.held = body["after"]
-        else:
-            self._call(body)
+        match event:
+            case RunStarted():
+                self.calls = self.read = self.written = 0
+                self.evaluated = self.unavoidable = self.counted = 0
+                self.began, self.running, self.usd = at, True, None
+            case Resumed() | RunEnded():
+                self.running = isinstance(event, Resumed)
+            case Engaged(model=model, window=window):
+                self.model, self.window, self._windows[model] = model, window, window
+            case Compacted(after=after):
+                self.held = after
+            case Called():
+                self._call(event)
         return True
 
-    def _call(self, body: Mapping[str, Any]) -> None:
-        usage, timing, cache = body["usage"], body["timing"], body.get("cache")
+    def _call(self, called: Called) -> None:
+        usage, timing, cache = called.usage, called.timing, called.cache
         self.calls += 1
-        self.model = body["model"]
-        self.window = body.get("window") or self._windows.get(self.model, 0)
-        self.read, self.written = self.read + usage["input"], self.written + usage["output"]
-        if body["stop"] != "error":
-            self.held = usage["input"] + usage["output"]
-        new = max(0, usage["input"] - usage["cached"])
-        if cache:
-            new = cache["evaluated"]
-        if cache and not cache.get("estimated"):  # what a reading time seems to say is no count
-            self.evaluated, self.unavoidable = self.evaluated + new, self.unavoidable + cache["unavoidable"]
-            self.counted += usage["input"]
-        self.read_rate = _rate(new, timing["prefill_s"]) or self.read_rate
-        self.write_rate = _rate(usage["output"], timing["decode_s"]) or self.write_rate
-        if body.get("usd") is not None:
-            self.usd = (self.usd or 0.0) + body["usd"]
+        self.model = called.model
+        self.window = called.window or self._windows.get(called.model, 0)
+        self.read, self.written = self.read + usage.input, self.written + usage.output
+        if called.stop != "error":
+            self.held = usage.total
+        if cache and not cache.estimated:  # what a reading time seems to say is no count
+            self.evaluated += cache.evaluated
+            self.unavoidable += cache.unavoidable
+            self.counted += usage.input
+        self.read_rate = _rate(called.evaluated, timing.prefill_s) or self.read_rate
+        self.write_rate = _rate(usage.output, timing.decode_s) or self.write_rate
+        if called.usd is not None:
+            self.usd = (self.usd or 0.0) + called.usd
 
     @property
     def reused(self) -> float | None:

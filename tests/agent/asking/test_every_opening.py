@@ -10,8 +10,9 @@ from test_terms import Person, Task, begin, new_secret, per_token, provider_at
 
 from kith.agent.asking.terms import Terms
 from kith.core.errors import LimitError
-from kith.core.events import Called, Options, RunStarted
+from kith.core.events import Called, RunStarted
 from kith.core.model import Prompt
+from kith.core.options import Options
 from kith.core.values import Sampling, Usage, say
 from kith.features.coach.coach import coaching_limits
 from kith.features.coach.settings import CoachSettings
@@ -20,8 +21,8 @@ from kith.features.confer.messages import Objection
 from kith.features.demo.standin import Server, serve
 from kith.features.route.delegation import delegation_tools
 from kith.memory.log import Log
+from kith.models.account import Budget
 from kith.models.stack import Opened, look
-from kith.models.wrappers.limited import Budget
 from kith.settings import Settings
 from kith.settings.values import Routing
 from kith.tools import standard_tools
@@ -189,7 +190,7 @@ def test_who_is_read_along_by_a_cloud_sees_no_more_than_it(repository: Path, san
     async def run() -> list[str]:
         async with serve(["done"], "vllm") as server, begin(repository, Person(["yes"])) as task:
             terms, far = Terms(task.project, task.run, task.session.id), await open_at(task, server)
-            near = replace(far, door=None)
+            near = replace(far, facts=replace(far.facts, cloud=False))
             for each in (near, far):
                 await terms.admit(each)
             read = next(tool for tool in standard_tools() if tool.name == "bash")

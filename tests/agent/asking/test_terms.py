@@ -25,15 +25,15 @@ from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Sampling, Usage, say
 from kith.features.demo.standin import Server, serve
-from kith.memory.consents import agreed
+from kith.memory.permits import agreed
+from kith.memory.queries import paid_today, usual_cost
 from kith.memory.session import Session
-from kith.memory.spending import paid_today, usual_cost
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.account import Account
+from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look
-from kith.models.wrappers.consented import RejectedError
+from kith.models.wrappers.gate import RejectedError
 from kith.tools import standard_tools
 from sparing import first
 
@@ -208,7 +208,7 @@ def test_without_a_permit_no_door_opens(repository: Path) -> None:
             provider = OpenAILike("standin", Endpoint(server.url, cloud=True), "llama-server")
             opened = await look(provider, task.project.log.card, 0, task.run.emit)
             looked, prompt = len(server.visits), Prompt("", (say("do it"),))
-            for model in (opened.metered(), opened.wrap(budget_of(task.project.settings))):
+            for model in (opened.metered(), opened.wrap(Account(budget_of(task.project.settings)))):
                 with pytest.raises(NoModelError, match="nobody agreed"):
                     await model(prompt, task.run.emit)
             assert await opened.count(prompt) > 0

@@ -29,6 +29,7 @@ from kith.features.coach.proposals import (
 from kith.features.coach.recorded_tasks import find_recorded
 from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, Ways, check_strategy
 from kith.features.measure.rows import LegRow
+from kith.models.wrappers.metered import Metered
 from kith.tools import standard_tools
 
 NOBODY = Ways("small", "edit-small")
@@ -45,7 +46,6 @@ class Says:
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         self.asked.append(prompt)
-        emit(Called(self.name, prompt.purpose, prompt.attempt))
         return Reply(Message("assistant", (Text(self.replies.pop(0)),)), "end", self.name)
 
 
@@ -78,7 +78,7 @@ def test_edits_in_the_reply_take_the_tools_that_edit_away(form: Any) -> None:
 
 def test_calls_are_told_with_their_strategy_and_steps_are_limited() -> None:
     strategy, told = Strategy(Levers(steps=3)), list[Event]()
-    model = dress(worker(Says(*"abcdef")), strategy).model
+    model = dress(worker(Metered(Says(*"abcdef"))), strategy).model
     prompt = Prompt("", (say("hi"),), attempt=1)
 
     async def ask(times: int, attempt: int) -> None:

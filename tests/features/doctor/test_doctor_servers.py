@@ -13,10 +13,9 @@ from kith.features.demo.standin import serve
 from kith.features.doctor.check import Check
 from kith.features.doctor.servers import Ward, check_choice
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import addresses
-from kith.models.discovery.servers import Place, Server
+from kith.models.discovery.servers import Place, Server, addresses
 from kith.models.providers.wire import Endpoint as Wire
-from kith.settings import Endpoint, Settings
+from kith.settings import NamedEndpoint, Settings
 
 
 def test_a_window_that_is_too_small_comes_with_the_command() -> None:
@@ -137,7 +136,10 @@ def test_a_server_without_a_model_says_how_to_get_one() -> None:
 
 
 def test_offline_no_other_machine_is_asked() -> None:
-    far = {"box": Endpoint("openai", "http://box.invalid:8080"), "here": Endpoint("openai", "http://[::1]:1")}
+    far = {
+        "box": NamedEndpoint("openai", "http://box.invalid:8080"),
+        "here": NamedEndpoint("openai", "http://[::1]:1"),
+    }
     settings = Settings(endpoints=far, ollama_host="far.invalid", openai_base_url="https://api.invalid/v1")
     everywhere = [place.url for place in addresses(places_of(settings), {})]
     assert {"http://box.invalid:8080", "http://far.invalid:11434", "https://api.invalid"} <= {*everywhere}

@@ -21,9 +21,8 @@ from editor import Editor, greet, refuse, started, until
 from kith.core.events import Called
 from kith.core.values import Answer, Usage
 from kith.features.editors.updates import Updates
-from kith.memory.inbox import Inbox
+from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import open_question
 from overdue import run_watched
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"

@@ -11,6 +11,7 @@ pytest.importorskip("acp")
 from kith.core.events import ToolBegan
 from kith.core.values import ToolCall
 from kith.features.editors.tool_calls import begun
+from kith.view.items import ToolUse
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,8 @@ def test_places_are_files_of_the_project(
     os.mkfifo(root / "pipe")
     (root / "zero").symlink_to("/dev/zero")
     (root / "loop").symlink_to("loop")
-    call = begun(ToolBegan("c", "edit", "write", "x"), ToolCall("c", "edit", args), root)
+    began = ToolBegan("c", "edit", "write", "x")
+    call = begun(ToolUse("1", (), 0.0, "c", ToolCall("c", "edit", args), began), root)
     assert [(place.path, place.line) for place in call.locations or ()] == [
         (str(root / name), line) for name, line in found
     ]

@@ -9,8 +9,8 @@ import pytest
 
 from engines import HELP
 from kith.core.errors import NoModelError
-from kith.features.engine.available import find_engine
-from kith.features.engine.listing import stop_engines
+from kith.features.engine.processes import find_engine
+from kith.features.engine.running import stop_engines
 from processes import processes_of, wait_for
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from engines import ignore
 from kith.core.errors import NoModelError, UsageError
-from kith.features.engine.available import find_engine
-from kith.features.engine.flags import FLAGS, Choice, set_flags
-from kith.features.engine.home import Home
-from kith.features.engine.log import EngineLog
+from kith.features.engine.failures import why_it_failed
+from kith.features.engine.home import EngineHome
+from kith.features.engine.keeper import EngineLog
 from kith.features.engine.options import EngineOptions, flags_of
-from kith.features.engine.share import open_engine
-from kith.features.engine.trouble import why_it_failed
+from kith.features.engine.processes import find_engine
+from kith.features.engine.running import open_engine
+from kith.features.engine.wheel import FLAGS, FlagChoice, set_flags
 
 
 def test_no_engine_is_said_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_every_flag_of_the_engine_inside_is_one_of_its_fields(wheel: Path) -> No
     engine: Any = importlib.import_module("xllamacpp")
     for name, (places, kind) in FLAGS.items():
         words = [word for holds, word in EXAMPLES if kind is holds]
-        if isinstance(kind, Choice) and places.rpartition(".")[2] not in kind.words:
+        if isinstance(kind, FlagChoice) and places.rpartition(".")[2] not in kind.words:
             words = list(kind.words)
         for arguments in [[name, word] for word in words] or [[name]]:
             set_flags(engine, engine.CommonParams(), arguments)
@@ -115,5 +115,5 @@ def test_a_log_does_not_grow_without_end(tmp_path: Path) -> None:
 
 
 def test_a_home_that_is_not_there_is_nobodys(tmp_path: Path) -> None:
-    home = Home(tmp_path / "none")
+    home = EngineHome(tmp_path / "none")
     assert (home.kept, home.wanted, home.read()) == (False, False, None)

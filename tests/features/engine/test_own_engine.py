@@ -17,11 +17,10 @@ from kith.core.errors import KithError, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply, Sampling, say
-from kith.features.engine.listing import running_engines, stop_engines
+from kith.features.engine.model_files import EngineModel
 from kith.features.engine.options import EngineOptions
-from kith.features.engine.owned import Owned
 from kith.features.engine.processes import birth
-from kith.features.engine.share import EngineAddress, open_engine
+from kith.features.engine.running import EngineAddress, open_engine, running_engines, stop_engines
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from processes import only, processes_of, record_of, wait_for, wait_until_gone
@@ -89,7 +88,9 @@ def talk(state: Path, model: Path, crashes: int) -> tuple[Reply, list[Event]]:
             os.kill(record_of(state).engine, signal.SIGKILL)
 
     async def work() -> Reply:
-        owned = Owned("engine/tiny", opener(state, model), lambda address: provider(address, ignore_eos=True))
+        owned = EngineModel(
+            "engine/tiny", opener(state, model), lambda address: provider(address, ignore_eos=True)
+        )
         return await owned(Prompt("", (say("Go on."),), sampling=Sampling(max_tokens=1500)), listen)
 
     return asyncio.run(work()), events
@@ -104,7 +105,7 @@ def opener(state: Path, model: Path) -> Callable[[Emit], Any]:
 
 def test_facts_and_counts_survive_a_stop(state: Path, wheel: Path) -> None:
     async def work() -> None:
-        owned = Owned("engine/tiny", opener(state, wheel), provider)
+        owned = EngineModel("engine/tiny", opener(state, wheel), provider)
         address, before = await owned.start(ignore), await owned.facts()
         assert (before.digest, before.window, before.server) == (address.digest, 2048, address.url)
         assert stop_engines(state) == 1

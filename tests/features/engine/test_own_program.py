@@ -14,11 +14,10 @@ from kith.core.errors import ModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Prompt
 from kith.core.values import Reply, say
-from kith.features.engine.home import Home, Record
-from kith.features.engine.locks import take
+from kith.features.engine.home import EngineHome, EngineRecord, take
+from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
-from kith.features.engine.own import OwnEngine
-from kith.features.engine.share import open_engine
+from kith.features.engine.running import open_engine
 from processes import only, record_of, wait_for, wait_until_gone
 
 
@@ -112,12 +111,12 @@ def test_an_engine_with_a_wider_window_will_do(state: Path, program: Path) -> No
 
 def test_a_keeper_that_has_not_said_who_it_is_is_waited_for(state: Path) -> None:
     """Its record names process 0 until then: a signal to that would end everybody around."""
-    home = Home(state / "engines" / "young")
+    home = EngineHome(state / "engines" / "young")
     home.make()
-    home.write(Record("loading", "young", "/young.gguf"))
+    home.write(EngineRecord("loading", "young", "/young.gguf"))
     lock = take(home.keeper)
     assert lock
-    code = f"from kith.features.engine.listing import *; stop_engines(Path({str(state)!r})); print('well')"
+    code = f"from kith.features.engine.running import *; stop_engines(Path({str(state)!r})); print('well')"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, text=True) as other:
         time.sleep(0.5)

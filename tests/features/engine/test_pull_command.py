@@ -14,8 +14,8 @@ import pytest
 
 from kith.core.events import Notice, Progress
 from kith.features.demo.standin.hub import HubServer, serve_hub
+from kith.features.engine.commands import GO_ON, Lines, duration, progress_line
 from kith.features.engine.download.fetch import PART
-from kith.features.engine.pull_command import GO_ON, Lines, duration, progress_line
 from outside import Kith
 
 GB = 1_000_000_000
@@ -27,7 +27,7 @@ CHILD = """
 import asyncio, sys
 from kith.core.errors import NoModelError
 from kith.core.events import Notice, Progress
-from kith.features.engine.pull_command import follow
+from kith.features.engine.commands import follow
 
 async def work(hear):
     hear(Notice("tiny\\x1b[31m.gguf, 5.0 GB"))

@@ -5,7 +5,7 @@ import asyncio
 from kith.core.events import Event, Notice
 from kith.features.demo.standin import serve
 from kith.models.choose import choose_provider
-from kith.models.discovery.places import Places
+from kith.models.discovery.servers import Places
 
 
 def test_the_model_that_really_answers_is_named() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kith.agent.project import Project
 from kith.features.gateway.answering.models import OpenModels
-from kith.models.providers.progress import ignore
+from kith.models.providers.facts import ignore
 
 
 def scripts(folder: Path, *names: str) -> list[str]:

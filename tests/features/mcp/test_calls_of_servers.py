@@ -24,7 +24,7 @@ from kith.features.mcp.client.connection import Address, ServerError, ServerProg
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, ToolServer
-from kith.view.always import always_words
+from kith.view.questions import always_words
 
 SERVER = SUPPORT / "plain_server.py"
 

@@ -22,9 +22,8 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitResult
 
 from kith.context.budget import estimate_tokens
 from kith.core.values import Answer
-from kith.memory.inbox import Inbox
+from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import open_question
 
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
 BLOCK = f"""\
@@ -151,7 +150,7 @@ def test_a_trial_tells_how_a_check_ends_and_leaves_the_tree_alone(
         assert "private" not in out["output"] and "made.txt" not in out["diff"]
 
     asyncio.run(look())
-    assert any("yes" in (step or "") for step in steps), steps
+    assert any((step or "").startswith("✓") for step in steps), steps
     assert OLD in (repository / "utils.py").read_text() and not (home / "mark").exists()
     status = subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True)
     assert not status.stdout

@@ -126,6 +126,11 @@ def test_a_loop_carries_what_the_next_round_needs() -> None:
             "3",
             "a.py:3: g is not a variable of this function, but it is set",
         ),
+        (
+            "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n    return g\n",
+            "3-5",
+            "a.py:4: an inner function here sets n, a variable of f.",
+        ),
         ("def f(a):\n    del a\n", "2", "a.py:2: del a cannot be moved."),
         ("def f(a):\n    return locals()\n", "2", "a.py:2: locals() sees the variables"),
         ("def f(a, b):\n    g = lambda: b\n    b = a\n    return g()\n", "2", "sees b, which changes later."),

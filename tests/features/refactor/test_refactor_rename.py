@@ -135,6 +135,8 @@ def test_an_object_of_unknown_class_is_renamed_only_where_one_class_can_be_meant
     assert refusal(lambda: renamed(unclear, "base.py:Shape.area", "size")).startswith(
         "use.py:1: thing.area may"
     )
+    common = {"a.py": "class Spool:\n    def getvalue(self): ...\ndef f(stream): return stream.getvalue()\n"}
+    assert "may belong to another class" in refusal(lambda: renamed(common, "a.py:Spool.getvalue", "text"))
     clear = CLASSES | {"use.py": "def f(thing): return thing.show()\n"}
     assert renamed(clear, "base.py:Shape.show", "tell")["use.py"] == "def f(thing): return thing.tell()\n"
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.core.events import Called
-from kith.core.values import Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
+from kith.core.values import Charge, Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
 from kith.features.measure.rows import LegRow
 from kith.features.route.early_stopping import Habits, step_cap, why_hopeless
 
@@ -69,7 +68,7 @@ def test_calls_that_cannot_be_run_count_whatever_the_tool() -> None:
 
 
 def test_a_full_window_without_a_change() -> None:
-    full = [Called("m", "edit", 1, Usage(900, 30))]
+    full = [Charge("m", "edit", Usage(900, 30))]
     looks = run_of(("read", True, "..."))
     assert "of its window are full" in why_hopeless(looks, full, Habits(window=1000))
     assert why_hopeless(looks, full, Habits(window=2000)) == ""
@@ -77,8 +76,8 @@ def test_a_full_window_without_a_change() -> None:
 
 
 def test_two_calls_in_a_row_far_below_the_usual_speed() -> None:
-    def call(rate: float) -> Called:
-        return Called("m", "edit", 1, Usage(100, 100), Timing(decode_s=100 / rate))
+    def call(rate: float) -> Charge:
+        return Charge("m", "edit", Usage(100, 100), timing=Timing(decode_s=100 / rate))
 
     known = Habits(write_rate=40.0)
     assert why_hopeless([TASK], [call(5), call(5)], known) == "it writes 5.0 tokens/s, and 40 otherwise"

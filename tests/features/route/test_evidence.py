@@ -20,7 +20,7 @@ from kith.features.route.estimates import (
     who,
 )
 from kith.features.route.plans import Errors
-from kith.models.parameters import billions
+from kith.models.traits import billions
 
 EDIT = sorts_of("edit-small")
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.features.scan.complexity import functions
-from kith.features.scan.function_measure import FunctionMeasure
+from kith.features.scan.complexity import FunctionMeasures, functions
 from sparing import first
 
 PYTHON = """\
@@ -82,7 +81,7 @@ impl<'a> Foo<'a> {
 """
 
 
-def by_name(path: str, text: str) -> dict[str, FunctionMeasure]:
+def by_name(path: str, text: str) -> dict[str, FunctionMeasures]:
     return {each.name: each for each in functions(path, text)}
 
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.context.source import LineCount, count_lines, language_of
-from kith.features.scan.entries import Entry, find_entries, order_entries
+from kith.features.scan.entries import EntryPoint, find_entries, order_entries
 from kith.features.scan.facts import find_facts, read_facts, read_prints, write_facts, write_prints
-from kith.features.scan.report import Changed, count_changes, find_hotspots
+from kith.features.scan.history import FileChanges, count_changes, find_hotspots
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_counts_never_exceed_the_lines(language: str, text: str) -> None:
 def test_ways_in() -> None:
     project = '[project.scripts]\ntool = "pkg.main:run"\n[project.gui-scripts]\nshow = "pkg:show"\n'
     assert find_entries("pyproject.toml", project) == (
-        Entry("command", "tool", "pyproject.toml", "pkg.main:run"),
-        Entry("command", "show", "pyproject.toml", "pkg:show"),
+        EntryPoint("command", "tool", "pyproject.toml", "pkg.main:run"),
+        EntryPoint("command", "show", "pyproject.toml", "pkg:show"),
     )
     setup = "[options.entry_points]\nconsole_scripts =\n    one = a:b\n    two = c:d\n"
     assert [each.name for each in find_entries("setup.cfg", setup)] == ["one", "two"]
@@ -66,9 +66,9 @@ def test_ways_in() -> None:
     assert [each.kind for each in find_entries("m.cpp", "int main(int argc, char** argv) {\n}\n")] == ["main"]
     assert find_entries("m.cpp", "int domain(int);\n") == ()
     mixed = [
-        Entry("main", "main", "b.go"),
-        Entry("command", "z", "a/pyproject.toml"),
-        Entry("target", "all", "Makefile"),
+        EntryPoint("main", "main", "b.go"),
+        EntryPoint("command", "z", "a/pyproject.toml"),
+        EntryPoint("target", "all", "Makefile"),
     ]
     assert [each.kind for each in order_entries(mixed)] == ["command", "target", "main"]
 
@@ -85,7 +85,7 @@ def test_broken_manifests_say_nothing(name: str, text: str) -> None:
 
 def test_a_python_file_that_is_started() -> None:
     facts, _ = find_facts("tool.py", b"import os\nif __name__ == '__main__':\n    os.exit()\n")
-    assert facts.entries == (Entry("main", "__main__", "tool.py"),)
+    assert facts.entries == (EntryPoint("main", "__main__", "tool.py"),)
     assert find_facts("tool.py", b"if __name__ != '__main__':\n    pass\n")[0].entries == ()
 
 
@@ -139,14 +139,19 @@ def test_changes_are_counted_by_file_and_odd_records_left_out() -> None:
         "2\t2\twith\ttab.py",
     ]
     assert count_changes(records) == {
-        "a.py": Changed(2, 9),
-        "picture.png": Changed(1, 0),
-        "with\ttab.py": Changed(1, 4),
+        "a.py": FileChanges(2, 9),
+        "picture.png": FileChanges(1, 0),
+        "with\ttab.py": FileChanges(1, 4),
     }
 
 
 def test_hot_is_what_is_changed_often_and_complex() -> None:
-    changes = {"a": Changed(10, 50), "b": Changed(2, 5), "c": Changed(40, 90), "d": Changed(1, 1)}
+    changes = {
+        "a": FileChanges(10, 50),
+        "b": FileChanges(2, 5),
+        "c": FileChanges(40, 90),
+        "d": FileChanges(1, 1),
+    }
     found = find_hotspots(changes, {"a": 30, "b": 60, "c": 0})
     assert [(each.path, each.score) for each in found] == [("a", 1.0), ("b", 0.4)]
     assert find_hotspots({}, {}) == ()

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.features.scan import survey as surveying
-from kith.features.scan.assemble import Links, find_links
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.markdown import as_markdown, code, visible
-from kith.features.scan.picture import Box, draw, squarify
+from kith.features.scan.graph import Links, find_links
+from kith.features.scan.markdown import as_markdown
+from kith.features.scan.picture import TreemapBox, draw, squarify
 from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
-from kith.memory.scanned import Kept, ScanStore
+from kith.features.scan.visible import code, visible
+from kith.memory.scanned import KeptScan, ScanStore
 from kith.trees.bulk_read import stamp_files
 
 # --- pictures and documents ----------------------------------------------------------------------
@@ -29,7 +30,7 @@ from kith.trees.bulk_read import stamp_files
     st.floats(1, 2000),
 )
 def test_a_treemap_fills_its_box_in_proportion(weights: list[float], width: float, height: float) -> None:
-    boxes = squarify(weights, Box(10, 20, width, height))
+    boxes = squarify(weights, TreemapBox(10, 20, width, height))
     assert len(boxes) == len(weights)
     for weight, box in zip(weights, boxes, strict=True):
         assert box.area == pytest.approx(weight / sum(weights) * width * height, rel=1e-6)
@@ -80,15 +81,15 @@ def test_a_report_of_nothing_has_no_empty_tables() -> None:
 
 def test_the_store_keeps_replaces_and_forgets(tmp_path: Path) -> None:
     store = ScanStore(tmp_path, tmp_path)
-    kept = Kept("a.py", (3, 4), b"d", "[]", b"p")
-    store.put([kept, Kept("b.py", (1, 2), b"", "[]", b""), Kept("\udcff.py", (1, 1), b"", "[]", b"")])
-    store.put([Kept("b.py", (9, 9), b"e", "[1]", b"")])
+    kept = KeptScan("a.py", (3, 4), b"d", "[]", b"p")
+    store.put([kept, KeptScan("b.py", (1, 2), b"", "[]", b""), KeptScan("\udcff.py", (1, 1), b"", "[]", b"")])
+    store.put([KeptScan("b.py", (9, 9), b"e", "[1]", b"")])
     store.forget(["nothing"])
     store.write_note("x", "old")
     store.write_note("x", "new")
     store.close()
     again = ScanStore(tmp_path, tmp_path)
-    assert again.load() == {"a.py": kept, "b.py": Kept("b.py", (9, 9), b"e", "[1]", b"")}
+    assert again.load() == {"a.py": kept, "b.py": KeptScan("b.py", (9, 9), b"e", "[1]", b"")}
     assert (again.note("x"), again.note("y")) == ("new", "")
     again.forget(["a.py", "b.py"])
     assert again.load() == {}
@@ -98,13 +99,13 @@ def test_the_store_keeps_replaces_and_forgets(tmp_path: Path) -> None:
 def test_where_the_disk_refuses_nothing_is_kept_and_nothing_fails(tmp_path: Path) -> None:
     (tmp_path / "scan").write_text("a file where a folder should be")
     store = ScanStore(tmp_path, tmp_path)
-    store.put([Kept("a.py", (3, 4), b"d", "[]", b"")])
+    store.put([KeptScan("a.py", (3, 4), b"d", "[]", b"")])
     store.write_note("x", "y")
     assert store.load() == {} and store.note("x") == ""
     store.close()
 
 
-class Notes(dict[str, str]):
+class ScanCache(dict[str, str]):
     """Notes in memory, and how often something was written."""
 
     written = 0
@@ -117,13 +118,13 @@ class Notes(dict[str, str]):
         self[name] = text
 
 
-def links(facts: dict[str, FileFacts], notes: Notes) -> dict[str, Links]:
+def links(facts: dict[str, FileFacts], notes: ScanCache) -> dict[str, Links]:
     return find_links(Survey(list(facts), facts), notes)
 
 
 def test_links_are_found_again_only_for_what_changed() -> None:
     facts = {"a.py": FileFacts("Python", imports=("b",)), "b.py": FileFacts("Python")}
-    notes = Notes()
+    notes = ScanCache()
     assert links(facts, notes) == {"a.py": (["b.py"], [])}
     assert links(facts, notes) == {"a.py": (["b.py"], [])}
     assert notes.written == 1
@@ -161,7 +162,7 @@ def test_many_files_are_looked_at_by_processes_and_known_ones_not_again(tmp_path
     first, told = look(root, store)
     assert [each.functions for each in first.facts.values()] == [1] * 200
     assert told[-1] == (200, 200)
-    store.put([Kept("m009.py", store.load()["m009.py"].stamp, b"x", "no facts", b"")])
+    store.put([KeptScan("m009.py", store.load()["m009.py"].stamp, b"x", "no facts", b"")])
     (root / "m007.py").write_text("x = 1\n")
     (root / "m008.py").unlink()
     again, told = look(root, store)

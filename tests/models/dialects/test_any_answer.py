@@ -17,9 +17,8 @@ from kith.models.discovery.cards import cards, kind_of
 from kith.models.discovery.header import describe
 from kith.models.discovery.memory import Memory, choose_window, fits
 from kith.models.providers.answers import fraction
-from kith.models.providers.ollama import Ollama
+from kith.models.providers.ollama import Ollama, shape_of
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.shape import shape_of
 from kith.models.providers.wire import Endpoint
 
 HI = Prompt("", (say("hi"),))

@@ -13,7 +13,7 @@ from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
 from kith.models.dialects import Heard, coerce, fit_call, mend_json, read_calls
 from kith.models.dialects.spoken import write_call
-from kith.models.providers.draft import read_args
+from kith.models.providers.messages import read_args
 from kith.tools import standard_tools
 
 TOOLS = standard_tools(powershell="")

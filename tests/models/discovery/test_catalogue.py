@@ -12,10 +12,9 @@ from kith.models.discovery.cards import Card
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.header import Header, describe
 from kith.models.discovery.memory import GIB, Memory
-from kith.models.discovery.places import Named, Places
-from kith.models.discovery.servers import Server
+from kith.models.discovery.servers import Named, Places, Server
 from kith.models.discovery.stored import Stored
-from kith.models.template import Template
+from kith.models.traits import Template
 
 OLLAMA, LLAMA = "http://127.0.0.1:11434", "http://127.0.0.1:8080"
 MEMORY = Memory(32 * GIB, 20 * GIB)

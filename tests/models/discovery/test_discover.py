@@ -14,8 +14,20 @@ from hypothesis import strategies as st
 from kith.core.errors import UsageError
 from kith.features.demo.standin import serve
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Named, Places, addresses, full_name, servers_of
-from kith.models.discovery.servers import OFTEN, USUAL, Place, Server, find_servers, llama_url, ollama_url
+from kith.models.discovery.servers import (
+    OFTEN,
+    USUAL,
+    Named,
+    Place,
+    Places,
+    Server,
+    addresses,
+    find_servers,
+    full_name,
+    llama_url,
+    ollama_url,
+    servers_of,
+)
 
 NOWHERE = "http://127.0.0.1:1"  # for Ollama, which is always looked for
 

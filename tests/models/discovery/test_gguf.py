@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kith.models.discovery.gguf import MOST_BYTES, ModelFileError, read_header
 from kith.models.discovery.header import QUANTISATIONS, Header, describe
-from kith.models.template import Template, read_template
+from kith.models.traits import Template, read_template
 from model_files import write_model
 
 

@@ -13,16 +13,13 @@ from kith.core.events import Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, ToolCall, ToolResult, say
 from kith.features.demo.standin import serve
-from kith.features.engine.own import OwnEngine
+from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
-from kith.models.discovery.places import Named, Places, addresses
-from kith.models.discovery.servers import Server
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.anthropic_facts import About, anthropic_endpoint
-from kith.models.providers.gemini_facts import gemini_endpoint
+from kith.models.discovery.servers import Named, Places, Server, addresses
+from kith.models.providers.anthropic import About, Anthropic, anthropic_endpoint, as_strict
+from kith.models.providers.gemini import gemini_endpoint
 from kith.models.providers.reach import is_cloud, leads_out
-from kith.models.providers.schemas import as_strict
 from kith.models.providers.wire import Endpoint
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", usual=())

@@ -12,13 +12,11 @@ from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
 from kith.features.demo.standin import Server, serve
 from kith.features.demo.standin.http import Request
-from kith.models.providers.facts import Facts, Provider
+from kith.models.providers.facts import ASKED, LOADING, Facts, Provider
 from kith.models.providers.faults import UnsupportedError
-from kith.models.providers.ollama import Ollama
+from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.progress import ASKED, LOADING
 from kith.models.providers.sampling import Kind
-from kith.models.providers.shape import Shape, shape_of
 from kith.models.providers.wire import Endpoint
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say
-from kith.features.demo.standin import anthropic, gemini
+from kith.features.demo.standin import anthropic as anthropic_server
+from kith.features.demo.standin import gemini as gemini_server
 from kith.features.demo.standin.engine import Behaviour
-from kith.models.providers import anthropic_facts, gemini_facts
+from kith.models.providers import anthropic, gemini
 from kith.models.providers.anthropic import Anthropic
 from kith.models.providers.gemini import Gemini
 from kith.models.providers.ollama import Ollama
@@ -23,8 +24,8 @@ from kith.models.providers.wire import Endpoint
 HERE = "http://127.0.0.1:1"
 CLAUDE, GEMINI = Anthropic("claude-x", Endpoint(HERE)), Gemini("gemini-3-x", Endpoint(HERE))
 A_CLAUDE, A_GEMINI = Behaviour(model="claude-x"), Behaviour(model="gemini-3-x")
-ABOUT = anthropic_facts.About("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
-ABOUT_GEMINI = gemini_facts.About("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
+ABOUT = anthropic.About("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
+ABOUT_GEMINI = gemini.About("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
 
 
 async def nothing(args: object, run: object) -> ToolResult:
@@ -51,14 +52,14 @@ def parts(draw: st.DrawFn, author: str) -> Part:
     if kind == "result":
         return ToolResult(draw(ids), text, draw(st.booleans()))
     if kind == "thinking" and author == CLAUDE.name:
-        good = anthropic.sign(text, {}, 0, A_CLAUDE)
+        good = anthropic_server.sign(text, {}, 0, A_CLAUDE)
         return Thinking(text, draw(st.sampled_from(["", good, "redacted:ZGF0YQ=="])))
     if kind == "thinking" and author == GEMINI.name:
-        return Thinking(text, draw(st.sampled_from(["", gemini.sign(A_GEMINI, "text")])))
+        return Thinking(text, draw(st.sampled_from(["", gemini_server.sign(A_GEMINI, "text")])))
     if kind == "thinking":
         return Thinking(text, draw(foreign))
     if author == GEMINI.name:
-        return ToolCall(draw(ids), "read_file", draw(args), "", gemini.sign(A_GEMINI, "read_file"))
+        return ToolCall(draw(ids), "read_file", draw(args), "", gemini_server.sign(A_GEMINI, "read_file"))
     return ToolCall(draw(ids), name, draw(args), draw(texts), draw(foreign) if author != CLAUDE.name else "")
 
 
@@ -85,7 +86,7 @@ def prompt_of(history: tuple[Message, ...], wish: Sampling) -> Prompt:
 def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, modes: set[str]) -> None:
     about = replace(ABOUT, modes=frozenset(modes))
     body, _ = CLAUDE._body(prompt_of(history, wish), about)
-    assert anthropic.find_fault(body, replace(A_CLAUDE, modes=tuple(modes))) == ""
+    assert anthropic_server.find_fault(body, replace(A_CLAUDE, modes=tuple(modes))) == ""
 
 
 @pytest.mark.slow
@@ -93,7 +94,7 @@ def test_claude_takes_any_history(history: tuple[Message, ...], wish: Sampling, 
 @given(histories, wishes)
 def test_gemini_takes_any_history(history: tuple[Message, ...], wish: Sampling) -> None:
     body, _ = GEMINI._body(prompt_of(history, wish), ABOUT_GEMINI)
-    assert gemini.find_fault(body, A_GEMINI) == ""
+    assert gemini_server.find_fault(body, A_GEMINI) == ""
 
 
 @pytest.mark.slow

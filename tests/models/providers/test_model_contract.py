@@ -12,11 +12,9 @@ from kith.core.events import Delta, Event
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
 from kith.features.demo.standin import Server, serve
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
 from kith.models.providers.facts import Provider
-from kith.models.providers.gemini import Gemini
-from kith.models.providers.gemini_facts import gemini_endpoint
+from kith.models.providers.gemini import Gemini, gemini_endpoint
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
@@ -190,7 +188,7 @@ def test_an_overload_passes(dialect: str) -> None:
 @every
 def test_an_overload_in_the_middle_of_a_reply_passes_too(dialect: str) -> None:
     async def talk(provider: Provider, server: Server, events: list[Event]) -> Reply:
-        return await Retrying(provider, first_s=0.0)(HI, events.append)
+        return await Retrying(provider, first_s=0.0, accepted=True)(HI, events.append)
 
     broken = {"text": "I beg", "error": {"status": 200, "text": "Overloaded"}}
     assert meet(dialect, [broken, {"text": "ok"}], talk)[0].message.text == "ok"

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from kith.core.errors import EXIT_TRY_LATER, ModelError
-from kith.core.events import Delta, Event, Notice, Progress
+from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
 from kith.features.demo.standin import serve
 from kith.models.discovery.cards import kind_of
 from kith.models.latency import Forecast
+from kith.models.providers.facts import ASKED, LOADING, QUEUED, READING
 from kith.models.providers.faults import LostReplyError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.progress import ASKED, LOADING, QUEUED, READING
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.patient import Patient
 from kith.models.wrappers.retry import Retrying
@@ -247,7 +247,7 @@ def test_waiting_for_a_slot_or_a_load_is_not_reading() -> None:
 
 
 def test_a_prompt_that_is_sent_again_is_read_from_the_beginning() -> None:
-    told = tell(patient(Reads([(6.0, Notice("trying again"))], until=7)), LONG)
+    told = tell(patient(Reads([(6.0, Progress(ASKED, 0))], until=7)), LONG)
     assert told[-1].done < 200 < max(event.done for event in told)
 
 

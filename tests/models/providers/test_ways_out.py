@@ -13,15 +13,15 @@ from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Event, Notice
 from kith.core.model import Emit
 from kith.core.values import Reply
-from kith.features.engine.own import OwnEngine
+from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
-from kith.models.discovery.places import Named, Places
+from kith.models.discovery.servers import Named, Places
 from kith.models.pool import Member, Pool
-from kith.models.providers.anthropic_facts import anthropic_endpoint
+from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
-from kith.settings.named import read_named
-from kith.settings.places import Place
+from kith.settings.files import KeyPlace
+from kith.settings.tables import read_named
 
 KEY = "sk-very-much-mine-0123456789"
 PLACES = Places(ollama_host="http://127.0.0.1:1", usual=())
@@ -154,7 +154,7 @@ def test_a_pool_goes_on_without_a_server_that_sends_on_to_a_cloud() -> None:
 def test_no_word_about_a_wrong_address_has_its_key(url: str) -> None:
     for read in (
         lambda: Endpoint(url),
-        lambda: read_named("endpoints", "x", {"url": url}, Place("config.toml")),
+        lambda: read_named("endpoints", "x", {"url": url}, KeyPlace("config.toml")),
     ):
         try:
             read()

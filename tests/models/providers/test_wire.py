@@ -26,10 +26,9 @@ from kith.models.providers.faults import (
     no_such_model,
     retry_after,
 )
-from kith.models.providers.lines import read_events, read_lines
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.wire import Endpoint, is_loopback
+from kith.models.providers.wire import Endpoint, is_loopback, read_events, read_lines
 
 URL = "http://127.0.0.1:9"
 PROMPT = Prompt("", (say("hi"),))

@@ -18,9 +18,9 @@ from kith.core.values import Message, Reply, Sampling, Stop, Text, ToolCall, Too
 from kith.features.demo.replay import Replay
 from kith.features.demo.standin import serve
 from kith.features.demo.standin.engine import estimate, render_prompt
+from kith.models.providers.messages import message_rows, tool_rows
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.counter import Counter, reply_room
 from kith.models.wrappers.fitted import Fitted

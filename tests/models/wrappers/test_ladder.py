@@ -20,7 +20,7 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run, Thread
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
 from kith.features.demo.standin import Server, serve
-from kith.models.dialects.choice import shape_of
+from kith.models.dialects.read import shape_of
 from kith.models.dialects.spoken import as_spoken, describe_tools, write_call
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
 from kith.models.providers.ollama import Ollama

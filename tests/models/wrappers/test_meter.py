@@ -12,6 +12,7 @@ from kith.core.events import Called, Event, Notice
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.values import (
     CacheUse,
+    Charge,
     Message,
     Reply,
     Text,
@@ -243,9 +244,8 @@ def test_what_kith_itself_asked_in_between_is_no_other_client() -> None:
 
         async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
             reply = await super().__call__(prompt, emit)
-            emit(Called("small", "count", 1))
             self.kept = []
-            return reply
+            return replace(reply, bill=(Charge("small", "count"),))
 
     talk = Talk(Counting())
     grow(talk, 2)

@@ -7,8 +7,8 @@ from kith.core.errors import ModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, Timing, say
-from kith.models.providers.progress import ASKED, QUEUED
-from kith.models.wrappers.queued import Queued
+from kith.models.providers.facts import ASKED, QUEUED
+from kith.models.wrappers.retry import Queue, Retrying
 
 PROMPT = Prompt("", (say("hi"),))
 
@@ -48,7 +48,7 @@ async def settle() -> None:
 def test_one_slot_serves_one_call_at_a_time_in_order() -> None:
     async def run() -> Slow:
         slow = Slow()
-        calls = [Queued(slow, "a")(Prompt("", (say(str(n)),)), quiet) for n in range(5)]
+        calls = [Retrying(slow, queue=Queue("a"))(Prompt("", (say(str(n)),)), quiet) for n in range(5)]
         tasks = [asyncio.create_task(call) for call in calls]
         await settle()
         slow.go.set()
@@ -62,7 +62,9 @@ def test_one_slot_serves_one_call_at_a_time_in_order() -> None:
 def test_a_server_with_slots_takes_so_many_and_other_servers_do_not_wait() -> None:
     async def run(servers: list[str], slots: int) -> int:
         slow = Slow()
-        tasks = [asyncio.create_task(Queued(slow, each, slots)(PROMPT, quiet)) for each in servers]
+        tasks = [
+            asyncio.create_task(Retrying(slow, queue=Queue(each, slots))(PROMPT, quiet)) for each in servers
+        ]
         await settle()
         slow.go.set()
         await asyncio.gather(*tasks)
@@ -76,7 +78,7 @@ def test_the_wait_is_told_and_measured() -> None:
     async def run() -> tuple[Reply, Reply, list[Event]]:
         slow, now = Slow(), [0.0]
         events: list[Event] = []
-        queued = Queued(slow, "a", clock=lambda: now[0])
+        queued = Retrying(slow, queue=Queue("a", clock=lambda: now[0]))
         first = asyncio.create_task(queued(PROMPT, quiet))
         second = asyncio.create_task(queued(PROMPT, events.append))
         await settle()
@@ -93,7 +95,7 @@ def test_the_wait_is_told_and_measured() -> None:
 def test_who_is_cancelled_or_fails_leaves_the_queue() -> None:
     async def run() -> list[str]:
         slow = Slow()
-        queued = Queued(slow, "a")
+        queued = Retrying(slow, queue=Queue("a"))
         words = ("holds it", "leaves", "fail", "last")
         tasks = [asyncio.create_task(queued(Prompt("", (say(each),)), quiet)) for each in words]
         await settle()
@@ -112,7 +114,7 @@ def test_who_is_cancelled_or_fails_leaves_the_queue() -> None:
 def test_who_is_cancelled_while_it_is_answered_frees_the_slot() -> None:
     async def run() -> str:
         slow = Slow()
-        queued = Queued(slow, "a")
+        queued = Retrying(slow, queue=Queue("a"))
         first = asyncio.create_task(queued(PROMPT, quiet))
         second = asyncio.create_task(queued(PROMPT, quiet))
         await settle()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
-from kith.core.model import Emit, Prompt
+from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Message, Reply, Text, say
 from kith.features.demo.standin import serve
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
@@ -39,7 +39,7 @@ class Fails:
         return DONE
 
 
-def ask(model: Fails, draw: float = 1.0, **options: float) -> tuple[Reply, list[float], list[Event]]:
+def ask(model: Model, draw: float = 1.0, **options: float) -> tuple[Reply, list[float], list[Event]]:
     """One question, with a clock that only the waits move."""
     waits: list[float] = []
     events: list[Event] = []
@@ -98,12 +98,25 @@ def test_a_request_that_was_accepted_is_not_sent_twice(before: Event) -> None:
 
 
 def test_a_reply_that_broke_off_is_asked_for_once_more() -> None:
-    broken = BrokenReplyError("it broke off")
-    assert ask(Fails(broken, before=Delta("half")))[0] == DONE
-    model = Fails(broken, broken, before=Delta("half"))
+    def broken(times: int) -> Fails:
+        return Fails(*(BrokenReplyError("it broke off") for _ in range(times)), before=Delta("half"))
+
+    assert ask(broken(1), accepted=True)[0] == DONE
+    model = broken(2)
+    with pytest.raises(BrokenReplyError):
+        ask(model, accepted=True)
+    assert model.asked == 2
+
+
+def test_a_reply_that_broke_off_is_left_to_who_stands_around_what_meters() -> None:
+    model = Fails(BrokenReplyError("it broke off"), before=Delta("half"))
     with pytest.raises(BrokenReplyError):
         ask(model)
-    assert model.asked == 2
+    assert model.asked == 1
+    model = Fails(BUSY)
+    with pytest.raises(ModelError, match="busy"):
+        ask(model, accepted=True)
+    assert model.asked == 1
 
 
 def test_a_server_that_broke_off_because_it_starts_anew_is_waited_for() -> None:

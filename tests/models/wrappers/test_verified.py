@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from counting import count_tokens
 from kith.context.budget import estimate_tokens, fewest_tokens
 from kith.core.errors import EXIT_LIMIT, ModelError
-from kith.core.events import Called, Event, Notice
+from kith.core.events import Event, Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Sampling, Text, Usage, say
 from kith.features.demo.standin import serve
 from kith.features.demo.standin.engine import estimate, render_prompt
+from kith.models.providers.facts import ignore
+from kith.models.providers.messages import message_rows, tool_rows
 from kith.models.providers.ollama import Ollama
-from kith.models.providers.rows import message_rows, tool_rows
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.counter import Counter, reply_room
 from kith.models.wrappers.verified import TruncatedError, Verified
@@ -200,9 +201,9 @@ def test_a_doubt_is_settled_and_does_not_come_again(recounts: bool) -> None:
     asked: list[int] = []
     for number in range(6):
         before = server.calls
-        events = ask(model, messages)
+        bill = asyncio.run(model(Prompt(SYSTEM, tuple(messages), TOOLS, thread="main"), ignore)).bill
         asked.append(server.calls - before - 1)
-        assert len([event for event in events if isinstance(event, Called)]) == asked[-1]
+        assert len(bill) == asked[-1]
         messages += step(number, "bash", "report", table)
     assert (sum(asked) > 0) == recounts
     assert not any(asked[-2:])

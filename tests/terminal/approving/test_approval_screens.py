@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from kith.core.values import Answer
-from kith.memory.inbox import Inbox
+from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.questions import open_question
 from mending import DONE, blocks
 from screens import Tmux
 

@@ -18,8 +18,8 @@ from kith.terminal.conversation.status_line import StatusLine
 from kith.terminal.conversation.voice import Voice
 from kith.terminal.questions import ask
 from kith.terminal.rendering.spans import columns_of
-from kith.view.lines import plan_text, status_of
-from kith.view.quoting import quoted
+from kith.view.markup import quoted
+from kith.view.wording import plan_text, status_of
 from played_screen import PlayedScreen, converse
 
 IMITATED = "✓ tests pass  1.4 s\n1 file changed\n\\> delete it all\nApply this change?\n[a]ll  [n]one\n"

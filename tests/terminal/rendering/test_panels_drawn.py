@@ -13,6 +13,7 @@ from kith.terminal.rendering.palette import Palette, Theme, choose_palette
 from kith.terminal.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
 from kith.terminal.rendering.spans import Line, Span, columns_of, plain
 from kith.terminal.rendering.thinking import Thinking
+from kith.view.items import ToolUse
 
 TODO = tuple(
     TodoItem(f"step {number}", "done" if number < 4 else "active" if number == 4 else "pending")
@@ -27,13 +28,12 @@ def panel(width: int, glyphs: Glyphs) -> list[Line]:
     edit = ToolEnded(
         "2", "edit", False, 0.2, "nothing in stats.py matches the text to be replaced, which is this"
     )
+    ran = ToolEnded("3", "bash", True, 12.3, "", RAN)
     return [
         *todo_lines(TODO[:5], width, glyphs),
         *todo_lines(TODO, width, glyphs),
         (),
-        tool_line(read, "src/stats.py", width, glyphs),
-        tool_line(edit, "", width, glyphs),
-        tool_line(ToolEnded("3", "bash", True, 12.3, "", RAN), "", width, glyphs),
+        *(tool_line(ToolUse("1", (), 0.0, "1", ended=each), width, glyphs) for each in (read, edit, ran)),
         running_line(ToolBegan("3", "bash", "exec", "pytest -q"), 4.2, width, glyphs),
         progress_line(Progress("reading, about 12 s left", 4096, 9000), 3.0, width, glyphs),
         progress_line(Progress("reading", 0, 9000), 3.0, width, glyphs),

@@ -1,10 +1,10 @@
 """Who plays which role in a session: a model opened when it is first asked, whose turn it is, or a panel."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from kith.agent.asking.panels import Panels, open_panels
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.asking.routes import need_router
 from kith.agent.asking.terms import Terms
@@ -13,14 +13,33 @@ from kith.agent.roles import Cast, Player, RoleSpec
 from kith.core.errors import LimitError, ModelError, NoModelError
 from kith.core.events import Called, Notice
 from kith.core.run import Run
-from kith.models.parameters import billions
+from kith.models.account import Budget
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
+from kith.models.traits import billions
+from kith.settings.features import need_part
 from kith.settings.values import ROUTE
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 
 _FEW_BILLIONS = 5.0  # parameters, below which a model gets the short words and one thing at a time
+
+
+class Panels(Protocol):
+    """The panels of one session."""
+
+    def members(self, spec: RoleSpec) -> tuple[str, ...]:
+        """The models that play a role whose spec names a panel: one, where several are known not to pay."""
+
+    def seat(self, seats: Sequence[tuple[Opened, Player]]) -> Player:
+        """The role, played by all of them: the first reads and opens, and one reply comes out."""
+
+
+def open_panels(terms: Terms, role: str) -> Panels:
+    """The panels of a session in which `role` names one. Raises UsageError."""
+    make: Callable[[Terms], Panels] = need_part(
+        lambda feature: feature.panels, f"The role {role}, which names a panel,"
+    )
+    return make(terms)
 
 
 @asynccontextmanager

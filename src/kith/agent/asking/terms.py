@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -15,13 +14,13 @@ from kith.core.model import Model, Tool
 from kith.core.numbers import dollars
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question
-from kith.memory.consents import ALWAYS, ASK_AGAIN, agreed
 from kith.memory.log import Log
+from kith.memory.permits import ALWAYS, ASK_AGAIN, agreed
+from kith.memory.queries import paid_today, usual_cost
 from kith.memory.session import Session
-from kith.memory.spending import paid_today, usual_cost
+from kith.models.account import Account, Budget
 from kith.models.stack import Opened
-from kith.models.wrappers.consented import RejectedError, Sending
-from kith.models.wrappers.limited import Budget, Purse, Spent
+from kith.models.wrappers.gate import RejectedError, Sending
 from kith.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,16 +41,16 @@ _FOR: Final = {
 class Terms:
     """The terms of one session, the same for all the models that it asks.
 
-    `spent` counts what it pays, and begins with what the session's task paid before: of money there is one
-    purse, whatever steps have tokens and seconds of their own. A yes is good for the session, per model and
-    group of purposes.
+    `account` counts what it pays, and begins with what the session's task paid before: all steps pay from it,
+    though they may have tokens and seconds of their own. A yes is good for the session, per model and group
+    of purposes.
     """
 
     def __init__(self, project: Project, run: Run, session: str) -> None:
         self.project, self.run = project, run
         self.session = session
-        self._purse = Purse(project.log.paid_in(session))
-        self.spent = self.fresh()
+        paid = project.log.paid_in(session)
+        self.account = Account(budget_of(project.settings), paid=paid, today=lambda: paid_today(project.log))
         self._agreed: set[Consent] = set()
         self._one_by_one = asyncio.Lock()
         self._told: set[tuple[str, str]] = set()
@@ -70,13 +69,13 @@ class Terms:
         if (facts.name, facts.server) not in self._told:
             self._told.add((facts.name, facts.server))
             self.run.emit(opened.engaged())
-        if opened.door is not None:  # each opening has a door of its own
+        if facts.cloud:  # each opening has a gate of its own
             from kith.agent.asking.hidden import find_hidden
 
             self._hidden = self._hidden or await find_hidden(self.project)
-            opened.door.keep_back(self._hidden.values)
+            opened.gate.keep_back(self._hidden.values)
         else:
-            opened.keeper.keep_back(self._known)
+            opened.gate.keep_back(self._known)
 
     def show(self, opened: Opened, tools: tuple[Tool, ...], *others: Opened) -> tuple[Tool, ...]:
         """The tools as an admitted model gets them: hooks see its calls; no private files in the cloud.
@@ -124,14 +123,8 @@ class Terms:
 
         With a `budget` a step begins that has its own tokens and seconds; the money is still the task's.
         """
-        chosen, spent = self.project.settings, self.spent if budget is None else self.fresh()
-        own = budget or budget_of(chosen)
-        money = replace(own, usd=chosen.max_task_usd, day_usd=chosen.max_day_usd)
-        return opened.wrap(money, earlier, tells=tells, spent=spent, permit=self.permit)
-
-    def fresh(self) -> Spent:
-        """What a step with its own budget begins with: nothing but the task's money."""
-        return Spent(today=lambda: paid_today(self.project.log), purse=self._purse)
+        account = self.account if budget is None else self.account.step(budget)
+        return opened.wrap(account, earlier, tells=tells, permit=self.permit)
 
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.
@@ -174,7 +167,7 @@ class Terms:
 
     def _veil(self, *opened: Opened) -> "Veil | None":
         """What these models must not see; None where none of them is in the cloud."""
-        if all(each.door is None for each in opened):
+        if not any(each.facts.cloud for each in opened):
             return None
         if self._hidden is None:
             raise RuntimeError("a model in the cloud was not admitted")

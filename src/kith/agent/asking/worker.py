@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kith.agent.asking.adaptation import USUAL, Adaptation
-from kith.agent.asking.own_words import in_own_words
-from kith.agent.asking.roles import find_role, make_player
+from kith.agent.asking.roles import find_role, in_own_words, make_player
 from kith.agent.asking.routes import find_router
 from kith.agent.asking.terms import Terms, budget_of
 from kith.agent.knowledge import Knowledge, offers_skills, skill_tool, with_nested
@@ -16,6 +15,7 @@ from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
 from kith.memory.past import Past
+from kith.models.account import Account
 from kith.models.stack import Opened
 from kith.settings.features import features
 from kith.tools import ReadLimits, standard_tools
@@ -44,7 +44,7 @@ def make_worker(
     if terms:
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
-        model = opened.wrap(budget_of(project.settings), past.compacted)
+        model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
     added = tuple(tool.load() for feature in features() for tool in feature.tools)
     added += project.servers.tools(opened.window) if project.servers else ()
     added = terms.hook(added, opened) if terms else added

@@ -13,16 +13,16 @@ from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
 from kith.agent.session_kinds import SessionKind
 from kith.core.errors import UsageError
-from kith.core.events import Judged, Options, Resumed
+from kith.core.events import Judged, Resumed
+from kith.core.options import Options
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.features.build.driver import build
 from kith.features.build.state import ENDS, ROLES, Build, Played, TaskProgress
 from kith.features.build.work import BuildOptions
-from kith.memory.inbox import Letter
+from kith.memory.inbox import OVER, Letter
 from kith.memory.log import Log
-from kith.memory.questions import OVER
 from kith.memory.session import Listener, Session
 
 # A build in plain data: what `kith status --json` prints and every face of it draws.

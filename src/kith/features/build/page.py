@@ -6,8 +6,8 @@ from typing import Any, Final
 from kith.features.build.builds import KIND, show_build
 from kith.features.web.html.diff import show_path
 from kith.features.web.part import WebPart
+from kith.memory.inbox import last_kind
 from kith.memory.log import Log
-from kith.memory.questions import last_kind
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
 

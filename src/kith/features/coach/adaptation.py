@@ -8,8 +8,7 @@ from kith.agent.asking.adaptation import USUAL, Adaptation
 from kith.agent.project import Project
 from kith.context.brief import Showing
 from kith.core.errors import LimitError
-from kith.core.events import Called, Event
-from kith.core.model import Emit, Model, Prompt, Role
+from kith.core.model import Emit, Prompt, Role, Wrapped
 from kith.core.values import Reply, Sampling
 from kith.features.coach.coaching_log import Coaching, read_coaching
 from kith.features.coach.settings import CoachSettings
@@ -44,31 +43,22 @@ _SPLIT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stamped:
+class Stamped(Wrapped):
     """`model`, whose calls are told with the id of the way in which it is asked.
 
     `steps`: calls that one attempt may have (0: as many as the run lets it).
     """
 
-    model: Model
     strategy: str
     steps: int = 0
     _taken: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises what the model raises, and LimitError when the steps of the attempt are spent."""
         taken = self._taken[prompt.attempt] = self._taken.get(prompt.attempt, 0) + 1
         if 0 < self.steps < taken:
             raise LimitError(f"stopped after {self.steps} steps without an end")
-
-        def listen(event: Event) -> None:
-            emit(replace(event, strategy=self.strategy) if isinstance(event, Called) else event)
-
-        return await self.model(prompt, listen)
+        return await self.model(replace(prompt, strategy=self.strategy), emit)
 
 
 def adaptation_of(strategy: Strategy) -> Adaptation:

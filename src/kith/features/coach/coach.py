@@ -32,8 +32,8 @@ from kith.features.coach.settings import CoachSettings
 from kith.features.coach.strategy import Strategy, Ways, is_of
 from kith.features.measure.measured_rows import Measured, read_measured
 from kith.memory.log import Log
+from kith.memory.queries import paid_today
 from kith.memory.session import Listener, Session
-from kith.memory.spending import paid_today
 from kith.models.stack import Opened
 from kith.settings import Settings
 

@@ -15,8 +15,7 @@ from kith.terminal.folder import find_root
 from kith.terminal.options import settings_flags
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
-from kith.view.figures import day
-from kith.view.lines import count, wrapped
+from kith.view.lines import count, day, wrapped
 from kith.view.printing import printable
 
 _MINUTES: Final = 60

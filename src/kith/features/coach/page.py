@@ -6,7 +6,7 @@ from typing import Final
 from kith.features.coach.profile import ExperimentSummary
 from kith.features.coach.sequential_test import HORIZON
 from kith.features.measure.page.charts import chart, legend, parts_of, table
-from kith.view.figures import day
+from kith.view.lines import day
 from kith.view.markup import NOTHING, Html, element, joined
 
 _MOST: Final = 20

@@ -29,8 +29,8 @@ from kith.features.coach.strategy import Strategy, key_of, phrase
 from kith.features.measure.bench.exercises import find_exercises
 from kith.memory.log import Log
 from kith.memory.session import Session
+from kith.models.account import Account, Budget
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.trees.commits import check_out, lay_out
 from kith.trees.environment import VENVS
@@ -151,7 +151,7 @@ def _is_solved(judged: Judged) -> bool:
 def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
     budget = Budget(project.settings.max_task_tokens, project.settings.max_task_seconds)
     tools = standard_tools(limits=ReadLimits.of_window(opened.window))
-    model = opened.wrap(budget, tells=False)
+    model = opened.wrap(Account(budget), tells=False)
     return dress(make_player(project, find_role("worker"), opened, model, tools).role, strategy)
 
 

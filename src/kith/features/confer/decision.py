@@ -20,7 +20,7 @@ from kith.core.values import Changes, Verdict
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, choose_tried
 from kith.features.confer.debate import CouncilDecision, ranking
-from kith.features.confer.members import Council, Member, ask, inside_ledger, unless_hurried
+from kith.features.confer.members import Council, Member, ask, unless_hurried
 from kith.features.confer.messages import JudgeChoice, describe_proposal, read_choice, to_judge
 from kith.features.review.notes import notes_on
 
@@ -139,11 +139,12 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
         return Verdict(False, "", _KEPT)
 
     with run.step(f"plan {label}", kind="plan") as step:
-        own = replace(step, sink=council.work.hear(label, _watch(step, made)))
+        own = replace(step, sink=_watch(step, made))
+        role = council.work.bill(label, player.role)
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)
         try:
-            outcome = await attempt(own, Leg(player.role, thread, council.question), words, judges)
+            outcome = await attempt(own, Leg(role, thread, council.question), words, judges)
         except KithError as error:  # the other's plan is not worse for it
             made.text = f"{player.role.model.name}: {error}"
             return made
@@ -187,9 +188,9 @@ async def _choose(run: Run, council: Council, judge: Member) -> JudgeChoice | No
     read = partial(read_choice, labels=frozenset(council.proposals))
     try:
         with run.step(JUDGE) as step:
-            own = inside_ledger(step, council, JUDGE)
+            billed = replace(judge, role=council.ledger.bill(JUDGE, judge.role))
             room = council.ledger.left("check")
-            choice = await ask(own, judge, council.thread(JUDGE), letter, room, read)
+            choice = await ask(step, billed, council.thread(JUDGE), letter, room, read)
     except KithError as error:
         run.emit(Notice(f"The judge ({judge.name}) does not decide: {error}", "warning"))
         return None

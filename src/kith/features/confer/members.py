@@ -4,17 +4,18 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Claimed
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
-from kith.core.events import Called, Delta, Event, Notice
-from kith.core.model import Prompt, Role
+from kith.core.events import Delta, Event, Notice
+from kith.core.model import Billed, Prompt, Role
 from kith.core.names import council_thread
-from kith.core.run import Run, Sink, Thread
-from kith.core.values import Message, Text, say
+from kith.core.run import Run, Thread
+from kith.core.values import Charge, Message, Text, say
 from kith.features.confer.council_rules import UNTIL, Proposal, Round, Seat, make_lanes
 
 T = TypeVar("T")
@@ -58,23 +59,17 @@ class Ledger:
         """US dollars and seconds of a member's calls."""
         return self.costs.get(label, (0.0, 0.0))
 
-    def hear(self, label: str, sink: Sink) -> Sink:
-        """`sink`, with what the calls of a member cost taken down on the way."""
+    def bill(self, label: str, role: Role) -> Role:
+        """The role as a member plays it, whose calls are taken down here."""
+        return replace(role, model=Billed(role.model, partial(self._take, label)))
 
-        def listen(event: Event, path: tuple[str, ...]) -> None:
-            if isinstance(event, Called):
-                self._take(label, event)
-            sink(event, path)
-
-        return listen
-
-    def _take(self, label: str, called: Called) -> None:
-        used = called.computed
+    def _take(self, label: str, charge: Charge) -> None:
+        used = charge.computed
         self.spent += used
-        self.usd += called.usd or 0.0
+        self.usd += charge.usd or 0.0
         self.first.setdefault(label, used)
         usd, seconds = self.cost(label)
-        self.costs[label] = (usd + (called.usd or 0.0), seconds + called.timing.total_s)
+        self.costs[label] = (usd + (charge.usd or 0.0), seconds + charge.timing.total_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +117,6 @@ async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> 
         return task.result() if task.done() else None
     finally:
         await leave(waiter, task)
-
-
-def inside_ledger(run: Run, council: Council, label: str) -> Run:
-    """The run of one member: what it says is told as its own, and what that costs is taken down."""
-    return Run(council.ledger.hear(label, run.sink), run.answerer, run.workspace, run.limits, run.path)
 
 
 # One round of a council: whom to ask in which order, within its tokens; who fails is asked no more.
@@ -185,8 +175,7 @@ async def _ask_member(run: Run, council: Council, member: Member, room: int, age
     label, letter = member.label, agenda.letters[member.label]
     try:
         with run.step(label) as step:
-            own = inside_ledger(step, council, label)
-            answer = await ask(own, member, council.thread(label), letter, room, agenda.read)
+            answer = await ask(step, member, council.thread(label), letter, room, agenda.read)
     except KithError as error:
         council.silent[label] = str(error)
         run.emit(Notice(f"{label} ({member.name}) drops out: {error}", "warning"))

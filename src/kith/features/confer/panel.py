@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from kith.agent.asking.panels import Panels
+from kith.agent.asking.cast import Panels
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec
 from kith.context.budget import fit_middle
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
-from kith.core.model import Emit, Model, Prompt, Role
+from kith.core.model import Billed, Emit, Model, Prompt, Role, Tab
 from kith.core.names import council_thread
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread, new_id
@@ -31,23 +31,14 @@ from kith.features.confer.council_rules import (
 )
 from kith.features.confer.debate import By, CouncilDecision, conclude, criticise, open_minutes, ranking
 from kith.features.confer.history import ENOUGH, Payoff, read_others, read_results, results_of, weigh
-from kith.features.confer.members import (
-    AUTHOR,
-    Agenda,
-    Council,
-    Ledger,
-    Member,
-    draw_labels,
-    hold_round,
-    inside_ledger,
-)
+from kith.features.confer.members import AUTHOR, Agenda, Council, Ledger, Member, draw_labels, hold_round
 from kith.features.confer.messages import Objection
 from kith.features.confer.settings import ConferSettings
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.estimates import expected, fold, sorts_of, who
-from kith.models.parameters import billions
 from kith.models.stack import Opened
+from kith.models.traits import billions
 
 _SHOWN: Final = 0.25  # of a council's tokens, the part that each member may read of the conversation
 _CHARS: Final = 3  # of code, for one token
@@ -96,7 +87,11 @@ class Panel:
 
         Raises what the models raise, if all of them do.
         """
-        council = self._begin(prompt)
+        with Tab() as tab:
+            reply = await self._answer(self._begin(prompt, tab), prompt, emit)
+            return replace(reply, bill=tab.bill)
+
+    async def _answer(self, council: Council, prompt: Prompt, emit: Emit) -> Reply:
         run = self._inside(emit)
         lead, reply = await self._open(run, council, prompt)
         if reply.message.calls or reply.stop == "length" or not reply.message.text.strip():
@@ -109,19 +104,16 @@ class Panel:
         author = council.members[choice].name
         return replace(reply, message=Message("assistant", (Text(texts[choice]),), author), stop="end")
 
-    def _begin(self, prompt: Prompt) -> Council:
-        members = {
-            label: Member(
-                Seat(label, each.server, each.slots),
-                Role("panelist", prompt.system, each.model, (), READ_ONLY, prompt.purpose, prompt.sampling),
-                each.cloud,
-                each.ability,
-            )
-            for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True)
-        }
+    def _begin(self, prompt: Prompt, tab: Tab) -> Council:
+        ledger, members = Ledger(self.tokens), {}
+        for label, each in zip(draw_labels(len(self.panelists)), self.panelists, strict=True):
+            model = Billed(each.model, tab.add)
+            role = Role("panelist", prompt.system, model, (), READ_ONLY, prompt.purpose, prompt.sampling)
+            seat = Seat(label, each.server, each.slots)
+            members[label] = Member(seat, ledger.bill(label, role), each.cloud, each.ability)
         shown = fit_middle(_as_text(prompt.messages), int(self.tokens * _SHOWN) * _CHARS)
         question = next((each.text for each in prompt.messages if each.role == "user"), "")
-        return Council(new_id(), prompt.purpose, question, shown, members, Ledger(self.tokens))
+        return Council(new_id(), prompt.purpose, question, shown, members, ledger)
 
     def _inside(self, emit: Emit) -> Run:
         """The run of this call. Its steps stay among themselves: outside they would pass for the caller's."""
@@ -136,9 +128,8 @@ class Panel:
         """The first reply, of the first that answers."""
         failure: KithError | None = None
         for label, member in council.members.items():
-            own = inside_ledger(run, council, label)
             try:
-                return label, await member.role.model(prompt, own.emit)
+                return label, await member.role.model(prompt, run.emit)
             except KithError as error:
                 failure = failure or error
                 council.silent[label] = str(error)

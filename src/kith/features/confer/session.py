@@ -163,17 +163,17 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
     project, run, id = terms.project, terms.run, terms.session
     spec = find_role("councillor", project.settings)
     kind, legs = kind_of(motion), measured_legs(project)
-    members = {}
+    ledger, members = Ledger(project.settings.section(ConferSettings).tokens), {}
     for label, each in opened.items():
         seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
         role = play(terms, spec, each, readers=[*opened.values()]).role
-        members[label] = Member(seat, role, each.facts.cloud, ability_of(legs, each, kind))
+        about = each.facts.cloud, ability_of(legs, each, kind)
+        members[label] = Member(seat, ledger.bill(label, role), *about)
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
         shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
     notes = tell_notes_of(project.settings, window)
     shown = f"{notes}\n\n{shown}" if notes else shown
-    ledger = Ledger(project.settings.section(ConferSettings).tokens)
     tested = motion.apply and await project.is_tested(run)
     return Council(id, kind, motion.question, shown, members, ledger, tested, hurry)
 

@@ -14,10 +14,10 @@ from kith.agent.tasks import Task, run_task
 from kith.core.event_loop import run_loop
 from kith.core.values import Answer, Question
 from kith.memory.applied import short_id
-from kith.terminal.questions import question_text
 from kith.terminal.report import print_text
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice
+from kith.view.questions import question_text
 
 TASK = "fix the failing test in test_stats.py"
 

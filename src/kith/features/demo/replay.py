@@ -25,10 +25,8 @@ from kith.core.errors import ModelError, UsageError
 from kith.core.events import Progress
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Message, Reply, Stop, Thinking, Timing, Usage
-from kith.models.providers.draft import Draft, used_ids
-from kith.models.providers.facts import Facts
-from kith.models.providers.progress import ignore
-from kith.models.providers.rows import message_rows, tool_rows
+from kith.models.providers.facts import Facts, ignore
+from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
 from kith.models.sources import Source
 from kith.settings import Settings
 

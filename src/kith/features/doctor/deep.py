@@ -12,8 +12,7 @@ from kith.core.values import Sampling, ToolResult, say
 from kith.features.doctor.check import Check, Examination, Tell, closed
 from kith.features.doctor.servers import Ward, bare, endpoint_of, title
 from kith.models.discovery.cards import Card, cards
-from kith.models.discovery.places import Places, full_name
-from kith.models.discovery.servers import Place, Server
+from kith.models.discovery.servers import Place, Places, Server, full_name
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.sampling import Kind

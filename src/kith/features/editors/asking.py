@@ -14,10 +14,9 @@ from kith.features.editors.buffers import Buffers, tell_unsaved
 from kith.features.editors.outbox import Outbox
 from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
-from kith.terminal.questions import question_text
-from kith.view.always import always_words
 from kith.view.evidence import word_evidence
 from kith.view.printing import printable
+from kith.view.questions import always_words, question_text
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
 _OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {

@@ -37,8 +37,8 @@ from kith.memory.log import Log
 from kith.memory.queries import conversations_before, roots_of
 from kith.memory.session import Session
 from kith.models.stack import Opened
+from kith.view.markup import fenced
 from kith.view.printing import printable
-from kith.view.quoting import fenced
 
 # The conversations that an editor can go back to, as the log has them.
 

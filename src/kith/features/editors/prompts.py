@@ -25,8 +25,8 @@ from acp.schema import (
 
 from kith.core.errors import UsageError
 from kith.terminal.run import TASK_LIMIT
+from kith.view.markup import fenced
 from kith.view.printing import printable
-from kith.view.quoting import fenced
 
 _LINES: Final = re.compile(r"L?(\d+)(?:[:-]L?(\d+))?")
 

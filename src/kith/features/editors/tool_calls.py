@@ -17,14 +17,14 @@ from acp.schema import (
     ToolKind,
 )
 
-from kith.core.events import Judged, ToolBegan, ToolEnded
 from kith.core.line_ranges import Passage, passage_of
-from kith.core.values import Changes, FileChange, Question, Ran, ToolCall
+from kith.core.values import Changes, FileChange, Question, Ran
 from kith.features.editors.buffers import read_small
-from kith.terminal.questions import question_text
-from kith.view.lines import count, line_of
+from kith.view.items import GateVerdict, ToolUse
+from kith.view.markup import fenced
 from kith.view.printing import printable
-from kith.view.quoting import fenced
+from kith.view.questions import question_text
+from kith.view.wording import line_of, word_exit, word_size
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 
@@ -42,41 +42,37 @@ QUIET: Final = ("todo", "done")  # the plan and the last words show what they di
 _VERBS: Final = {"read": "Read", "list": "List", "edit": "Edit", "write": "Write", "git": "git"}
 
 
-def begun(event: ToolBegan, call: ToolCall | None, root: Path) -> ToolCallStart:
+def begun(use: ToolUse, root: Path) -> ToolCallStart:
     """A tool that starts to work."""
-    args = call.args if call else {}
-    return ToolCallStart(
-        session_update="tool_call",
-        tool_call_id=event.call_id,
-        title=_title(event.name, event.target, args),
-        kind=KINDS.get(event.name, "other"),
-        status="in_progress",
-        locations=list(_locations(args, root)) or None,
-        raw_input={"command": printable(event.target)} if event.name == "bash" else None,
-    )
+    command = {"command": printable(use.target)} if use.name == "bash" else None
+    return _start(use, use.target, "in_progress", root).model_copy(update={"raw_input": command})
 
 
-def refused(event: ToolEnded, call: ToolCall | None, root: Path) -> ToolCallStart:
+def refused(use: ToolUse, root: Path) -> ToolCallStart:
     """A call that never began: what it asked for was wrong, or not allowed."""
-    args = call.args if call else {}
+    line = use.ended.line if use.ended else ""
+    return _start(use, "", "failed", root).model_copy(update={"content": [words(line)]})
+
+
+def _start(use: ToolUse, target: str, status: ToolCallStatus, root: Path) -> ToolCallStart:
+    args = use.call.args if use.call else {}
     return ToolCallStart(
         session_update="tool_call",
-        tool_call_id=event.call_id,
-        title=_title(event.name, "", args),
-        kind=KINDS.get(event.name, "other"),
-        status="failed",
-        content=[words(event.line)],
+        tool_call_id=use.call_id,
+        title=_title(use.name, target, args),
+        kind=KINDS.get(use.name, "other"),
+        status=status,
         locations=list(_locations(args, root)) or None,
     )
 
 
-def ended(event: ToolEnded, call: ToolCall | None, root: Path) -> ToolCallProgress:
-    """What a tool answered."""
+def ended(use: ToolUse, root: Path) -> ToolCallProgress:
+    """Report the answer of a tool."""
     return ToolCallProgress(
         session_update="tool_call_update",
-        tool_call_id=event.call_id,
-        status="completed" if event.ok else "failed",
-        content=_contents(event, call.args if call else {}, root),
+        tool_call_id=use.call_id,
+        status="completed" if use.ok else "failed",
+        content=_contents(use, root),
     )
 
 
@@ -88,9 +84,9 @@ def settled(id: str, status: ToolCallStatus, text: str = "") -> ToolCallProgress
     )
 
 
-def judged(event: Judged, id: str) -> ToolCallStart | None:
+def judged(verdict: GateVerdict, id: str) -> ToolCallStart | None:
     """A check, with its output where it failed; None for one that has nothing to say."""
-    line = line_of(event)[1].strip()
+    event, line = verdict.judged, line_of(verdict)[1].strip()
     if not line:
         return None
     outputs: Contents = [_console(ran) for ran in event.ran if not event.ok]
@@ -163,8 +159,7 @@ def _question(question: Question) -> str:
     text = question_text(question).split("\n")[0]
     if question.kind != "change" or not question.files:
         return printable(text)
-    added, removed = (sum(getattr(file, way) for file in question.files) for way in ("added", "removed"))
-    return f"{printable(text)} {count(len(question.files), 'file')}, +{added} -{removed}"
+    return f"{printable(text)} {word_size(question.files)}"
 
 
 def _title(name: str, target: str, args: Mapping[str, Any]) -> str:
@@ -192,7 +187,7 @@ def _locations(args: Mapping[str, Any], root: Path) -> Iterator[ToolCallLocation
 
 
 def _place(root: Path, path: str) -> Path | None:
-    """Where a path leads; None for links in a circle, and for what can be no name."""
+    """Resolve a path; None for links in a circle, and for what can be no name."""
     try:
         return (root / path).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -206,25 +201,25 @@ def _line(place: Path, old: object) -> int | None:
     return before.count("\n") + 1 if found else None
 
 
-def _contents(event: ToolEnded, args: Mapping[str, Any], root: Path) -> Contents | None:
+def _contents(use: ToolUse, root: Path) -> Contents | None:
+    args, ended = use.call.args if use.call else {}, use.ended
     path = absolute(root, str(args.get("path", "")))
-    if event.ok and event.name == "edit":
+    if use.ok and use.name == "edit":
         return [tool_diff_content(path, printable(str(args["new"])), printable(str(args["old"])))]
-    if event.ok and event.name == "write" and not args.get("append"):
+    if use.ok and use.name == "write" and not args.get("append"):
         return [tool_diff_content(path, printable(str(args["content"])))]
-    if event.ran is not None:
-        return [_console(event.ran)]
-    return [words(event.line)] if event.line else None
+    if ended and ended.ran:
+        return [_console(ended.ran)]
+    return [words(ended.line)] if ended and ended.line else None
 
 
 def _console(ran: Ran) -> ContentToolCallContent:
     """A command and its output, as a terminal would show them."""
-    end = "timed out" if ran.timed_out else f"exit {ran.code}"
-    return words(fenced(f"$ {ran.command}\n{ran.output.rstrip()}\n[{end}]", "console"))
+    return words(fenced(f"$ {ran.command}\n{ran.output.rstrip()}\n[{word_exit(ran)}]", "console"))
 
 
 def _text(data: bytes | None) -> str | None:
-    """What a file holds, "" for none; None for what is no text."""
+    """Decode a file's text: "" for no file, None for bytes that are no text."""
     try:
         return (data or b"").decode("utf-8") if b"\0" not in (data or b"") else None
     except UnicodeDecodeError:

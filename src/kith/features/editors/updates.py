@@ -1,4 +1,4 @@
-"""What happens in a session, as updates for an editor: while it happens, or again from the log."""
+"""Session items as updates for an editor: while they happen, or again from the log."""
 
 import re
 from collections.abc import Callable
@@ -14,28 +14,28 @@ from acp.helpers import (
 )
 from acp.schema import AgentMessageChunk, AgentThoughtChunk, Cost, PlanEntryStatus, ToolCallStart, UsageUpdate
 
-from kith.core.events import (
-    Answered,
-    Asked,
-    Called,
-    Delta,
-    Event,
-    Judged,
-    Notice,
-    Planned,
-    RunEnded,
-    RunStarted,
-    Said,
-    TodoSet,
-    ToolBegan,
-    ToolEnded,
-)
+from kith.core.events import Called, Delta, Event, Notice, RunEnded, Said
 from kith.core.run import new_id
-from kith.core.values import Message, Plan, Thinking, TodoItem, ToolCall
+from kith.core.values import Message, Plan, Thinking, TodoItem
 from kith.features.editors import tool_calls
 from kith.features.editors.outbox import Chunk, Update
-from kith.view.lines import line_of, plan_text
+from kith.view.items import (
+    AskedQuestion,
+    CouncilTalk,
+    GateVerdict,
+    Item,
+    Items,
+    ModelStep,
+    Note,
+    PersonSpoke,
+    RunResult,
+    TaskBegun,
+    TodoList,
+    ToolUse,
+    WorkPlan,
+)
 from kith.view.printing import printable
+from kith.view.wording import line_of, plan_text
 
 _STATES: Final[dict[str, PlanEntryStatus]] = {
     "pending": "pending",
@@ -51,11 +51,10 @@ class Updates:
 
     def __init__(self, root: Path, put: Callable[[Update], None]) -> None:
         self._root, self._put = root, put
-        self._calls: dict[str, ToolCall] = {}
+        self._items = Items()
         self._running: set[str] = set()
         self._streamed = self._thought = ""  # of the present message
         self._last: type[Update] | None = None
-        self._opened = False  # the task's own message is in its thread
         self._words = ""  # what was said last, so that the end does not say it again
         self._cost = 0.0
         self.own: list[str] = []  # words of this editor that steer the model: it shows them already
@@ -64,31 +63,44 @@ class Updates:
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
         """Tell of one event."""
-        match event:
-            case Delta():
-                self._stream(event, "plan" in path)
-            case RunStarted(task=task):
-                self._begin(task)
-            case Said(message=message):
-                self._hear_message(message, "plan" in path)
-            case ToolBegan() | ToolEnded():
-                self._use(event)
-            case Asked() | Answered():
-                self._settle(event)
-            case Planned(plan):
+        if isinstance(event, Delta):
+            self._stream(event, "plan" in path)
+        for changed in self._items.take(event, path):
+            self._tell(changed.item)
+
+    def _tell(self, item: Item) -> None:
+        match item:
+            case TaskBegun(words=words, given=None):
+                self._begin(words)
+            case PersonSpoke(text=text):
+                self._hear_person(text)
+            case ModelStep(message=Message() as message, path=path):
+                self._hear_model(message, "plan" in path)
+            case ModelStep(called=Called() as called):
+                self._count(called)
+            case CouncilTalk(events=(*_, Said(message=message))) if message.role == "assistant":
+                self._hear_model(message)
+            case ToolUse():
+                self._use(item)
+            case AskedQuestion():
+                self._settle(item)
+            case _:
+                self._tell_other(item)
+
+    def _tell_other(self, item: Item) -> None:
+        match item:
+            case WorkPlan(plan=plan):
                 self.plan = plan
                 self._plan("pending")
-            case TodoSet(items):
-                self._list(items)
-            case Judged():
-                if call := tool_calls.judged(event, f"check-{new_id()}"):
+            case TodoList(entries=entries):
+                self._list(entries)
+            case GateVerdict():
+                if call := tool_calls.judged(item, f"check-{new_id()}"):
                     self._show(call)
-            case Called():
-                self._count(event)
-            case RunEnded():
-                self._end(event)
+            case RunResult(ended=ended):
+                self._end(ended)
             case _:
-                self._mention(event)
+                self._mention(item)
 
     # --- words -------------------------------------------------------------------------------
 
@@ -97,7 +109,7 @@ class Updates:
         self._chunk(f"{self._gap(AgentMessageChunk)}{printable(text)}")
 
     def _begin(self, task: str) -> None:
-        self._opened, self._words, self.plan = False, "", None
+        self._words, self.plan = "", None
         self._streamed = self._thought = ""
         if self.again:
             self._show(update_user_message_text(printable(task)))
@@ -112,11 +124,8 @@ class Updates:
             self._streamed += delta.text
             self._chunk(gap + printable(delta.text))
 
-    def _hear_message(self, message: Message, planning: bool) -> None:
-        self._calls |= {call.id: call for call in message.calls}
-        if message.role == "user" and message.author == "person":
-            self._hear_person(message.text)
-        if message.role != "assistant" or message.author == "kith":
+    def _hear_model(self, message: Message, planning: bool = False) -> None:
+        if message.author == "kith":
             return
         if not planning:
             thought = "".join(part.text for part in message.parts if isinstance(part, Thinking))
@@ -128,17 +137,16 @@ class Updates:
         self._streamed = self._thought = ""
 
     def _hear_person(self, text: str) -> None:
-        """The task itself stands at the beginning; what follows steers, or says what to do differently."""
-        if not self._opened:
-            self._opened = True
-        elif text in self.own:
+        """Show words that steer the model; the editor shows its own already."""
+        if text in self.own:
             self.own.remove(text)
         else:
             self._show(update_user_message_text(printable(text)))
 
-    def _mention(self, event: Event) -> None:
-        style, line = line_of(event)
-        if line and (style in _SPOKEN or (isinstance(event, Notice) and event.level == "warning")):
+    def _mention(self, item: Item) -> None:
+        style, line = line_of(item, undo="/undo")
+        warns = isinstance(item, Note) and isinstance(item.event, Notice) and item.event.level == "warning"
+        if line and (style in _SPOKEN or warns):
             self.say(_here(line.strip()))
         elif line:
             self._show(update_agent_thought_text(f"{self._gap(AgentThoughtChunk)}{printable(line.strip())}"))
@@ -156,25 +164,24 @@ class Updates:
 
     # --- tools, checks, questions ------------------------------------------------------------
 
-    def _use(self, event: ToolBegan | ToolEnded) -> None:
-        call, began = self._calls.get(event.call_id), event.call_id in self._running
-        if isinstance(event, ToolBegan):
-            if event.name not in tool_calls.QUIET:
-                self._running.add(event.call_id)
-                self._show(tool_calls.begun(event, call, self._root))
-        elif began:
-            self._running.discard(event.call_id)
-            self._show(tool_calls.ended(event, call, self._root))
-        elif not event.ok:
-            self._show(tool_calls.refused(event, call, self._root))
+    def _use(self, use: ToolUse) -> None:
+        if use.state == "running" and use.name not in tool_calls.QUIET:
+            self._running.add(use.call_id)
+            self._show(tool_calls.begun(use, self._root))
+        elif use.state == "ended" and use.call_id in self._running:
+            self._running.discard(use.call_id)
+            self._show(tool_calls.ended(use, self._root))
+        elif use.state == "ended" and not use.ok:
+            self._show(tool_calls.refused(use, self._root))
 
-    def _settle(self, event: Asked | Answered) -> None:
+    def _settle(self, asked: AskedQuestion) -> None:
         """A question that waits is shown by who asks it; here is what was asked before, and each answer."""
-        if isinstance(event, Answered):
-            no = event.answer.choice in _NOES
-            self._show(tool_calls.settled(event.question_id, "failed" if no else "completed"))
+        question = asked.question
+        if asked.answer:
+            no = asked.answer.choice in _NOES
+            self._show(tool_calls.settled(question.id, "failed" if no else "completed"))
         elif self.again:
-            call = tool_calls.asked(event.question, tool_calls.shown_files(event.question.files), self._root)
+            call = tool_calls.asked(question, tool_calls.shown_files(question.files), self._root)
             self._show(tool_calls.started(call).model_copy(update={"content": call.content}))
 
     def plan_words(self) -> str:
@@ -200,7 +207,7 @@ class Updates:
     # --- the way out -------------------------------------------------------------------------
 
     def _gap(self, kind: type[Update]) -> str:
-        """What parts a message from one of the same kind before it: editors join chunks."""
+        """Separate a message from one of the same kind before it: editors join chunks."""
         return "\n\n" if self._last is kind else ""
 
     def _chunk(self, text: str) -> None:

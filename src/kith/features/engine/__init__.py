@@ -7,21 +7,21 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "engine",
     "kith's own llama.cpp: model files of this machine, and downloads",
-    models={"file": _here("own:engine_of")},
-    settings=_here("settings:EngineSettings"),
+    models={"file": _here("model_files:engine_of")},
+    settings=_here("options:EngineSettings"),
     commands=(
         Command(
             "models pull",
             "download a model",
             _here("arguments:pull"),
-            _here("pull_command:pull_command"),
+            _here("commands:pull_command"),
             "REPO[:QUANT]",
         ),
         Command(
             "engine",
             "show or stop kith's own engine",
             _here("arguments:engine"),
-            _here("engine_command:engine_command"),
+            _here("commands:engine_command"),
             "[status|stop]",
         ),
     ),

@@ -2,17 +2,16 @@
 
 import sys
 
+from kith.features.engine.keeper import keep
+from kith.features.engine.wheel import run_engine
+
 
 def main(words: list[str]) -> None:
     """Keep an engine, or be one. kith starts both itself; nobody else needs to."""
     verb, *rest = words
     if verb == "run":
-        from kith.features.engine.run import run_engine
-
         run_engine(rest)
     else:
-        from kith.features.engine.keeper import keep
-
         keep(*rest)
 
 

@@ -1,24 +1,28 @@
-"""What is known of one engine on the disk: its folder, what it runs, and how far it is."""
+"""One engine as it is known on the disk: its folder, what it runs, how far it is, and who holds it."""
 
 import hashlib
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Literal
 
 from kith.core.codec import decode, encode
-from kith.features.engine.locks import is_taken
-from kith.models.discovery.file_names import parts_of
+from kith.models.traits import parts_of
+
+if sys.platform != "win32":  # where no engine runs
+    import fcntl
 
 _VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class EngineSpec:
     """What an engine is to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
     `size`: bytes of the model's files. After `idle_s` seconds without a kith that wants it, it ends.
@@ -34,7 +38,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EngineRecord:
     """How an engine is: written by its keeper, read by everybody who wants it.
 
     `loaded` is in percent, `window` in tokens. `trouble` is why it failed, `crash` why it last had to be
@@ -59,7 +63,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class EngineHome:
     """The folder of one engine.
 
     Two locks say all that must never be wrong. `keeper` is held by the process that keeps the engine: free,
@@ -106,15 +110,15 @@ class Home:
         """Make the folder, for this user's eyes only."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def read(self) -> Record | None:
+    def read(self) -> EngineRecord | None:
         """The record, None when there is none that can be read."""
         try:
-            record: Record = decode(json.loads(self.record.read_text("utf-8")), Record)
+            record: EngineRecord = decode(json.loads(self.record.read_text("utf-8")), EngineRecord)
         except (OSError, ValueError, TypeError):
             return None
         return record
 
-    def write(self, record: Record) -> None:
+    def write(self, record: EngineRecord) -> None:
         """Replace the record in one step: a reader sees the former one or this one."""
         self.put(self.record, json.dumps(encode(record)))
 
@@ -143,13 +147,13 @@ def engines_folder(state: Path) -> Path:
     return state / "engines"
 
 
-def all_homes(state: Path) -> Iterator[Home]:
+def all_homes(state: Path) -> Iterator[EngineHome]:
     """The folder of each engine, in order."""
     for folder in sorted(engines_folder(state).glob("*/")):
-        yield Home(folder)
+        yield EngineHome(folder)
 
 
-def home_for(spec: Spec, state: Path) -> Home:
+def home_for(spec: EngineSpec, state: Path) -> EngineHome:
     """Where the engine for just this model, run just so, is kept.
 
     A changed file, other flags, another engine or another machine (a home folder may be shared) is another.
@@ -160,7 +164,7 @@ def home_for(spec: Spec, state: Path) -> Home:
         for found in [file.stat()]
     ]
     what = repr((_VERSION, parts, spec.engine, spec.flags, platform.node()))
-    return Home(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
+    return EngineHome(engines_folder(state) / hashlib.sha256(what.encode()).hexdigest()[:16])
 
 
 def real_path(model: Path) -> Path:
@@ -172,3 +176,52 @@ def real_path(model: Path) -> Path:
 def model_files(model: Path) -> tuple[Path, ...]:
     """The files of a model that are there: itself, and where it is split the other parts."""
     return tuple(part for part in map(model.with_name, parts_of(model.name)) if part.exists())
+
+
+# --- locks that the system lets go of when their owner dies ----------------------------------
+
+
+def take(path: Path) -> FileIO | None:
+    """The file at `path`, locked for this process alone; None while anybody else has a lock on it."""
+    return _lock(path, alone=True)
+
+
+def share(path: Path) -> FileIO | None:
+    """The file at `path`, locked together with any number of others; None while somebody has it alone."""
+    return _lock(path, alone=False)
+
+
+def holds(lock: FileIO, path: Path) -> bool:
+    """Whether a lock is still on the file that is at `path` now, and not on one that was removed."""
+    try:
+        return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def is_taken(path: Path) -> bool:
+    """Whether anybody has a lock on the file."""
+    if not path.exists():
+        return False
+    lock = take(path)
+    if lock is not None:
+        lock.close()
+    return lock is None
+
+
+def _lock(path: Path, *, alone: bool) -> FileIO | None:
+    """A lock is an open file: closing it, on purpose or by dying, releases it (flock(2))."""
+    try:
+        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
+    except FileNotFoundError:  # its folder was just cleared away
+        return None
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    # Between opening and locking, the last owner may have removed the file: then this lock is nobody's.
+    if holds(file, path):
+        return file
+    file.close()
+    return None

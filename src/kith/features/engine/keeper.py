@@ -8,6 +8,7 @@ import select
 import signal
 import time
 import traceback
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import FileIO
@@ -15,12 +16,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kith.core.codec import decode
-from kith.features.engine.command import HOST, Engine, start_engine
-from kith.features.engine.home import Home, Record, Spec
-from kith.features.engine.locks import take
-from kith.features.engine.log import EngineLog
-from kith.features.engine.processes import birth, end, end_child, resident_bytes
-from kith.features.engine.trouble import why_it_failed
+from kith.features.engine.failures import why_it_failed
+from kith.features.engine.home import EngineHome, EngineRecord, EngineSpec, take
+from kith.features.engine.processes import (
+    HOST,
+    EngineProcess,
+    birth,
+    end,
+    end_child,
+    resident_bytes,
+    start_engine,
+)
 
 _MOST_CRASHES = 5  # after so many it is not started again
 _LOADING_TICK_S, _READY_TICK_S = 0.05, 0.5
@@ -30,6 +36,43 @@ _ASK_S = 2.0
 Outcome = Literal["crashed", "unwanted", "stopped"]
 
 
+_LARGEST = 1 << 20  # bytes of a log; beyond it, the older part goes
+_KEPT = _LARGEST // 4
+_TAIL = 80  # lines remembered for an explanation
+
+
+class EngineLog:
+    """The log at `path`, and its last lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tail: deque[str] = deque(maxlen=_TAIL)
+        self._rest = b""
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+    def add(self, data: bytes) -> None:
+        """Write what was said; cut the log's older part when it is full."""
+        os.write(self._file, data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest = self._rest[-4096:]
+        self.tail.extend(line.decode("utf-8", "replace") for line in lines)
+        if os.fstat(self._file).st_size > _LARGEST:
+            newest = self.path.read_bytes()[-_KEPT:]
+            os.ftruncate(self._file, 0)
+            os.write(self._file, newest)
+
+    def last_lines(self) -> list[str]:
+        """The last lines, one that is not ended included."""
+        return [*self.tail, self._rest.decode("utf-8", "replace")]
+
+    def copy_to(self, path: Path) -> None:
+        """Keep what was said so far beyond the engine's own life."""
+        new = path.with_suffix(".new")
+        new.write_bytes(self.path.read_bytes())
+        new.chmod(0o600)
+        new.replace(path)
+
+
 def keep(folder: str, spec_text: str) -> None:
     """Keep the engine of `folder` until nobody wants it. Returns at once in the process that was called.
 
@@ -37,14 +80,14 @@ def keep(folder: str, spec_text: str) -> None:
     keeper's lock and has written a record, or another keeper was there before.
     """
     os.umask(0o077)
-    home, spec = Home(Path(folder)), decode(json.loads(spec_text), Spec)
+    home, spec = EngineHome(Path(folder)), decode(json.loads(spec_text), EngineSpec)
     lock = _claim(home)
     if lock is None:
         return
     old = home.read()
     if old is not None:  # its keeper was killed
         end(old.engine, old.engine_born)
-    home.write(Record("loading", spec.name, spec.model, since=time.time()))
+    home.write(EngineRecord("loading", spec.name, spec.model, since=time.time()))
     if os.fork():
         os._exit(0)  # the lock is the child's now: it is one open file for both
     log = EngineLog(home.log)
@@ -59,14 +102,14 @@ def keep(folder: str, spec_text: str) -> None:
         lock.close()
 
 
-def _claim(home: Home) -> FileIO | None:
+def _claim(home: EngineHome) -> FileIO | None:
     until = time.monotonic() + _CLAIM_S
     while (lock := take(home.keeper)) is None and time.monotonic() < until:
         time.sleep(0.02)
     return lock
 
 
-def _leave(home: Home) -> None:
+def _leave(home: EngineHome) -> None:
     """Let go of the terminal and of everything that was open; what this process says goes into the log."""
     # A crash must not write the memory of a model to the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -81,10 +124,10 @@ def _leave(home: Home) -> None:
 class _Keeper:
     """One engine after another, as long as somebody wants it."""
 
-    home: Home
-    spec: Spec
+    home: EngineHome
+    spec: EngineSpec
     log: EngineLog
-    record: Record = field(init=False)
+    record: EngineRecord = field(init=False)
     stopped: bool = field(default=False, init=False)
     bell: int = field(default=-1, init=False)
     last_wanted: float = field(default_factory=time.monotonic, init=False)
@@ -98,7 +141,7 @@ class _Keeper:
             signal.signal(number, self._stop)
         spec = self.spec
         self._tell(
-            Record("loading", spec.name, spec.model, os.getpid(), birth(os.getpid()), since=time.time())
+            EngineRecord("loading", spec.name, spec.model, os.getpid(), birth(os.getpid()), since=time.time())
         )
         while self._serve_once() == "crashed":
             if self.record.state == "failed" or self.record.crashes > _MOST_CRASHES:
@@ -135,7 +178,7 @@ class _Keeper:
             self._note_crash(code)
         return outcome
 
-    def _watch(self, engine: Engine) -> Outcome:
+    def _watch(self, engine: EngineProcess) -> Outcome:
         """Read what the engine says and look after it until it ends, or should."""
         assert engine.process.stdout
         said = engine.process.stdout.fileno()
@@ -153,7 +196,7 @@ class _Keeper:
             if self.record.state == "loading":
                 self._look(engine)
 
-    def _look(self, engine: Engine) -> None:
+    def _look(self, engine: EngineProcess) -> None:
         """Write down how much of the model is in memory, or that it is ready."""
         window = _window_of(engine)
         if window is not None:
@@ -193,12 +236,12 @@ class _Keeper:
     def _stop(self, number: int, frame: object) -> None:
         self.stopped = True
 
-    def _tell(self, record: Record) -> None:
+    def _tell(self, record: EngineRecord) -> None:
         self.record = record
         self.home.write(record)
 
 
-def _window_of(engine: Engine) -> int | None:
+def _window_of(engine: EngineProcess) -> int | None:
     """The window of an engine that is ready, in tokens (0 if it does not say); None while it is not ready."""
     # /health needs no key: somebody else's server that took this port meanwhile would not get to see it.
     if _ask(engine, "/health", "") is None:
@@ -209,7 +252,7 @@ def _window_of(engine: Engine) -> int | None:
         return 0
 
 
-def _ask(engine: Engine, path: str, key: str) -> Any:
+def _ask(engine: EngineProcess, path: str, key: str) -> Any:
     """The JSON at a path, None unless it is given gladly."""
     connection = http.client.HTTPConnection(HOST, int(engine.url.rpartition(":")[2]), timeout=_ASK_S)
     try:

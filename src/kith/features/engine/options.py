@@ -2,11 +2,26 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from kith.models.discovery.machine import total_memory, usable_cores
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How kith's own engine runs a model file; None and "" leave the choice to kith or to the engine."""
+
+    program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
+    ngl: int | None = field(default=None, metadata={"least": 0})  # layers on the GPU
+    flash_attn: Literal["auto", "on", "off"] = "auto"
+    threads: int | None = field(default=None, metadata={"least": 1})
+    cache_type_k: str = ""
+    cache_type_v: str = ""
+    args: tuple[str, ...] = ()  # handed to llama-server as they are
+    idle: float = field(default=300.0, metadata={"least": 1})  # seconds without anybody before it stops
+
 
 _LARGEST_CACHE = 8192  # MiB of former prompts kept in memory: llama-server's own default
 _SLEEP_S = 900  # an engine that nobody asks gives its memory back, and loads again when it is asked

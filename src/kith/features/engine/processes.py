@@ -1,12 +1,25 @@
-"""Processes by who they are, not only by their number, which the system gives away again."""
+"""The process that computes: which program it is, how it starts, how it is told from others, and its end."""
 
+import importlib.util
 import os
+import platform
+import re
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from kith.core.errors import NoModelError
+from kith.features.engine.home import EngineHome, EngineSpec
+from kith.features.engine.options import standing_flags
+from kith.models.discovery.machine import find_program
 
 _POLITE_S = 3.0
 
@@ -83,3 +96,127 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
+
+
+# --- the engine: the wheel in a Python of its own, or a llama-server -------------------------
+
+
+WHEEL: Final = "xllamacpp"
+BINARY: Final = "llama-server"
+_PUT = f"put {BINARY} on the PATH."
+_HOW = f'`pip install "kith-agent[engine]"`, or {_PUT}'
+
+
+def find_engine(prefer: str = "") -> str:
+    """The engine to use: "xllamacpp", or the path of a llama-server.
+
+    `prefer` is "xllamacpp" or "llama-server"; without it the wheel comes first: it is the one that kith was
+    tested with. Raises NoModelError with the reason and the remedy.
+    """
+    if sys.platform == "win32":
+        raise NoModelError(
+            f"kith's own engine runs on Linux and macOS only; start {BINARY} yourself, and kith finds it."
+        )
+    no_wheel, binary = _why_no_wheel(), find_program(BINARY)
+    if prefer != BINARY and not no_wheel:
+        return WHEEL
+    if prefer != WHEEL and binary:
+        return binary
+    raise NoModelError(f"There is no {BINARY}: {_PUT}" if prefer == BINARY else no_wheel)
+
+
+def _why_no_wheel() -> str:
+    """Why the wheel cannot be used, and what helps; "" when it can be.
+
+    It is not loaded to find out: a crash of it must not be kith's.
+    """
+    if importlib.util.find_spec(WHEEL) is None:
+        return f"No engine is installed: {_HOW}"
+    flags = Path("/proc/cpuinfo")
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    if x86 and flags.exists() and "avx2" not in flags.read_text().split():
+        return f"This processor has no AVX2, which {WHEEL} needs: {_PUT}"
+    return ""
+
+
+HOST = "127.0.0.1"
+# An engine lives long and needs little: no key of the person's shell goes into it, and no LLAMA_ARG_* either,
+# for these would change what it runs behind kith's back.
+_NEEDED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|TZ|TMPDIR|SHELL|PYTHONPATH|PYTHONHOME|VIRTUAL_ENV"
+    r"|(LC|LD|DYLD|XDG|CUDA|NVIDIA|HIP|HSA|ROCR|GGML|VK|OMP|KMP|MESA|SYCL)_.*"
+)
+_HELP_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineProcess:
+    """A started engine: its process, where it will listen, and the key it asks for."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    key: str
+
+
+def start_engine(home: EngineHome, spec: EngineSpec) -> EngineProcess:
+    """Start it; it has loaded nothing yet. Its words come on `process.stdout`. Raises OSError."""
+    key, port = secrets.token_urlsafe(24), _free_port()
+    home.put(home.key, key + "\n")
+    process = subprocess.Popen(
+        command_line(home, spec, port),
+        # Its end is how the wheel learns that its keeper is gone, where the system does not see to that.
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=home.folder.parent,
+        env=calm_environment(os.environ),
+        preexec_fn=die_with_parent,  # the keeper has one thread: nothing can be half done here
+    )
+    return EngineProcess(process, f"http://{HOST}:{port}", key)
+
+
+def command_line(home: EngineHome, spec: EngineSpec, port: int) -> list[str]:
+    """The program and its arguments, llama-server's names for both engines."""
+    place = ["--host", HOST, "--port", str(port), "--api-key-file", str(home.key)]
+    if spec.engine == WHEEL:
+        standing = [word for flag in standing_flags() for word in flag]
+        program = python("run")
+    else:
+        known = _help(spec.engine)
+        standing = [word for flag in standing_flags() if not known or flag[0] in known for word in flag]
+        program = [spec.engine]
+    return [*program, "--model", spec.model, *place, *standing, *spec.flags]
+
+
+def python(verb: str, *arguments: str) -> list[str]:
+    """This package as a command. `-P` keeps Python from loading modules out of the current folder."""
+    return [sys.executable, "-P", "-m", __package__ or "", verb, *arguments]
+
+
+def calm_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Of the variables only those that a program needs to run and to find its hardware."""
+    return {name: value for name, value in variables.items() if _NEEDED.fullmatch(name)}
+
+
+def _help(program: str) -> frozenset[str]:
+    """The words of a program's help; none when it gives none."""
+    try:
+        asked = subprocess.run(
+            [program, "--help"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_HELP_S,
+            check=False,
+            env=calm_environment(os.environ),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    text = (asked.stdout + asked.stderr).decode("utf-8", "replace")
+    return frozenset(text.replace(",", " ").split()) if "--" in text else frozenset()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -17,8 +17,7 @@ from kith.features.measure.profile import (
 from kith.features.measure.rows import CallRow
 from kith.features.measure.speed_and_success import ModelSpeed, Success, write_rate
 from kith.features.measure.trends import LAST, Shift, Trend
-from kith.view.figures import day, figure, tokens
-from kith.view.lines import WIDTH, count, from_home, paragraph
+from kith.view.lines import WIDTH, count, day, figure, from_home, paragraph, tokens
 from kith.view.printing import printable
 
 # Plots in a terminal: bars, shares with their intervals, values over time; plain text, without colour.

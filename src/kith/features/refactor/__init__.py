@@ -7,7 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "refactor",
     "what could be better, and refactorings by syntax tree or by a model",
-    edits=_here("direct:EDITS"),
+    edits=_here("make:EDITS"),
     needs=("scan", "testgen"),
     commands=(
         Command(

@@ -15,7 +15,7 @@ from kith.core.loop import begin_turn
 from kith.core.run import Gate, Run, Thread
 from kith.core.values import say
 from kith.core.workspace import ExecLimits
-from kith.features.refactor.suggest import Suggestion
+from kith.features.refactor.suggest import RefactoringSuggestion
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.gates.untouched import untouched_gate
@@ -36,7 +36,7 @@ _AIMS = {
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds the behaviour. `checked`: some check must run; `tests_locked`: nobody may change tests."""
+    """Rules that hold the behaviour. `checked`: some check must run; `tests_locked`: tests must stay."""
 
     checked: bool = True
     tests_locked: bool = True
@@ -67,7 +67,7 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
 
 
 async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:
-    """Why nothing can be refactored now; None when the checks pass."""
+    """Say why nothing can be refactored now; None when the checks pass."""
     checks = await judges.baseline()
     for judged in checks:
         run.emit(judged)
@@ -89,7 +89,7 @@ async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:
 # --- what the model is told ------------------------------------------------------------------
 
 
-async def word_suggestion(run: Run, suggestion: Suggestion) -> str:
+async def word_suggestion(run: Run, suggestion: RefactoringSuggestion) -> str:
     """The task: what smells, its code, and who uses it."""
     smell = suggestion.smell
     aim = _AIMS[smell.kind].format(name=smell.name)
@@ -104,7 +104,7 @@ async def word_suggestion(run: Run, suggestion: Suggestion) -> str:
     return "\n\n".join(parts)
 
 
-async def _find_callers(run: Run, suggestion: Suggestion) -> list[str]:
+async def _find_callers(run: Run, suggestion: RefactoringSuggestion) -> list[str]:
     name, smell = suggestion.smell.name.replace("::", ".").rpartition(".")[2], suggestion.smell
     found: list[str] = []
     for path in await files_holding(run, name, await run.workspace.files()):
@@ -124,8 +124,8 @@ async def _find_callers(run: Run, suggestion: Suggestion) -> list[str]:
 # --- whether a test runs it ------------------------------------------------------------------
 
 
-async def is_executed(run: Run, suggestion: Suggestion, limits: ExecLimits) -> bool | None:
-    """Whether the project's tests run a line inside the smell's lines; None when that cannot be measured."""
+async def is_executed(run: Run, suggestion: RefactoringSuggestion, limits: ExecLimits) -> bool | None:
+    """Tell whether the project's tests run a line of the smell; None when that cannot be measured."""
     files = await run.workspace.files()
     clues: dict[str, bytes] = {}
     for path in choose_clues(files):

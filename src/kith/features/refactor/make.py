@@ -1,13 +1,25 @@
-"""Refactorings without a model: the files are read, the change is made on the side, nothing is applied."""
+"""Make refactorings without a model: read the files, change them on the side, apply nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
-from kith.agent.direct import files_holding
+from kith.agent.direct import Edit, MoreEdits, files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.edits.rename import holds_word, language_of, rename_symbol
+from kith.features.refactor.actions import (
+    FORMS,
+    Extract,
+    Inline,
+    Move,
+    Organise,
+    Remove,
+    Rename,
+    Wanted,
+    read_wanted,
+)
 from kith.features.refactor.syntax.blocks import defines
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring
 from kith.features.refactor.syntax.cpp import ENDINGS, organise_includes, rename_local
@@ -17,21 +29,20 @@ from kith.features.refactor.syntax.move import move
 from kith.features.refactor.syntax.organise import organise_imports
 from kith.features.refactor.syntax.rename import rename
 from kith.features.refactor.syntax.unused import remove
-from kith.features.refactor.wanted import Extract, Inline, Move, Organise, Remove, Rename, Wanted
 
 PYTHON = (".py", ".pyi", ".pyw")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PreparedChange:
     """A change that waits to be judged, and what a person should know of it."""
 
     changes: Changes
     notes: tuple[str, ...] = ()
 
 
-async def make_refactoring(run: Run, wanted: Wanted) -> Made:
-    """What a refactoring would change in `run.workspace`, which itself stays as it is.
+async def make_refactoring(run: Run, wanted: Wanted) -> PreparedChange:
+    """Find what a refactoring would change in `run.workspace`, which itself stays as it is.
 
     Raises UsageError with one sentence when it cannot be done, TreeError when a file cannot be read.
     """
@@ -45,7 +56,7 @@ async def make_refactoring(run: Run, wanted: Wanted) -> Made:
         done = _in_python(await _codebase(run, wanted, files), wanted)
     if not any(True for _ in done.files):
         raise UsageError("There is nothing to do: everything is so already.")
-    return Made(await to_changes(run, done.files), done.notes)
+    return PreparedChange(await to_changes(run, done.files), done.notes)
 
 
 def _check_python(path: str, files: Sequence[str]) -> None:
@@ -181,3 +192,31 @@ async def _rename_elsewhere(run: Run, wanted: Rename, files: Sequence[str]) -> R
 def _relatives(language: str) -> frozenset[str]:
     families = ({"c", "cpp"}, {"javascript", "typescript", "tsx"})
     return frozenset(next((family for family in families if language in family), {language}))
+
+
+# --- among the edits of a request in words ---------------------------------------------------
+
+
+_TEXT: Final = {"type": "string"}
+
+
+async def _edit_by_action(args: Mapping[str, Any], run: Run) -> Changes:
+    words = [args["action"], args["target"], *([args["to"]] if args.get("to") else [])]
+    return (await make_refactoring(run, read_wanted(words))).changes
+
+
+EDITS: Final = MoreEdits(
+    {
+        "refactor": Edit(
+            "{action} {target} {to}",
+            f"Refactor by syntax tree: {'; '.join(FORMS.values())}. `target` comes first, then `to`.",
+            {
+                "type": "object",
+                "properties": {"action": {**_TEXT, "enum": list(FORMS)}, "target": _TEXT, "to": _TEXT},
+                "required": ["action", "target"],
+            },
+            _edit_by_action,
+        )
+    },
+    rename_by_scope,
+)

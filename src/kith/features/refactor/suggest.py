@@ -1,4 +1,4 @@
-"""What could be better in a project, the worst first, and what would mend each."""
+"""Suggest what could be better in a project, the worst first, and how to change it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.edits.rename import language_of
+from kith.features.refactor.actions import Organise, Remove, Wanted
 from kith.features.refactor.make import read_files
 from kith.features.refactor.syntax.codebase import Codebase
 from kith.features.refactor.syntax.unused import unused_definitions, unused_imports
-from kith.features.refactor.wanted import Organise, Remove, Wanted
 from kith.features.scan.smells import Smell, find_smells, rank
 from kith.gates.untouched import is_test_file
 
@@ -20,8 +20,8 @@ _UNUSED = 0.2  # the weight of one unused import, and of an unused definition
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A smell, in words; `wanted` mends it without a model, None where only a model can."""
+class RefactoringSuggestion:
+    """A smell, in words; `wanted` changes it without a model, None where only a model can."""
 
     smell: Smell
     text: str
@@ -29,13 +29,13 @@ class Suggestion:
 
     @property
     def place(self) -> str:
-        """Where it is, with the name of the function if it is one."""
+        """The place, as `path:first-last`."""
         first, last = self.smell.first, self.smell.last
         lines = f"{first}-{last}" if last > first else f"{first}"
         return f"{self.smell.path}:{lines}" if self.smell.kind != "file" else self.smell.path
 
     def command(self, number: int) -> str:
-        """What a person types to have it mended."""
+        """The command that applies it."""
         match self.wanted:
             case Organise(where):
                 return f"kith refactor organise-imports {where}"
@@ -62,8 +62,8 @@ class Suggestion:
         }
 
 
-async def suggest(run: Run, where: str = ".") -> tuple[Suggestion, ...]:
-    """What could be better in a file or folder of `run.workspace` (".": in all of it), the worst first.
+async def suggest(run: Run, where: str = ".") -> tuple[RefactoringSuggestion, ...]:
+    """Suggest what could be better in a file or folder of the workspace (".": in all of it), the worst first.
 
     Tests are only looked at for what nothing uses. Raises UsageError for a place without source files, or
     with too many.
@@ -83,13 +83,13 @@ async def suggest(run: Run, where: str = ".") -> tuple[Suggestion, ...]:
 
 def _look(
     contents: Mapping[str, bytes], chosen: frozenset[str], files: frozenset[str]
-) -> tuple[Suggestion, ...]:
+) -> tuple[RefactoringSuggestion, ...]:
     texts = {
         path: content.decode("utf-8", "replace")
         for path, content in contents.items()
         if path in chosen and not is_test_file(path)
     }
-    found = [Suggestion(smell, _words(smell)) for smell in find_smells(texts)]
+    found = [RefactoringSuggestion(smell, _words(smell)) for smell in find_smells(texts)]
     python = {path: content for path, content in contents.items() if path.endswith(".py")}
     code = Codebase.of(python, files)
     for path in sorted(chosen & python.keys()):
@@ -97,7 +97,7 @@ def _look(
     return tuple(sorted(found, key=lambda each: rank(each.smell)))
 
 
-def _unused_in(code: Codebase, path: str) -> Iterator[Suggestion]:
+def _unused_in(code: Codebase, path: str) -> Iterator[RefactoringSuggestion]:
     try:
         dead = [alias for _, alias, doubt in unused_imports(code, path) if not doubt]
         definitions = unused_definitions(code, path)
@@ -107,7 +107,7 @@ def _unused_in(code: Codebase, path: str) -> Iterator[Suggestion]:
         names = ", ".join(alias.asname or alias.name for alias in dead)
         line = min(alias.lineno for alias in dead)
         smell = Smell("unused", path, line, line, "", _UNUSED * len(dead), {"imports": len(dead)})
-        yield Suggestion(
+        yield RefactoringSuggestion(
             smell, f"imports {names} and does not use {'them' if len(dead) > 1 else 'it'}", Organise(path)
         )
     for name, node in definitions:
@@ -115,7 +115,7 @@ def _unused_in(code: Codebase, path: str) -> Iterator[Suggestion]:
         smell = Smell(
             "unused", path, node.lineno, node.lineno + lines - 1, name, _UNUSED * 2, {"lines": lines}
         )
-        yield Suggestion(smell, f"nothing uses {name}", Remove(path, name))
+        yield RefactoringSuggestion(smell, f"nothing uses {name}", Remove(path, name))
 
 
 _MEASURES = {
@@ -139,7 +139,7 @@ def _words(smell: Smell) -> str:
     return f"these modules import each other: {smell.other}"
 
 
-def pick(suggestions: Sequence[Suggestion], number: int) -> Suggestion:
+def pick(suggestions: Sequence[RefactoringSuggestion], number: int) -> RefactoringSuggestion:
     """The suggestion of that number, from 1. Raises UsageError."""
     if not 0 < number <= len(suggestions):
         many = f"there are {len(suggestions)}" if suggestions else "there is none"

@@ -27,8 +27,7 @@ from kith.features.review.findings import SHAPE, Claim, merge, read_claims
 from kith.features.review.prompt_parts import Lookup, PromptPart, define_names, make_parts, room_of
 from kith.features.review.subjects import ReviewRequest, find_subject
 from kith.features.review.suggestion import as_changes
-from kith.memory.index import Damaged, Index, open_index
-from kith.memory.refresh import refresh
+from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
 from kith.trees.files import read_file
 

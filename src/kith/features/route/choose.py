@@ -23,13 +23,12 @@ from kith.features.route.early_stopping import Habits, step_cap
 from kith.features.route.estimates import Learned, fold
 from kith.features.route.plan_decision import choose
 from kith.features.route.plans import Utility, price_of
-from kith.memory.spending import paid_today
+from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
-from kith.models.discovery.places import servers_of
-from kith.models.discovery.servers import Wait
-from kith.models.parameters import billions
+from kith.models.discovery.servers import Wait, servers_of
 from kith.models.sources import files_of
 from kith.models.stack import Opened
+from kith.models.traits import billions
 from kith.settings import Settings
 
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured

@@ -16,7 +16,7 @@ from kith.core.events import Applied, Called, Event, Judged, RunEnded, RunStarte
 from kith.core.numbers import dollars
 from kith.memory.applied import holds
 from kith.memory.log import Log
-from kith.memory.rows import Record
+from kith.memory.records import Record
 from kith.terminal.folder import find_root
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable

@@ -14,17 +14,16 @@ from kith.agent.models import measured_name
 from kith.agent.roles import Player
 from kith.core.decisions import Delegated
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError, TreeError
-from kith.core.events import Called, Event
 from kith.core.loop import begin_turn, converse
-from kith.core.model import Tool
+from kith.core.model import Billed, Role, Tool
 from kith.core.run import Run, Thread, new_id, nobody_speaks
-from kith.core.values import CallTarget, Changes, Ran, ToolResult, Usage, say
+from kith.core.values import CallTarget, Changes, Charge, Ran, ToolResult, Usage, say
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits import summarise
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.speed_and_success import describe_models
+from kith.models.account import Budget
 from kith.models.stack import Opened
-from kith.models.wrappers.limited import Budget
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.answers import in_words, refused, told
 
@@ -101,10 +100,9 @@ class _Bill:
     usage: Usage = Usage()
     usd: float | None = 0.0
 
-    def take(self, event: Event) -> None:
-        if isinstance(event, Called):
-            self.usage += event.usage
-            self.usd = None if self.usd is None or event.usd is None else self.usd + event.usd
+    def take(self, charge: Charge) -> None:
+        self.usage += charge.usage
+        self.usd = None if self.usd is None or charge.usd is None else self.usd + charge.usd
 
 
 async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits) -> Returned:
@@ -120,10 +118,11 @@ async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: E
         return Returned(False, NO_SANDBOX, "no sandbox for its check")
     name, bill, began, mark = player.role.model.name, _Bill(), time.monotonic(), f"errand {new_id()}"
     with run.step("delegate") as step:
-        heard = _listening(step, bill)
+        deaf = replace(step, hear=nobody_speaks)  # what a person says is meant for who delegates
+        role = replace(player.role, model=Billed(player.role.model, bill.take))
         before = await trial.checkpoint(mark)
         try:
-            words, ran = await _work(heard, trial, errand, player, limits)
+            words, ran = await _work(deaf, trial, errand, role, limits)
             failed = ran is not None and ran.code != 0
         except (ModelError, NoModelError, LimitError, TreeError) as error:
             words, ran, failed = str(error), None, True
@@ -134,28 +133,18 @@ async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: E
             await trial.go_back(mark)
         changed = _difference(before, await trial.changes())
         verified, seconds = _verification(ran), time.monotonic() - began
-        heard.emit(Delegated(by, name, errand.task, not failed, verified, bill.usage, bill.usd, seconds))
+        deaf.emit(Delegated(by, name, errand.task, not failed, verified, bill.usage, bill.usd, seconds))
     return _answer(name, words, changed, ran, failed, verified)
 
 
-def _listening(run: Run, bill: _Bill) -> Run:
-    """The same run, with the bill kept."""
-
-    def sink(event: Event, path: tuple[str, ...]) -> None:
-        bill.take(event)
-        run.sink(event, path)
-
-    return replace(run, sink=sink, hear=nobody_speaks)  # what a person says is meant for who delegates
-
-
 async def _work(
-    run: Run, trial: Trial, errand: Errand, player: Player, limits: ExecLimits
+    run: Run, trial: Trial, errand: Errand, role: Role, limits: ExecLimits
 ) -> tuple[str, Ran | None]:
-    """The player's last words, and the check's last run if there is a check."""
+    """The last words of who plays the role, and the check's last run if there is a check."""
     thread, ran = Thread(f"delegate/{new_id()}"), None
     begin_turn(run, thread, say(_letter(errand), "delegation"))
     for number in range(1, TRIES + 1):
-        words = await converse(run, player.role, thread, number)
+        words = await converse(run, role, thread, number)
         landed = await land_edits(run, trial, thread, number)
         if not landed.ok:
             ran = None

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kith.core.errors import HopelessError
-from kith.core.events import Called, Event
-from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Message, Reply, ToolCall, ToolResult
+from kith.core.model import Emit, Prompt, Tab, Wrapped
+from kith.core.values import Charge, Message, Reply, ToolCall, ToolResult
 from kith.features.measure.rows import LegRow
 
 # The numbers: of runs on real issues 71 % of the spending goes into those that fail, and the chance to solve
@@ -65,7 +64,7 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
     return max(_LEAST, usual)
 
 
-def why_hopeless(messages: Sequence[Message], calls: Sequence[Called], habits: Habits) -> str:
+def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
     """Why a model should be stopped before its next call, in words; "" while there is hope.
 
     `messages` are its thread; only what came after the last words of a person counts. `calls` are its latest
@@ -115,7 +114,7 @@ def _malformed(said: Sequence[Message]) -> str:
     return f"{times} edits or calls in a row that cannot be carried out" if times >= _MALFORMED else ""
 
 
-def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
+def _full(said: Sequence[Message], calls: Sequence[Charge], window: int) -> str:
     if not window or not calls:
         return ""
     used = calls[-1].usage.total
@@ -125,7 +124,7 @@ def _full(said: Sequence[Message], calls: Sequence[Called], window: int) -> str:
     )
 
 
-def _slow(calls: Sequence[Called], usual: float) -> str:
+def _slow(calls: Sequence[Charge], usual: float) -> str:
     rates = [
         call.usage.output / call.timing.decode_s
         for call in calls
@@ -152,20 +151,15 @@ def _clip(command: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Hopeful:
+class Hopeful(Wrapped):
     """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
     It sees the whole thread, so it stands outside of what shortens prompts.
     """
 
-    model: Model
     habits: Habits
     purpose: str = "edit"
-    _calls: list[Called] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
+    _calls: list[Charge] = field(default_factory=list, init=False, repr=False, compare=False)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""
@@ -174,9 +168,9 @@ class Hopeful:
         if why:
             raise HopelessError(f"stopped as hopeless: {why}")
 
-        def listen(event: Event) -> None:
-            if mine and isinstance(event, Called) and event.stop != "error":
-                self._calls.append(event)
-            emit(event)
-
-        return await self.model(prompt, listen)
+        with Tab() as tab:
+            try:
+                return await tab.ask(self.model, prompt, emit)
+            finally:
+                if mine:
+                    self._calls.extend(each for each in tab.bill if each.stop != "error")

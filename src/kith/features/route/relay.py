@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
 from kith.context.budget import fit_middle
@@ -112,7 +112,7 @@ class Relay:
 
     async def follow(self, given_up: GivenUp) -> Opened | None:
         """The model that takes over, told of in the log; None when nobody is left, or nothing to spend."""
-        if isinstance(given_up.error, LimitError) and self._is_spent():
+        if isinstance(given_up.error, LimitError) and self.terms.account.is_spent:
             return None
         if isinstance(given_up.error, _ABSENT):
             self.down.add(self.plan[0])
@@ -155,7 +155,7 @@ class Relay:
             return
         self.opened[frontier] = opened
         facts = opened.facts
-        if opened.door is None or self.terms.is_agreed(Consent(facts.name, facts.server, "review")):
+        if not opened.facts.cloud or self.terms.is_agreed(Consent(facts.name, facts.server, "review")):
             await audit(run, self.terms.wrap(opened, tells=False), goal, changes)
 
     # --- who is there ------------------------------------------------------------------------
@@ -207,12 +207,6 @@ class Relay:
             if self.asked - self.down
             else tuple(name for name in self.choice.arms if name not in self.down)
         )
-
-    def _is_spent(self) -> bool:
-        """Whether nothing of the task's tokens, time or money is left for another model."""
-        budget, spent = budget_of(self.terms.project.settings), self.terms.spent
-        pairs = ((budget.tokens, spent.tokens), (budget.seconds, spent.seconds), (budget.usd, spent.usd))
-        return any(limit is not None and used >= limit for limit, used in pairs)
 
 
 def _why(given_up: GivenUp) -> str:

@@ -1,4 +1,4 @@
-"""What a codebase is, told without a model: from what is in each file to one report."""
+"""Describe a codebase without a model, from what is in each file to one report."""
 
 from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 

@@ -1,86 +1,25 @@
 """From what is in each file to what a codebase is: sums, rankings and the graph of its modules."""
 
-import hashlib
-import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from kith.context.imports import Resolver
 from kith.features.scan.duplicates import Match, match_prints
-from kith.features.scan.entries import Entry, order_entries
+from kith.features.scan.entries import EntryPoint, order_entries
 from kith.features.scan.facts import LEAST_TOKENS, LIMIT, FileFacts
-from kith.features.scan.graph import count_dependents, find_knots, shortest_cycle
+from kith.features.scan.graph import Links, count_dependents, find_knots, shortest_cycle
 from kith.features.scan.report import (
     Complex,
     Copied,
     Cycle,
     Functions,
     LanguageSize,
-    Modules,
+    ModuleGraph,
     Size,
     Survey,
     Used,
 )
-from kith.features.scan.survey import Notes, keep, recall
 from kith.gates.untouched import is_test_file
-
-# Which files a project's files import: found once for each file, and again when it or the tree changes.
-
-# A file's imports in the project: those that are carried out with it, and those that are later.
-Links = tuple[list[str], list[str]]
-
-
-def find_links(survey: Survey, notes: Notes, folder: str = "") -> dict[str, Links]:
-    """What each file of a survey imports of the project; files that import nothing of it are left out.
-
-    What was found before for this folder holds as long as the same files are in the tree, and a file's
-    imports are the same.
-    """
-    facts, name = survey.facts, f"links {folder}"
-    modules = _go_modules(facts)
-    rests_on = _digest(survey.files, modules)
-    known = recall(notes, name, rests_on) or {}
-    told: dict[str, tuple[int, list[str], list[str]]] = {}
-    resolver: Resolver | None = None
-    for path, each in facts.items():
-        if not each.imports:
-            continue
-        mark = zlib.crc32("\n".join(each.imports).encode("utf-8", "surrogatepass"))
-        before = known.get(path)
-        if before is not None and before[0] == mark:
-            told[path] = before
-        else:
-            resolver = resolver or Resolver(survey.files, modules)
-            early, late = _part(resolver.resolve(path, each.imports))
-            told[path] = (mark, early, late)
-    if resolver is not None:
-        keep(notes, name, rests_on, told)
-    return {path: (early, late) for path, (_, early, late) in told.items() if early or late}
-
-
-def _part(targets: Iterable[tuple[str, bool]]) -> Links:
-    found = sorted(set(targets))
-    early = [path for path, late in found if not late]
-    return early, [path for path, late in found if late and path not in early]
-
-
-def _digest(files: Iterable[str], modules: Mapping[str, str]) -> str:
-    """What a resolved import rests on: which files there are, and what Go's modules are called."""
-    hashed = hashlib.sha256("\0".join(files).encode("utf-8", "surrogatepass"))
-    hashed.update(repr(sorted(modules.items())).encode("utf-8", "surrogatepass"))
-    return hashed.hexdigest()
-
-
-def _go_modules(facts: Mapping[str, FileFacts]) -> dict[str, str]:
-    """The folder of each `go.mod`, and the name it gives to its module."""
-    return {
-        path.removesuffix("go.mod"): name.removeprefix("module ")
-        for path, each in facts.items()
-        if path.endswith("go.mod") and path.rpartition("/")[2] == "go.mod"
-        for name in each.imports
-    }
-
 
 _CYCLES: Final = 20  # of each, at most, in a report
 _USED: Final = 20
@@ -122,8 +61,8 @@ def _language_size(name: str, group: list[FileFacts]) -> LanguageSize:
     return LanguageSize(name, len(group), lines, lines - blank - comment, comment, blank)
 
 
-def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[Entry, ...]:
-    """Where the project starts; files of tests may be started too, and are left out."""
+def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[EntryPoint, ...]:
+    """Find where the project starts; files of tests are left out."""
     return order_entries(
         entry for path, each in facts.items() for entry in each.entries if not is_test_file(path)
     )
@@ -132,7 +71,7 @@ def find_ways_in(facts: Mapping[str, FileFacts]) -> tuple[Entry, ...]:
 # --- modules -----------------------------------------------------------------------------------
 
 
-def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> Modules:
+def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> ModuleGraph:
     """The graph of these files, its circles, and what most others lean on.
 
     A circle is one of imports that are carried out when the module is. A Go package is one module.
@@ -149,7 +88,7 @@ def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> 
             whole[node].update(inside.intersection(early), inside.intersection(late))
     knots = [knot for knot in find_knots(at_once) if len(knot) > 1]
     used = sorted(count_dependents(whole).items(), key=lambda pair: (-pair[1], pair[0]))
-    return Modules(
+    return ModuleGraph(
         len(whole),
         sum(len(targets - {node}) for node, targets in whole.items()),
         tuple(Cycle(shortest_cycle(at_once, knot), len(knot)) for knot in knots[:_CYCLES]),
@@ -180,7 +119,7 @@ def measure_functions(facts: Mapping[str, FileFacts]) -> Functions:
 
 
 def find_matches(survey: Survey) -> list[Match]:
-    """Where code stands twice; of files that are the same as a whole one speaks for all."""
+    """Find code that stands twice; of identical files one speaks for all."""
     seen: set[bytes] = set()
     prints = {}
     for path, each in survey.prints.items():

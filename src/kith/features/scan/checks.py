@@ -1,4 +1,4 @@
-"""What the project's own tools know: how it is built and tested, what linters say, what tests cover."""
+"""Ask the project's own tools: how it is built and tested, what linters say, what tests cover."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
-from kith.features.scan.report import Commands, Covered, Linted, Survey
-from kith.features.scan.survey import Notes, keep, recall
+from kith.features.scan.cache import ScanCache, keep, recall
+from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.linters.linter import Linter
 from kith.gates.linters.run import allowed_linters, find_linters, lint_clues, run_linter
 from kith.gates.results.coverage_reports import read_coverage
@@ -46,7 +46,7 @@ async def read_all(run: Run, paths: Iterable[str]) -> dict[str, bytes]:
 
 
 async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
-    """How the project is configured, built and tested, as its own files say."""
+    """Find how the project is configured, built and tested, as its own files say."""
     contents = await read_all(run, choose_clues(files))
     return tuple(
         Commands(each.name, each.language, each.why, each.configure, each.build, each.run)
@@ -58,7 +58,7 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
 
 
 async def find_coverage(run: Run, files: Sequence[str]) -> Covered:
-    """What the newest known report of coverage says; nothing is run but coverage.py on its own data."""
+    """Read the newest known report of coverage; nothing is run but coverage.py on its own data."""
     place = ProjectPaths(run.workspace.root.as_posix(), frozenset(files))
     for path, content in (await read_all(run, _REPORTS)).items():
         if coverage := read_coverage({_REPORTS[path]: content}, place):
@@ -95,48 +95,48 @@ async def _ask_coverage_py(run: Run, place: ProjectPaths) -> Covered:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Whether linters run at all, and whether they get the time they need."""
+    """The time for linters: none, little, or all they need."""
 
     lint: bool = True
     patient: bool = False
 
 
-async def lint(run: Run, notes: Notes, survey: Survey, folder: str, patience: Patience) -> Linted:
-    """What linters and type checkers find in these files, and which of them did not run.
+async def lint(run: Run, notes: ScanCache, survey: Survey, folder: str, patience: Patience) -> LintFindings:
+    """Run linters and type checkers on these files, and tell which of them did not run.
 
     Unless they were asked for, they are left out where there are many files or no sandbox, and get 20 s
     together. What they found is kept until one of the files changes.
     """
     if not patience.lint:
-        return Linted(problems=("not run: --no-lint",))
+        return LintFindings(problems=("not run: --no-lint",))
     linters = find_linters(survey.files, (await read_all(run, lint_clues(survey.files))).get)
     paths = [path for path in survey.facts if any(each.understands(path) for each in linters)]
     names = tuple(each.name for each in linters)
     if not paths:
-        return Linted()
+        return LintFindings()
     if not patience.patient and len(paths) > QUICK_FILES:
-        return Linted(problems=(f"not run on {len(paths):,} files; --lint runs {', '.join(names)}",))
+        return LintFindings(problems=(f"not run on {len(paths):,} files; --lint runs {', '.join(names)}",))
     if not patience.patient and not run.workspace.confined:
-        return Linted(problems=(f"not run without a sandbox; --lint runs {', '.join(names)}",))
+        return LintFindings(problems=(f"not run without a sandbox; --lint runs {', '.join(names)}",))
     rests_on = _digest(survey, paths, (*names, str(run.workspace.confined)), patience.patient)
     told = recall(notes, f"lint {folder}", rests_on)
     if told is None:
         found = await _run_all(run, linters, paths, _PATIENT_S if patience.patient else _QUICK_S)
         told = encode(found)
         keep(notes, f"lint {folder}", rests_on, told)
-    linted: Linted = decode(told, Linted)
+    linted: LintFindings = decode(told, LintFindings)
     return linted
 
 
 def _digest(survey: Survey, paths: Iterable[str], names: Sequence[str], patient: bool) -> str:
-    """What the findings rest on. Whoever installs a linter asks with --lint once."""
+    """A digest of what the findings rest on. Whoever installs a linter asks with --lint once."""
     hashed = hashlib.sha256(repr((names, patient)).encode())
     for path in paths:
         hashed.update(path.encode("utf-8", "surrogateescape") + b"\0" + survey.digests[path])
     return hashed.hexdigest()
 
 
-async def _run_all(run: Run, linters: Sequence[Linter], paths: Sequence[str], seconds: float) -> Linted:
+async def _run_all(run: Run, linters: Sequence[Linter], paths: Sequence[str], seconds: float) -> LintFindings:
     wanted, deadline = frozenset(paths), monotonic() + seconds
     found: set[Finding] = set()
     tools: list[str] = []
@@ -153,7 +153,7 @@ async def _run_all(run: Run, linters: Sequence[Linter], paths: Sequence[str], se
             else:
                 tools.append(linter.name)
     order = sorted(found, key=_order)
-    return Linted(tuple(tools), tuple(order[:_FINDINGS]), tuple(problems))
+    return LintFindings(tuple(tools), tuple(order[:_FINDINGS]), tuple(problems))
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:

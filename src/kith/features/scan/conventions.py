@@ -1,4 +1,4 @@
-"""What the authors of a codebase keep to, measured: only what nearly all of it does is a convention."""
+"""Measure a codebase's conventions: only what nearly all of it does is one."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ _CURLY: Final = frozenset({"C", "C++"})
 
 
 def find_conventions(texts: Mapping[str, str]) -> tuple[str, ...]:
-    """What nearly all of these sources do, in sentences; each language by itself, the largest first."""
+    """Say in sentences what nearly all of these sources do; each language by itself, the largest first."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     present = {language_of(path) for path in texts}
     for path, text in texts.items():
@@ -197,7 +197,7 @@ def _quotes(texts: Iterable[str]) -> str:
 
 
 def _mostly(answers: Iterable[bool]) -> bool:
-    """Whether nearly all of enough answers are yes."""
+    """Tell whether nearly all of enough answers are yes."""
     held = list(answers)
     return len(held) >= _PLACES and sum(held) >= _MOST * len(held)
 
@@ -206,7 +206,7 @@ def _mostly(answers: Iterable[bool]) -> bool:
 
 
 def find_commit_style(messages: Sequence[str]) -> tuple[str, ...]:
-    """What nearly all messages of commits have in common, in sentences."""
+    """Say in sentences what nearly all messages of commits have in common."""
     subjects = [message.strip().partition("\n")[0] for message in messages if message.strip()]
     told = []
     if _mostly(bool(_CONVENTIONAL.match(each)) for each in subjects):

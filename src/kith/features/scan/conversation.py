@@ -1,7 +1,7 @@
 """`/init` in a conversation."""
 
 from kith.edits import summarise
-from kith.features.scan.agents_md import keep_guide, propose_guide
+from kith.features.scan.guide import keep_guide, propose_guide
 from kith.terminal.conversation.model import read_settings
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines

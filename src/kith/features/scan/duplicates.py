@@ -16,7 +16,7 @@ _LEAST_WORDS: Final = 8  # different tokens; what has fewer is a table or a rule
 
 
 @dataclass(frozen=True, slots=True)
-class CodePlace:
+class CopyPlace:
     """Some lines of a file, from 1, the last included."""
 
     path: str
@@ -28,8 +28,8 @@ class CodePlace:
 class Duplicate:
     """The same tokens in two places; comments, white space and imports are none."""
 
-    place: CodePlace
-    other: CodePlace
+    place: CopyPlace
+    other: CopyPlace
     tokens: int
 
     @property
@@ -39,7 +39,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """What a text is compared by: some runs of its tokens, each as a hash, and where it stands.
+    """The fingerprints of a text: some runs of its tokens, each as a hash, and where it stands.
 
     `at` counts tokens, `first` and `last` lines. All four are equally long, in the order of the text.
     """
@@ -101,7 +101,7 @@ def _run_length(least_tokens: int) -> int:
 
 
 def _choose_places(values: Sequence[int], window: int) -> Iterator[int]:
-    """Where the smallest value of a window stands, for every window; the first of equal ones.
+    """Yield the place of the smallest value of every window; the first of equal ones.
 
     A value is the smallest of some window when the next smaller ones to both sides are far enough apart.
     """
@@ -180,8 +180,8 @@ def _join(
             continue
         first, begin = pairs[begin], end
         places = (
-            CodePlace(paths[0], mine.first[first[0]], mine.last[last[0]]),
-            CodePlace(paths[1], theirs.first[first[1]], theirs.last[last[1]]),
+            CopyPlace(paths[0], mine.first[first[0]], mine.last[last[0]]),
+            CopyPlace(paths[1], theirs.first[first[1]], theirs.last[last[1]]),
         )
         tokens = mine.at[last[0]] - mine.at[first[0]] + length
         yield Match(Duplicate(*places, tokens), mine.at[first[0]], theirs.at[first[1]])
@@ -212,7 +212,7 @@ def refine(
 
 
 def _extend(mine: Sequence[int], theirs: Sequence[int], match: Match) -> tuple[int, int, int]:
-    """Where a run begins in both files, and how many tokens are equal from there on."""
+    """Find where a run begins in both files, and how many tokens are equal from there on."""
     start, other = match.at, match.other_at
     end, other_end = start + match.duplicate.tokens, other + match.duplicate.tokens
     while start and other and mine[start - 1] == theirs[other - 1]:
@@ -222,9 +222,9 @@ def _extend(mine: Sequence[int], theirs: Sequence[int], match: Match) -> tuple[i
     return start, other, end - start
 
 
-def _place(path: str, tokens: Tokens, at: int, length: int) -> CodePlace:
-    return CodePlace(path, tokens.lines[at], tokens.lines[at + length - 1])
+def _place(path: str, tokens: Tokens, at: int, length: int) -> CopyPlace:
+    return CopyPlace(path, tokens.lines[at], tokens.lines[at + length - 1])
 
 
-def _key(place: CodePlace) -> tuple[str, int, int]:
+def _key(place: CopyPlace) -> tuple[str, int, int]:
     return (place.path, place.first, place.last)

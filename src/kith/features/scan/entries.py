@@ -1,4 +1,4 @@
-"""Where a project starts: its commands, programs and main functions, as its files say."""
+"""Find where a project starts: its commands, programs and main functions, as its files say."""
 
 import ast
 import json
@@ -15,7 +15,7 @@ Kind = Literal["command", "main", "program", "target"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryPoint:
     """A way in: `command` (installed by name), `main` (a file), `program` (built), `target` (of make)."""
 
     kind: Kind
@@ -38,18 +38,18 @@ _SCRIPTS: Final = re.compile(r"(?:console|gui)_scripts\s*=\s*((?:\n[ \t]+\S[^\n]
 _TARGETS: Final = 6  # of a makefile: the first ones are meant for people
 
 
-def find_entries(path: str, text: str) -> tuple[Entry, ...]:
+def find_entries(path: str, text: str) -> tuple[EntryPoint, ...]:
     """The ways into a project that one file tells of. Python's mains are found by `is_main_module`."""
     name = path.rpartition("/")[2]
     find = MANIFESTS.get(name)
     if find is not None:
-        return tuple(Entry(kind, each, path, target) for kind, each, target in find(text))
+        return tuple(EntryPoint(kind, each, path, target) for kind, each, target in find(text))
     main = _MAINS.get(splitext(name)[1].lower())
-    return (Entry("main", "main", path),) if main and main.search(text) else ()
+    return (EntryPoint("main", "main", path),) if main and main.search(text) else ()
 
 
 def is_main_module(path: str, tree: ast.Module) -> bool:
-    """Whether a Python file is meant to be started: `__main__.py`, or a test of `__name__` at its end."""
+    """Tell whether a Python file is meant to be started: `__main__.py`, or a test of `__name__`."""
     return path.rpartition("/")[2] == "__main__.py" or any(map(_tests_name, tree.body))
 
 
@@ -142,7 +142,7 @@ def _table(data: dict[str, Any], *names: str) -> dict[str, Any]:
     return data
 
 
-def order_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def order_entries(entries: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:
     """Commands first, then programs, targets and mains; of each those nearest to the top first."""
     kinds: tuple[Kind, ...] = ("command", "program", "target", "main")
     return tuple(

@@ -11,11 +11,9 @@ from kith.context.imports import find_imports, imports_of_module
 from kith.context.outline import is_readable
 from kith.context.source import PYTHON_ENDINGS, count_lines, language_of, tokenise
 from kith.context.symbols import parse_python
-from kith.features.scan.complexity import functions
-from kith.features.scan.complexity_python import measure_module
+from kith.features.scan.complexity import FunctionMeasures, functions, measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
-from kith.features.scan.entries import MANIFESTS, Entry, find_entries, is_main_module
-from kith.features.scan.function_measure import FunctionMeasure
+from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 LEAST_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
@@ -32,12 +30,12 @@ _TYPE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a file is and holds.
+    """The facts of one file.
 
     `complexity` is the sum over its functions; `above` LIMIT are so many; `worst` are the most complex few.
 
-    `binary` files and those over LARGEST_READ have no lines; of what no person wrote as code (data,
-    minified or generated files) only the lines are counted.
+    `binary` files and those over LARGEST_READ have no lines. Of data, minified and generated files only the
+    lines are counted.
     """
 
     language: str
@@ -49,13 +47,13 @@ class FileFacts:
     types: int = 0
     complexity: int = 0
     above: int = 0
-    worst: tuple[FunctionMeasure, ...] = ()
+    worst: tuple[FunctionMeasures, ...] = ()
     imports: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[EntryPoint, ...] = ()
 
 
 def unread_facts(path: str) -> FileFacts:
-    """What there is to say of a file that is too large to be read."""
+    """The facts of a file that is too large to be read."""
     return FileFacts(language_of(path))
 
 
@@ -83,16 +81,16 @@ def find_facts(path: str, data: bytes) -> tuple[FileFacts, Prints]:
 
 def _python_facts(path: str, text: str, lines: tuple[str, int, int, int], tree: ast.Module) -> FileFacts:
     types = sum(isinstance(node, ast.ClassDef) for node in tree.body)
-    entries = (Entry("main", "__main__", path),) if is_main_module(path, tree) else ()
+    entries = (EntryPoint("main", "__main__", path),) if is_main_module(path, tree) else ()
     return _facts(lines, measure_module(tree), types, imports_of_module(tree, text), entries)
 
 
 def _facts(
     lines: tuple[str, int, int, int],
-    measured: tuple[FunctionMeasure, ...],
+    measured: tuple[FunctionMeasures, ...],
     types: int,
     imports: tuple[str, ...],
-    entries: tuple[Entry, ...],
+    entries: tuple[EntryPoint, ...],
 ) -> FileFacts:
     worst = sorted(measured, key=lambda each: (-each.cyclomatic, each.first))[:_KEPT]
     return FileFacts(
@@ -116,14 +114,14 @@ def write_facts(facts: FileFacts) -> str:
     return json.dumps([*plain, [*map(_row, worst)], imports, [*map(_row, entries)]], separators=(",", ":"))
 
 
-def _row(value: FileFacts | FunctionMeasure | Entry) -> list[Any]:
+def _row(value: FileFacts | FunctionMeasures | EntryPoint) -> list[Any]:
     return [getattr(value, each.name) for each in fields(value)]
 
 
 def read_facts(text: str) -> FileFacts:
     """The facts that `write_facts` wrote. Raises ValueError, TypeError for anything else."""
     *plain, worst, imports, entries = json.loads(text)
-    functions, ways_in = [FunctionMeasure(*each) for each in worst], [Entry(*each) for each in entries]
+    functions, ways_in = [FunctionMeasures(*each) for each in worst], [EntryPoint(*each) for each in entries]
     return FileFacts(*plain, tuple(functions), tuple(imports), tuple(ways_in))  # type: ignore[call-arg]
 
 

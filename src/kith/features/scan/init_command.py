@@ -8,9 +8,11 @@ from kith.core.errors import EXIT_DONE, EXIT_REJECTED
 from kith.core.event_loop import run_loop
 from kith.core.values import Changes
 from kith.edits import summarise
-from kith.features.scan.agents_md import keep_guide, propose_guide
-from kith.features.scan.command import ScanProgress
+from kith.features.scan.guide import keep_guide, propose_guide
+from kith.features.scan.progress import ProgressLine
 from kith.memory.applied import short_id
+from kith.terminal.approving.showing import show_changes
+from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.folder import find_root
 from kith.terminal.signals import run_until_signal
 from kith.view.printing import printable
@@ -20,7 +22,7 @@ def init_command(args: argparse.Namespace) -> int:
     """Show what AGENTS.md would say, and write it once the person agrees."""
     project = Project.open(find_root(args.folder), {})
     project.check_writable()
-    shown = ScanProgress(sys.stderr)
+    shown = ProgressLine(sys.stderr)
     try:
         changes = run_until_signal(propose_guide(project, shown.hear))
     finally:
@@ -47,9 +49,6 @@ def init_command(args: argparse.Namespace) -> int:
 async def _ask(changes: Changes) -> bool:
     """The diff on the terminal, and the question."""
     from rich.console import Console
-
-    from kith.terminal.approving.showing import show_changes
-    from kith.terminal.console_screen import ConsoleScreen
 
     screen = ConsoleScreen(Console(highlight=False))
     show_changes(screen, changes)

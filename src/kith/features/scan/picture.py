@@ -1,4 +1,4 @@
-"""The picture of a codebase: folders and files as large as their code, coloured by where the work is."""
+"""Draw a codebase as a treemap: folders and files as large as their code, coloured by where the work is."""
 
 import math
 from bisect import bisect_right
@@ -9,14 +9,12 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from kith.context.source import NO_CODE
-from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report, Survey
-
-# Rectangles for numbers: a squarified treemap, where each area is in proportion and none is a needle.
+from kith.features.scan.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class TreemapBox:
     """A rectangle: its corner, width and height, in pixels."""
 
     x: float
@@ -28,22 +26,22 @@ class Box:
     def area(self) -> float:
         return self.width * self.height
 
-    def shrunk(self, side: float, top: float) -> "Box":
-        """What is left within a border and a taller one at the top; never negative."""
+    def shrunk(self, side: float, top: float) -> "TreemapBox":
+        """The box within a border and a taller one at the top; never negative."""
         width, height = max(0.0, self.width - 2 * side), max(0.0, self.height - side - top)
-        return Box(self.x + side, self.y + top, width, height)
+        return TreemapBox(self.x + side, self.y + top, width, height)
 
 
-def squarify(weights: Sequence[float], box: Box) -> list[Box]:
+def squarify(weights: Sequence[float], box: TreemapBox) -> list[TreemapBox]:
     """A box for each weight (positive, the largest first), which together fill `box`.
 
     Bruls, Huizing and van Wijk, Squarified Treemaps (2000): a row grows while its worst box gets squarer.
     """
     total = sum(weights)
     if not total or not box.area:
-        return [Box(box.x, box.y, 0.0, 0.0) for _ in weights]
+        return [TreemapBox(box.x, box.y, 0.0, 0.0) for _ in weights]
     areas = [weight * box.area / total for weight in weights]
-    boxes: list[Box] = []
+    boxes: list[TreemapBox] = []
     begin = 0
     while begin < len(areas):
         side = min(box.width, box.height)
@@ -65,31 +63,34 @@ def _worst(row: Sequence[float], side: float) -> float:
     return max(side * side * row[0] / (total * total), total * total / (side * side * row[-1]))
 
 
-def _lay(row: Sequence[float], box: Box) -> Iterator[Box]:
+def _lay(row: Sequence[float], box: TreemapBox) -> Iterator[TreemapBox]:
     """The boxes of a row along the shorter side."""
     total, at = sum(row), 0.0
     for area in row:
         if box.width >= box.height:
             thickness = total / box.height
-            yield Box(box.x, box.y + at, thickness, area / thickness)
+            yield TreemapBox(box.x, box.y + at, thickness, area / thickness)
             at += area / thickness
         else:
             thickness = total / box.width
-            yield Box(box.x + at, box.y, area / thickness, thickness)
+            yield TreemapBox(box.x + at, box.y, area / thickness, thickness)
             at += area / thickness
 
 
-def _rest(used: float, box: Box) -> Box:
+def _rest(used: float, box: TreemapBox) -> TreemapBox:
     if box.width >= box.height:
         thickness = used / box.height
-        return Box(box.x + thickness, box.y, max(0.0, box.width - thickness), box.height)
+        return TreemapBox(box.x + thickness, box.y, max(0.0, box.width - thickness), box.height)
     thickness = used / box.width
-    return Box(box.x, box.y + thickness, box.width, max(0.0, box.height - thickness))
+    return TreemapBox(box.x, box.y + thickness, box.width, max(0.0, box.height - thickness))
+
+
+# --- the picture -----------------------------------------------------------------------------
 
 
 _WIDTH: Final = 1200
 _HEIGHT: Final = 820
-_MAP: Final = Box(20, 76, _WIDTH - 40, _HEIGHT - 96)
+_MAP: Final = TreemapBox(20, 76, _WIDTH - 40, _HEIGHT - 96)
 _SMALLEST: Final = 60.0  # square pixels of a tile; what is smaller is drawn as one with others
 _OPENED: Final = 2_600.0  # square pixels of a folder in which its files can be told apart
 _HEAD: Final = 17.0  # pixels of a folder's name
@@ -185,8 +186,8 @@ def _add(node: _Node, lines: int, heat: float) -> None:
 # --- drawing -----------------------------------------------------------------------------------
 
 
-def _draw_folder(folder: _Node, box: Box) -> Iterator[str]:
-    """What is in a folder; what would be too small to see is one tile together."""
+def _draw_folder(folder: _Node, box: TreemapBox) -> Iterator[str]:
+    """Draw what is in a folder; what would be too small to see is one tile together."""
     children = sorted((folder.children or {}).values(), key=lambda each: (-each.lines, each.name))
     if not children or not folder.lines:
         return
@@ -204,7 +205,7 @@ def _draw_folder(folder: _Node, box: Box) -> Iterator[str]:
             yield from _draw_tile(node, place)
 
 
-def _draw_opened(node: _Node, box: Box) -> Iterator[str]:
+def _draw_opened(node: _Node, box: TreemapBox) -> Iterator[str]:
     inner = box.shrunk(1.0, 1.0)
     while node.children and len(node.children) == 1:  # a folder that holds but one is named with it
         child = next(iter(node.children.values()))
@@ -217,7 +218,7 @@ def _draw_opened(node: _Node, box: Box) -> Iterator[str]:
     yield from _draw_folder(node, inner.shrunk(3.0, _HEAD))
 
 
-def _draw_tile(node: _Node, box: Box) -> Iterator[str]:
+def _draw_tile(node: _Node, box: TreemapBox) -> Iterator[str]:
     step = _step(node.mean)
     inner = box.shrunk(0.75, 0.75)
     yield f'<g><title>{_hint(node)}</title><rect class="h{step}" {_at(inner)} rx="2"/>'
@@ -250,7 +251,7 @@ def _hint(node: _Node) -> str:
     return escape(f"{visible(more or node.name)}: {node.lines:,} lines of code")
 
 
-def _at(box: Box) -> str:
+def _at(box: TreemapBox) -> str:
     return f'x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
 
 

@@ -1,27 +1,23 @@
-"""Scan a codebase without a model: its files, its history and its own tools, as one report."""
+"""Scan a codebase without a model: files, history and its own tools as one report; known parts are reused."""
 
 import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from kith.agent.index import FedIndex
 from kith.agent.project import Project
 from kith.context.brief import show_layout
-from kith.context.git_paths import list_paths
-from kith.context.source import Tokens, tokenise
+from kith.context.source import NO_CODE, Tokens, tokenise
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question
-from kith.core.workspace import ExecLimits
 from kith.features.scan.assemble import (
     count_copied,
-    find_links,
     find_matches,
     find_ways_in,
     link_modules,
@@ -29,56 +25,24 @@ from kith.features.scan.assemble import (
     measure_languages,
     measure_size,
 )
+from kith.features.scan.cache import ScanCache
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, refine
-from kith.features.scan.facts import FileFacts
+from kith.features.scan.graph import find_links
+from kith.features.scan.history import find_history
+from kith.features.scan.markdown import as_markdown
 from kith.features.scan.picture import draw
-from kith.features.scan.report import Changed, Copied, History, Report, Survey, count_changes, find_hotspots
-from kith.features.scan.survey import Notes, keep, recall, survey
+from kith.features.scan.report import Copied, Report, Survey
+from kith.features.scan.survey import survey
 from kith.memory.scanned import ScanStore
 from kith.trees.git import head, is_repository
-
-# How often each file changed in the last year, by the tree's own git.
-
-_COMMITS: Final = 10_000
-_LIMITS: Final = ExecLimits(seconds=30.0, output=50_000_000)
-_LOG: Final = (
-    *("log", f"-n{_COMMITS}", "--since=1 year ago", "--no-merges", "--no-renames", "--relative"),
-    *("--format=", "--numstat", "-z"),
-)
-_SHOWN: Final = 200  # hot spots of a report: what is cooler is cold
-
-
-async def find_history(run: Run, notes: Notes, head: str, facts: Mapping[str, FileFacts]) -> History:
-    """The hot spots among these files; `head` is the commit that is checked out, "" for none.
-
-    Of more than 10,000 commits in a year the latest count. What git told is kept until the next commit, or
-    the next day.
-    """
-    if not head:
-        return History(unknown="there is no git history")
-    rests_on = f"{head} {datetime.now(UTC):%Y-%m-%d}"
-    told = recall(notes, "history", rests_on)
-    if told is None:
-        records = await list_paths(run, _LOG, _LIMITS)
-        if records is None:
-            where = (
-                "git did not answer in time" if run.workspace.confined else "there is no sandbox for git here"
-            )
-            return History(unknown=where)
-        told = {path: [each.commits, each.lines] for path, each in count_changes(records).items()}
-        keep(notes, "history", rests_on, told)
-    changes = {path: Changed(*numbers) for path, numbers in told.items() if path in facts}
-    if not changes:
-        return History(unknown="nothing was changed in the last year")
-    spots = find_hotspots(changes, {path: facts[path].complexity for path in changes})
-    return History(spots[:_SHOWN])
-
 
 _LAYOUT: Final = 120  # tokens of the layout: about twelve lines
 
 
-async def scan(run: Run, survey: Survey, notes: Notes, head: str, folder: str, patience: Patience) -> Report:
+async def scan(
+    run: Run, survey: Survey, notes: ScanCache, head: str, folder: str, patience: Patience
+) -> Report:
     """Tell what the files of a survey are; `folder` is the part it is of, `head` the commit checked out.
 
     Nothing is written to the tree. Linters run in a trial; git runs confined or not at all.
@@ -116,7 +80,7 @@ async def _look_closer(run: Run, copied: Copied, matches: Sequence[Match]) -> Co
 
 
 def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
-    """Whether both files still hold what they held when they were looked at."""
+    """Tell whether both files still hold what they held when they were looked at."""
     found, length = match.duplicate, match.duplicate.tokens
     if found.place.path not in tokens or found.other.path not in tokens:
         return False
@@ -130,7 +94,10 @@ def _text(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-# Scans: a codebase is looked at without a model, and what is known already is not looked at again.
+# --- a project's scan ------------------------------------------------------------------------
+
+
+__all__ = ["NO_CODE", "Patience", "Report", "Scanned", "as_markdown", "run_scan"]
 
 Hear = Callable[[Event], None]
 
@@ -154,7 +121,7 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
     Nothing is logged and nothing in the tree is changed. Raises UsageError for a path that is not in the
     project.
     """
-    folder = _inside(project.root, path)
+    folder = _path_inside(project.root, path)
     gc.disable()  # many values and no cycles among them: looking for some takes a third of the time
     store = ScanStore(project.settings.cache, project.root)
     try:
@@ -179,7 +146,7 @@ async def _nobody(question: Question) -> Answer:
     return Answer("no")
 
 
-def _inside(root: Path, path: str) -> str:
+def _path_inside(root: Path, path: str) -> str:
     """A path that the person typed, relative to the root; "" for the root itself."""
     if not path:
         return ""

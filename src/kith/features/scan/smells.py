@@ -1,4 +1,4 @@
-"""Where code is hard to follow, by numbers: tangled functions, copies, long files, circles of imports."""
+"""Find code that is hard to follow, by numbers: tangled functions, copies, long files, import cycles."""
 
 import ast
 import warnings
@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kith.context.imports import Resolver, imports_of_module
-from kith.features.scan.complexity import functions
+from kith.features.scan.complexity import FunctionMeasures, functions
 from kith.features.scan.duplicates import find_duplicates
-from kith.features.scan.function_measure import FunctionMeasure
 from kith.features.scan.graph import find_knots, shortest_cycle
 
 Kind = Literal["function", "copy", "file", "circle", "unused"]
@@ -56,8 +55,8 @@ def rank(smell: Smell) -> tuple[float, str, int]:
     return -smell.weight, smell.path, smell.first
 
 
-def exceeded(measured: FunctionMeasure) -> dict[str, float]:
-    """What of a function is above its limit."""
+def exceeded(measured: FunctionMeasures) -> dict[str, float]:
+    """The figures of a function that are above their limits."""
     values = {name: getattr(measured, name) for name in LIMITS}
     return {name: value for name, value in values.items() if value > LIMITS[name]}
 

@@ -1,14 +1,13 @@
-"""Look once at every file of a tree, in a process for each processor, and keep what is known."""
+"""Every file of a tree looked at once, by a process for each processor; what is known already is kept."""
 
 import asyncio
-import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 
 from kith.agent.index import FedIndex
 from kith.context.outline import LARGEST, Outline, digest_of, outline, unread
@@ -24,7 +23,7 @@ from kith.features.scan.facts import (
 )
 from kith.features.scan.report import Survey
 from kith.memory.caches import Stamp, settle
-from kith.memory.scanned import Kept, ScanStore
+from kith.memory.scanned import KeptScan, ScanStore
 from kith.memory.workers import Crew
 from kith.trees.bulk_read import read_files, stamp_files
 
@@ -52,13 +51,13 @@ async def survey(
     inside = [path for path in sorted(stamps) if _is_inside(path, folder)]
     found = {path: known for path in inside if (known := _unchanged(kept.get(path), stamps[path]))}
     stale = [path for path in inside if path not in found or path in unknown]
-    wanted = [Wanted(path, path in unknown) for path in stale]
+    wanted = [FileToScan(path, path in unknown) for path in stale]
     now, done = time.time_ns(), 0
     with Crew(len(stale), partial(look_at, root), _unread) as crew:
         for batch, looking in _in_flight(crew, _batches(wanted, stamps)):
             looked = await looking
             new = [
-                Kept(each.path, settle(stamps[each.path], now), each.digest, each.facts, each.prints)
+                KeptScan(each.path, settle(stamps[each.path], now), each.digest, each.facts, each.prints)
                 for each in looked
             ]
             store.put(new)
@@ -77,8 +76,8 @@ def _is_inside(path: str, folder: str) -> bool:
     return not folder or path == folder or path.startswith(f"{folder}/")
 
 
-def _unchanged(known: Kept | None, stamp: Stamp) -> tuple[Kept, FileFacts] | None:
-    """What is known of a file that is still the same."""
+def _unchanged(known: KeptScan | None, stamp: Stamp) -> tuple[KeptScan, FileFacts] | None:
+    """The known facts of a file that is still the same."""
     if known is None or known.stamp != stamp:
         return None
     try:
@@ -87,7 +86,7 @@ def _unchanged(known: Kept | None, stamp: Stamp) -> tuple[Kept, FileFacts] | Non
         return None
 
 
-def _survey(found: Mapping[str, tuple[Kept, FileFacts]], stamps: Mapping[str, Stamp]) -> Survey:
+def _survey(found: Mapping[str, tuple[KeptScan, FileFacts]], stamps: Mapping[str, Stamp]) -> Survey:
     paths = sorted(found)
     return Survey(
         sorted(stamps),
@@ -99,7 +98,7 @@ def _survey(found: Mapping[str, tuple[Kept, FileFacts]], stamps: Mapping[str, St
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileToScan:
     """A file to look at, and whether its outline is wanted too."""
 
     path: str
@@ -107,7 +106,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ScannedFile:
     """One file as a process saw it, in the form that is kept."""
 
     path: str
@@ -117,9 +116,9 @@ class Looked:
     outline: Outline | None
 
 
-def _batches(wanted: Sequence[Wanted], stamps: Mapping[str, Stamp]) -> Iterator[list[Wanted]]:
+def _batches(wanted: Sequence[FileToScan], stamps: Mapping[str, Stamp]) -> Iterator[list[FileToScan]]:
     """Files in their order, in groups that take about half a second each."""
-    batch: list[Wanted] = []
+    batch: list[FileToScan] = []
     size = 0
     for each in wanted:
         if batch and (len(batch) == _BATCH_FILES or size + stamps[each.path][0] > _BATCH_BYTES):
@@ -132,10 +131,10 @@ def _batches(wanted: Sequence[Wanted], stamps: Mapping[str, Stamp]) -> Iterator[
 
 
 def _in_flight(
-    crew: Crew[Wanted, Looked], batches: Iterator[list[Wanted]]
-) -> Iterator[tuple[list[Wanted], asyncio.Task[list[Looked]]]]:
+    crew: Crew[FileToScan, ScannedFile], batches: Iterator[list[FileToScan]]
+) -> Iterator[tuple[list[FileToScan], asyncio.Task[list[ScannedFile]]]]:
     """The batches with their answers in their order, as many under way as the crew is wide."""
-    tasks: deque[tuple[list[Wanted], asyncio.Task[list[Looked]]]] = deque()
+    tasks: deque[tuple[list[FileToScan], asyncio.Task[list[ScannedFile]]]] = deque()
     try:
         for batch in batches:
             tasks.append((batch, asyncio.ensure_future(crew.look(batch))))
@@ -151,7 +150,7 @@ def _in_flight(
 # --- in the processes --------------------------------------------------------------------------
 
 
-def look_at(root: Path, wanted: Sequence[Wanted]) -> list[Looked]:
+def look_at(root: Path, wanted: Sequence[FileToScan]) -> list[ScannedFile]:
     """Look at some files of a tree, in their order; those that cannot be read are left out."""
     by_path = {each.path: each for each in wanted}
     sizes = stamp_files(root, by_path)
@@ -160,7 +159,7 @@ def look_at(root: Path, wanted: Sequence[Wanted]) -> list[Looked]:
     for path, data in read_files(root, [path for path in sizes if path not in large]).items():
         facts, prints = find_facts(path, data)
         seen = _outline(path, data) if by_path[path].outline else None
-        looked.append(Looked(path, digest_of(data), write_facts(facts), write_prints(prints), seen))
+        looked.append(ScannedFile(path, digest_of(data), write_facts(facts), write_prints(prints), seen))
     return looked
 
 
@@ -168,31 +167,8 @@ def _outline(path: str, data: bytes) -> Outline:
     return outline(path, data) if len(data) <= LARGEST else unread(path)
 
 
-def _unread(wanted: Wanted) -> Looked:
+def _unread(wanted: FileToScan) -> ScannedFile:
     path = wanted.path
-    return Looked(path, b"", write_facts(unread_facts(path)), b"", unread(path) if wanted.outline else None)
-
-
-# What a scan need not find out again: its own words, kept under a name until what they rest on changes.
-
-
-class Notes(Protocol):
-    """Where texts are kept from one scan to the next."""
-
-    def note(self, name: str) -> str: ...
-
-    def write_note(self, name: str, text: str) -> None: ...
-
-
-def recall(notes: Notes, name: str, rests_on: str) -> Any:
-    """What was kept under a name, as JSON data; None when it rests on something else, or cannot be read."""
-    try:
-        kept = json.loads(notes.note(name) or "null")
-    except ValueError:
-        return None
-    return kept.get("told") if isinstance(kept, dict) and kept.get("rests_on") == rests_on else None
-
-
-def keep(notes: Notes, name: str, rests_on: str, told: Any) -> None:
-    """Keep JSON data under a name, and what it rests on."""
-    notes.write_note(name, json.dumps({"rests_on": rests_on, "told": told}))
+    return ScannedFile(
+        path, b"", write_facts(unread_facts(path)), b"", unread(path) if wanted.outline else None
+    )

@@ -1,4 +1,4 @@
-"""What the commands of this feature take."""
+"""Declare the arguments of this feature's commands."""
 
 import argparse
 

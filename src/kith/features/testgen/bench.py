@@ -7,7 +7,7 @@ from typing import Final
 
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
-from kith.features.testgen.target import Target
+from kith.features.testgen.target import CodeUnderTest
 from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.results.run import run_suite
 from kith.gates.suites import Part, find_parts, part_of
@@ -17,14 +17,14 @@ WHOLE: Final = ""  # the name of a test file that cannot be taken apart, as if i
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class MutationBench:
     """`run` is in a trial; `out` is the file of tests; mutants are tried until the clock says `until`."""
 
     run: Run
     toolchain: Toolchain
     limits: ExecLimits
     out: str
-    target: Target
+    target: CodeUnderTest
     until: float  # time.monotonic()
 
     @property
@@ -38,12 +38,12 @@ class Bench:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """What to name to run the file, and as little beside it as the runner can."""
+        """The names that run the file, and as little beside it as the runner can."""
         return (self.out,) if self.toolchain.runner in ("pytest", "unittest") else ()
 
     @property
     def whole(self) -> bool:
-        """Whether the runner tells of no single test: then the file is judged as if it were one."""
+        """Tell whether the runner tells of no single test: then the file is judged as if it were one."""
         return self.toolchain.runner == "command"
 
     def parts(self, text: bytes) -> tuple[Part, ...]:
@@ -78,6 +78,6 @@ def names_of(ids: frozenset[str], parts: Sequence[Part]) -> frozenset[str]:
 
 
 def passes(report: SuiteReport, parts: Sequence[Part], name: str) -> bool:
-    """Whether a test ran and nothing of it failed."""
+    """Tell whether a test ran and nothing of it failed."""
     results = cases_of(report, parts).get(name, [])
     return bool(results) and all(case.outcome in ("passed", "skipped") for case in results)

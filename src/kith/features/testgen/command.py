@@ -1,4 +1,4 @@
-"""`kith test`: writes tests that prove something, or says what the present ones are worth."""
+"""`kith test`: write tests that prove something, or say what the present ones are worth."""
 
 import argparse
 import json
@@ -10,8 +10,11 @@ from typing import Any
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.features.testgen.generate import Request, generate_tests, score_tests
-from kith.features.testgen.report import report
+from kith.features.testgen.generate import TestgenOutcome, TestgenRequest, generate_tests, score_tests
+from kith.features.testgen.mutants import Mutant, show_mutant
+from kith.features.testgen.mutation import Mutation
+from kith.features.testgen.result import TestsWritten
+from kith.features.testgen.target import CodeUnderTest
 from kith.terminal.folder import find_root
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_text
@@ -41,16 +44,16 @@ def testgen_command(args: argparse.Namespace) -> int:
     return told.result.code if told.result else EXIT_DONE
 
 
-def _request(args: argparse.Namespace, root: Path) -> Request:
+def _request(args: argparse.Namespace, root: Path) -> TestgenRequest:
     """Raises UsageError for what cannot be meant together."""
     if args.diff and args.target:
         raise UsageError("--diff tests what is not committed; leave the target out.")
     path, colon, name = (args.target or "").partition(":")
     target = f"{_inside(args.folder, path, root)}{colon}{name}" if path else ""
     out = _inside(args.folder, args.out, root) if args.out else ""
-    wish = Request().wish
-    wish = type(wish)(args.max_mutants or wish.mutants, args.time or wish.seconds, args.existing)
-    return Request(target, out, wish)
+    bounds = TestgenRequest().bounds
+    bounds = type(bounds)(args.max_mutants or bounds.mutants, args.time or bounds.seconds, args.existing)
+    return TestgenRequest(target, out, bounds)
 
 
 def _inside(folder: str, path: str, root: Path) -> str:
@@ -102,3 +105,60 @@ def _faults_lines(faults: dict[str, int], unnoticed: Sequence[dict[str, Any]]) -
         yield "    " + each["diff"].replace("\n", "\n      ")
     if len(unnoticed) > _SHOWN:
         yield f"    and {len(unnoticed) - _SHOWN} more (--json has them all)"
+
+
+# --- the report as data ----------------------------------------------------------------------
+
+
+def report(told: TestgenOutcome) -> dict[str, Any]:
+    """The session's report, with "tests" for each target or the "score" of the present ones."""
+    sources = {target.path: target.source for target in told.targets}
+    data = dict(told.result.report) if told.result else {}
+    if told.score is not None:
+        data["score"] = _score_data(told.score, told.targets, sources)
+    else:
+        data["tests"] = [_written_data(each, sources) for each in told.written]
+    return data
+
+
+def _written_data(written: TestsWritten, sources: dict[str, bytes]) -> dict[str, Any]:
+    return {
+        "target": written.target,
+        "file": written.out,
+        "kept": [{"name": name, "first_to_notice": seen} for name, seen in written.kept.items()],
+        "dropped": [
+            {"name": each.name, "reason": each.reason, "maybe_a_bug": each.suspect}
+            for each in written.dropped
+        ],
+        "faults": {"noticed": len(written.killed), "all": written.mutants, "untried": written.untried},
+        "unnoticed": _shown(written.alive, sources),
+        "coverage": {"before": written.before, "after": written.after},
+        "lines_not_run": list(written.uncovered),
+        "notes": list(written.notes),
+    }
+
+
+def _score_data(
+    score: Mutation, targets: Sequence[CodeUnderTest], sources: dict[str, bytes]
+) -> dict[str, Any]:
+    noticed, unnoticed = len(score.killed), len(score.survived) + len(score.untested)
+    return {
+        "targets": [target.label for target in targets],
+        "faults": {"noticed": noticed, "all": noticed + unnoticed, "untried": len(score.untried)},
+        "share": score.share if noticed + unnoticed else None,
+        "unnoticed": _shown([*score.survived, *score.untested], sources),
+        "not_run": len(score.untested),
+    }
+
+
+def _shown(mutants: Sequence[Mutant], sources: dict[str, bytes]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": each.path,
+            "line": each.line,
+            "in": each.within,
+            "operator": each.operator,
+            "diff": show_mutant(sources[each.path], each),
+        }
+        for each in mutants
+    ]

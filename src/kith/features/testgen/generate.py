@@ -13,12 +13,11 @@ from kith.core.values import Question
 from kith.core.workspace import ExecLimits
 from kith.features.review.subjects import ReviewRequest as Subject
 from kith.features.review.subjects import find_subject
+from kith.features.testgen.location import TestLocation, find_place, find_tests
 from kith.features.testgen.mutation import Mutation, mutation_score
-from kith.features.testgen.place import Place, find_place, find_tests
-from kith.features.testgen.result import Written
-from kith.features.testgen.rounds import Wish
-from kith.features.testgen.target import Target, find_target, target_of_change
-from kith.features.testgen.write import write_tests
+from kith.features.testgen.result import TestsWritten
+from kith.features.testgen.target import CodeUnderTest, find_target, target_of_change
+from kith.features.testgen.write import TestgenLimits, write_tests
 from kith.gates.untouched import is_test_file
 from kith.memory.session import Listener
 
@@ -26,31 +25,31 @@ KIND = "test"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be tested ("": what is not committed), where to, and how much is wanted."""
+class TestgenRequest:
+    """A request: what to test ("": what is not committed), where to write, and how much."""
 
     target: str = ""
     out: str = ""
-    wish: Wish = Wish()
+    bounds: TestgenLimits = TestgenLimits()
 
 
 @dataclass(slots=True)
-class Told:
-    """How it ended, with the tests that were written, or the score of the present ones."""
+class TestgenOutcome:
+    """The outcome, with the tests that were written, or the score of the present ones."""
 
     result: Result | None = None
-    targets: list[Target] = field(default_factory=list)
-    written: tuple[Written, ...] = ()
+    targets: list[CodeUnderTest] = field(default_factory=list)
+    written: tuple[TestsWritten, ...] = ()
     score: Mutation | None = None
 
 
 async def generate_tests(
-    project: Project, request: Request, answerer: Answerer, listeners: Sequence[Listener] = ()
-) -> Told:
+    project: Project, request: TestgenRequest, answerer: Answerer, listeners: Sequence[Listener] = ()
+) -> TestgenOutcome:
     """Let the tester write tests in a session of its own. Raises UsageError for what does not exist."""
     if project.settings.read_only:
         raise UsageError("Nothing may be written here (read_only); --score only measures the present tests.")
-    told, id = Told(targets=await _targets(project, request.target)), new_id()
+    told, id = TestgenOutcome(targets=await _targets(project, request.target)), new_id()
     work = [(target, await _place(project, target, request.out)) for target in told.targets]
 
     async def do(run: Run) -> Outcome:
@@ -59,7 +58,7 @@ async def generate_tests(
         async with open_cast(project, run, id) as cast:
             limits = ExecLimits(seconds=project.settings.check_timeout)
             judges = project.judges(run)
-            outcome, told.written = await write_tests(run, cast, work, limits, request.wish, judges)
+            outcome, told.written = await write_tests(run, cast, work, limits, request.bounds, judges)
             return outcome
 
     words = f"tests for {', '.join(target.label for target in told.targets)}"
@@ -68,10 +67,10 @@ async def generate_tests(
 
 
 async def score_tests(
-    project: Project, request: Request, answerer: Answerer, listeners: Sequence[Listener] = ()
-) -> Told:
-    """How many planted faults the present tests notice; no model is asked. Raises UsageError."""
-    told = Told(targets=await _targets(project, request.target))
+    project: Project, request: TestgenRequest, answerer: Answerer, listeners: Sequence[Listener] = ()
+) -> TestgenOutcome:
+    """Count the planted faults that the present tests notice; no model is asked. Raises UsageError."""
+    told = TestgenOutcome(targets=await _targets(project, request.target))
     first = told.targets[0]
     tests = await find_tests(project.tree, first)
     if not tests:
@@ -90,8 +89,8 @@ async def score_tests(
                 told.targets,
                 only,
                 limits,
-                request.wish.seconds,
-                request.wish.mutants,
+                request.bounds.seconds,
+                request.bounds.mutants,
             )
         return Outcome("done", "")
 
@@ -100,7 +99,7 @@ async def score_tests(
     return told
 
 
-async def _targets(project: Project, words: str) -> list[Target]:
+async def _targets(project: Project, words: str) -> list[CodeUnderTest]:
     """Raises UsageError where there is nothing to test."""
     if words:
         return [await find_target(project.tree, words)]
@@ -112,7 +111,7 @@ async def _targets(project: Project, words: str) -> list[Target]:
     return targets
 
 
-async def _place(project: Project, target: Target, out: str) -> Place:
+async def _place(project: Project, target: CodeUnderTest, out: str) -> TestLocation:
     return await find_place(project.tree, target, out, _commands(project))
 
 
@@ -121,7 +120,7 @@ def _commands(project: Project) -> tuple[str, ...]:
 
 
 async def _may_run(run: Run, commands: Sequence[str]) -> bool:
-    """Where nothing confines commands, the person is asked about each before the first one runs."""
+    """Ask about each command before the first one runs, where nothing confines them."""
     if run.workspace.confined:
         return True
     for command in dict.fromkeys(commands):

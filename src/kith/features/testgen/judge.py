@@ -1,20 +1,22 @@
 """The judge of a test: it runs, it passes on the code as it is, and it notices what no other test does."""
 
+import ast
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.core.errors import UsageError
-from kith.features.testgen.bench import WHOLE, Bench, cases_of, passes
+from kith.features.testgen.bench import WHOLE, MutationBench, cases_of, names_of, passes
 from kith.features.testgen.mutants import Mutant
-from kith.features.testgen.result import Dropped, Held, Ruling, why_failed
-from kith.features.testgen.weigh import Candidate, weigh_tests
-from kith.gates.reports import CaseResult, SuiteReport
+from kith.features.testgen.mutation import TriedMutant, mutant_limits, try_mutant, try_mutants
+from kith.features.testgen.result import Dropped, KeptTests, TestRuling, why_failed
+from kith.features.testgen.target import CodeUnderTest
+from kith.gates.reports import CaseResult, Coverage, SuiteReport
 from kith.gates.results.explain_failures import explain_report
 from kith.gates.suites import Part, drop_parts, merge_tests
 
-LETTER_CHARS: Final = 3_000
+PROMPT_CHARS: Final = 3_000
 _RUNS: Final = 3
 _PYTEST_USAGE: Final = 4  # pytest's exit code for options that it does not know
 # Words of tests that may end differently each time.
@@ -23,7 +25,30 @@ _DOUBTFUL: Final = re.compile(
 )
 
 
-async def judge_tests(bench: Bench, written: bytes, held: Held, alive: Sequence[Mutant]) -> Ruling:
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file of tests that pass: its parts, the names of the new ones, and its run on the code as it is.
+
+    The new ones stand in the order in which they are asked: the first to notice a mutant is kept.
+    """
+
+    text: bytes
+    parts: Sequence[Part]
+    new: Sequence[str]
+    report: SuiteReport
+
+    def ids(self, name: str) -> tuple[str, ...]:
+        """The ids by which the runner runs one test, with all its parameters."""
+        found = (case.id for case in cases_of(self.report, self.parts).get(name, ()) if case.id)
+        return tuple(dict.fromkeys(re.sub(r"\[.*\]$", "", id, flags=re.S) for id in found))
+
+    def without(self, out: str, names: Sequence[str]) -> bytes:
+        return drop_parts(out, self.text, names) if names else self.text
+
+
+async def judge_tests(
+    bench: MutationBench, written: bytes, held: KeptTests, alive: Sequence[Mutant]
+) -> TestRuling:
     """Judge the tests of `written` that `held` lacks, against the mutants that nothing noticed yet.
 
     Whatever the ruling, the file on the bench is what is held then.
@@ -33,45 +58,51 @@ async def judge_tests(bench: Bench, written: bytes, held: Held, alive: Sequence[
     return ruling
 
 
-async def _judge(bench: Bench, written: bytes, held: Held, alive: Sequence[Mutant]) -> Ruling:
+async def _judge(
+    bench: MutationBench, written: bytes, held: KeptTests, alive: Sequence[Mutant]
+) -> TestRuling:
     try:
         text = written if bench.whole else merge_tests(bench.out, held.text, written)
         parts = bench.parts(text)
     except SyntaxError as error:
-        return Ruling(held, refusal=f"{bench.out}, line {error.lineno or 1}: {error.msg}. Send it again.")
+        return TestRuling(held, refusal=f"{bench.out}, line {error.lineno or 1}: {error.msg}. Send it again.")
     fresh = [part.name for part in parts if part.name not in held.kills] if not bench.whole else [WHOLE]
     if not fresh:
-        return Ruling(held, refusal=f"{bench.out} holds no test that is not kept already. Write new ones.")
+        return TestRuling(
+            held, refusal=f"{bench.out} holds no test that is not kept already. Write new ones."
+        )
     await bench.put(text)
     report = await bench.test(coverage=True)
     if trouble := _trouble(bench, report):
         raise UsageError(f"{trouble[:1].upper()}{trouble[1:]}. Name another way to run tests: --check CMD.")
     if report.problem or not report.built or (parts and not report.cases):
-        return Ruling(held, refusal=_refusal(report))
+        return TestRuling(held, refusal=_refusal(report))
     if broken := _broken(held, parts, report):
         names = ", ".join(broken)
-        return Ruling(
+        return TestRuling(
             held, refusal=f"Beside your file these kept tests fail: {names}. Use names of your own."
         )
     return await _sift(bench, Candidate(text, parts, fresh, report), held, alive)
 
 
-async def _sift(bench: Bench, candidate: Candidate, held: Held, alive: Sequence[Mutant]) -> Ruling:
+async def _sift(
+    bench: MutationBench, candidate: Candidate, held: KeptTests, alive: Sequence[Mutant]
+) -> TestRuling:
     """Drop the new tests that do not pass, and weigh the others."""
     text, parts, report = candidate.text, candidate.parts, candidate.report
     dropped = await _drop_unsound(bench, candidate)
-    failures = explain_report(report, LETTER_CHARS) if any(each.suspect for each in dropped) else ""
+    failures = explain_report(report, PROMPT_CHARS) if any(each.suspect for each in dropped) else ""
     gone = {each.name for each in dropped}
     sound = [name for name in candidate.new if name not in gone]
     if not sound:
-        return Ruling(held, tuple(dropped), failures)
+        return TestRuling(held, tuple(dropped), failures)
     if gone:
         text = drop_parts(bench.out, text, gone)
         parts = bench.parts(text)
         await bench.put(text)
         report = await bench.test(coverage=True)
         if not all(passes(report, parts, name) for name in sound):
-            return Ruling(held, tuple(dropped), failures, refusal=_refusal(report))
+            return TestRuling(held, tuple(dropped), failures, refusal=_refusal(report))
     asserting = {part.name for part in parts if part.asserts}
     # What asserts nothing still notices what breaks at once: it is kept only where no other test does.
     sound.sort(key=lambda name: name not in asserting)
@@ -79,8 +110,8 @@ async def _sift(bench: Bench, candidate: Candidate, held: Held, alive: Sequence[
     return replace(ruling, dropped=(*dropped, *ruling.dropped), failures=failures)
 
 
-def _trouble(bench: Bench, report: SuiteReport) -> str:
-    """Why no test at all can run here, which no model could mend; "" when one could."""
+def _trouble(bench: MutationBench, report: SuiteReport) -> str:
+    """The reason why no test at all can run here, whatever a model does; "" when one could."""
     if report.problem:
         return "" if "no tests" in report.problem else report.problem
     if bench.toolchain.runner == "pytest" and report.ran.code == _PYTEST_USAGE and not report.cases:
@@ -89,7 +120,7 @@ def _trouble(bench: Bench, report: SuiteReport) -> str:
     return ""
 
 
-def _broken(held: Held, parts: Sequence[Part], report: SuiteReport) -> list[str]:
+def _broken(held: KeptTests, parts: Sequence[Part], report: SuiteReport) -> list[str]:
     """Tests that passed until the new ones stood beside them."""
     before = held.report
     return [
@@ -102,7 +133,7 @@ def _broken(held: Held, parts: Sequence[Part], report: SuiteReport) -> list[str]
 # --- does it run, and pass -------------------------------------------------------------------
 
 
-async def _drop_unsound(bench: Bench, candidate: Candidate) -> list[Dropped]:
+async def _drop_unsound(bench: MutationBench, candidate: Candidate) -> list[Dropped]:
     """The new tests that do not run, fail on the code as it is, or pass only now and then."""
     reports = [candidate.report]
     if _DOUBTFUL.search(candidate.text.decode("utf-8", "replace")):
@@ -113,7 +144,7 @@ async def _drop_unsound(bench: Bench, candidate: Candidate) -> list[Dropped]:
 
 
 def _fault(runs: Sequence[Sequence[CaseResult]]) -> tuple[str, bool] | None:
-    """Why a test proves nothing, and whether the code may be to blame; None for one that passes each time."""
+    """Say why a test proves nothing, and whether the code may be to blame; None if it always passes."""
     failed = [[case for case in results if case.outcome in ("failed", "error")] for results in runs]
     if all(failed):
         return f"fails on the present code: {why_failed(failed[0][0])}", True
@@ -125,5 +156,143 @@ def _fault(runs: Sequence[Sequence[CaseResult]]) -> tuple[str, bool] | None:
 
 
 def _refusal(report: SuiteReport) -> str:
-    told = explain_report(report, LETTER_CHARS) or report.problem or "No test in it was run."
+    told = explain_report(report, PROMPT_CHARS) or report.problem or "No test in it was run."
     return f"Your tests could not be judged: {told}\n\nCorrect the file and send it again."
+
+
+# --- what tests that pass are worth ----------------------------------------------------------
+
+
+async def weigh_tests(
+    bench: MutationBench, candidate: Candidate, held: KeptTests, alive: Sequence[Mutant]
+) -> TestRuling:
+    """Keep the tests that notice a mutant which no kept one notices, or run what no kept one runs."""
+    ids = [id for name in candidate.new for id in candidate.ids(name)] or bench.all
+    found = await try_mutants(bench.run, bench.toolchain, alive, ids, candidate.report, bench.seconds_left)
+    tried = tuple([await _settle(bench, each, candidate) for each in found])
+    kills = share_out(tried, candidate)
+    if bench.whole and len(kills.get(WHOLE, ())) <= len(held.kills.get(WHOLE, ())):
+        kills = {}  # another version of the same program, and no better
+    measured = MeasuredFiles(bench, {candidate.text: candidate.report})
+    idle = [name for name in candidate.new if name not in kills]
+    kills |= dict.fromkeys(await _that_run_more(measured, candidate, idle), ())
+    useless = [name for name in candidate.new if name not in kills]
+    dropped = [Dropped(name, _why_useless(candidate, name)) for name in useless]
+    if not kills:
+        return TestRuling(held, tuple(dropped), tried=tried)
+    text = candidate.without(bench.out, useless)
+    report = await measured.run(text)
+    leaning = [name for name in kills if not passes(report, candidate.parts, name)]
+    if leaning:
+        dropped += [Dropped(name, "passes only beside tests that were dropped") for name in leaning]
+        text = candidate.without(bench.out, [*useless, *leaning])
+        report = await measured.run(text)
+    kept = {name: seen for name, seen in kills.items() if name not in leaning}
+    now = KeptTests(text, {**held.kills, **kept}, report)
+    return TestRuling(now if kept else held, tuple(dropped), tried=tried)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFiles:
+    """Files of tests, each run once on the code as it is."""
+
+    bench: MutationBench
+    known: dict[bytes, SuiteReport]
+
+    async def run(self, text: bytes) -> SuiteReport:
+        if text not in self.known:
+            await self.bench.put(text)
+            self.known[text] = await self.bench.test(coverage=True)
+        return self.known[text]
+
+    async def coverage(self, text: bytes) -> Coverage:
+        """The coverage of a file of tests; nothing where it holds none."""
+        return ((await self.run(text)).coverage if text else None) or Coverage({}, {})
+
+
+async def _settle(bench: MutationBench, tried: TriedMutant, candidate: Candidate) -> TriedMutant:
+    """A mutant that broke the run as a whole: the tests are asked one by one, until one notices it."""
+    if not tried.broke or len(candidate.new) == 1:
+        return tried
+    limits = mutant_limits(candidate.report)
+    for name in candidate.new:
+        ids = candidate.ids(name)
+        if not bench.seconds_left:
+            break
+        alone = await try_mutant(bench.run, bench.toolchain, limits, tried.mutant, ids)
+        if alone.state == "killed":
+            return replace(alone, by=frozenset(ids), broke=False)
+    return tried
+
+
+def share_out(tried: Sequence[TriedMutant], candidate: Candidate) -> dict[str, tuple[Mutant, ...]]:
+    """The new tests that notice a mutant which none before them notices; with those."""
+    kills: dict[str, tuple[Mutant, ...]] = {}
+    left = [each for each in tried if each.state == "killed"]
+    for name in candidate.new:
+        own = [each for each in left if each.broke or name in names_of(each.by, candidate.parts)]
+        if own:
+            kills[name] = tuple(each.mutant for each in own)
+            left = [each for each in left if each not in own]
+    return kills
+
+
+async def _that_run_more(measured: MeasuredFiles, candidate: Candidate, idle: Sequence[str]) -> list[str]:
+    """Those idle tests that assert something and run a line or branch that no other kept test runs."""
+    bench, all_run = measured.bench, candidate.report.coverage
+    asserting = {part.name for part in candidate.parts if part.asserts}
+    hopeful = [name for name in idle if name in asserting]
+    if not hopeful or all_run is None:
+        return []
+    gone, kept = list(idle), list[str]()
+    known = await measured.coverage(candidate.without(bench.out, gone))
+    for name in hopeful:
+        if not _runs_more(all_run, known, bench.target) or not bench.seconds_left:
+            break
+        fewer = [each for each in gone if each != name]
+        now = await measured.coverage(candidate.without(bench.out, fewer))
+        if _runs_more(now, known, bench.target):
+            kept.append(name)
+            gone, known = fewer, now
+    return kept
+
+
+def _runs_more(one: Coverage, other: Coverage, target: CodeUnderTest) -> bool:
+    """Of the target's functions; what importing it runs is no test's merit."""
+    ran, inside = one.ran.get(target.path, frozenset()), body_lines(target.path, target.source)
+    more = ran - other.ran.get(target.path, frozenset())
+    if any(target.holds(line) and (inside is None or line in inside) for line in more):
+        return True
+    branches, known = (each.branches.get(target.path, (0, 0))[0] for each in (one, other))
+    return branches > known and bool(other.ran)
+
+
+def _why_useless(candidate: Candidate, name: str) -> str:
+    part = next((part for part in candidate.parts if part.name == name), None)
+    if part is not None and not part.asserts:
+        return "asserts nothing"
+    return "notices no fault that the kept tests miss"
+
+
+# --- lines that run only when called ---------------------------------------------------------
+
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def body_lines(path: str, source: bytes) -> frozenset[int] | None:
+    """The lines inside functions, from 1; None for every line, where a file does nothing by being read.
+
+    Python runs the rest of a file when it is imported, which says nothing of the tests that import it.
+    """
+    if not path.endswith(".py"):
+        return None
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    lines = set[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            lines.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
+    return frozenset(lines)

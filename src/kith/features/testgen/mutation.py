@@ -10,7 +10,7 @@ from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
 from kith.features.testgen.mutants import Mutant, apply_mutant, find_mutants, spread_mutants
-from kith.features.testgen.target import Target
+from kith.features.testgen.target import CodeUnderTest
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
@@ -22,8 +22,8 @@ _COMPILE_ERROR: Final = re.compile(r"^[^\s:]+:\d+:(?:\d+:)? (?:fatal )?error: ",
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What became of a mutant, and the ids of the tests that noticed it.
+class TriedMutant:
+    """The fate of a mutant, and the ids of the tests that noticed it.
 
     "untested": no test runs its statement. "unbuilt": it does not compile. "untried": there was no time.
     `broke`: it was noticed because the run as a whole broke or took too long, so nobody says by which test.
@@ -37,7 +37,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """How many planted faults the tests notice. `untested`: those in statements that no test runs.
+    """The mutants by their fate. `untested`: those in statements that no test runs.
 
     `untried`: there was no time for them; what does not compile is not counted at all.
     """
@@ -54,14 +54,14 @@ class Mutation:
         return len(self.killed) / decided if decided else 1.0
 
     @classmethod
-    def of(cls, tried: Sequence[Tried]) -> "Mutation":
+    def of(cls, tried: Sequence[TriedMutant]) -> "Mutation":
         def those(state: str) -> tuple[Mutant, ...]:
             return tuple(each.mutant for each in tried if each.state == state)
 
         return cls(those("killed"), those("survived"), those("untested"), those("untried"))
 
 
-def mutants_of(targets: Sequence[Target], limit: int) -> tuple[Mutant, ...]:
+def mutants_of(targets: Sequence[CodeUnderTest], limit: int) -> tuple[Mutant, ...]:
     """The faults to try, at most `limit`, in the order in which to try them."""
     found = [mutant for each in targets for mutant in find_mutants(each.path, each.source, each.lines)]
     return spread_mutants(found, limit)
@@ -70,13 +70,13 @@ def mutants_of(targets: Sequence[Target], limit: int) -> tuple[Mutant, ...]:
 async def mutation_score(
     run: Run,
     toolchain: Toolchain,
-    targets: Sequence[Target],
+    targets: Sequence[CodeUnderTest],
     tests: Sequence[str],
     limits: ExecLimits,
     budget_s: float,
     most: int = 100,
 ) -> Mutation:
-    """How well `tests` (files, or ids of earlier reports; () for all) guard the targets, in a trial.
+    """Measure how well `tests` (files, or ids of earlier reports; () for all) guard the targets, in a trial.
 
     It ends after `budget_s` seconds with what was tried until then. Tests that do not pass on the code as it
     is are no measure: then nothing is tried.
@@ -95,23 +95,23 @@ async def try_mutants(
     tests: Sequence[str],
     base: SuiteReport,
     budget_s: float,
-) -> list[Tried]:
+) -> list[TriedMutant]:
     """Each mutant against `tests`, whose run on the code as it is was `base`, until `budget_s` is spent."""
     limits = mutant_limits(base)
-    began, tried = time.monotonic(), list[Tried]()
+    began, tried = time.monotonic(), list[TriedMutant]()
     for number, mutant in enumerate(mutants):
         run.emit(Progress("trying planted faults", number, len(mutants)))
         if not _runs(mutant, base.coverage):
-            tried.append(Tried(mutant, "untested"))
+            tried.append(TriedMutant(mutant, "untested"))
         elif time.monotonic() - began > budget_s:
-            tried.append(Tried(mutant, "untried"))
+            tried.append(TriedMutant(mutant, "untried"))
         else:
             tried.append(await try_mutant(run, toolchain, limits, mutant, tests))
     return tried
 
 
 def mutant_limits(base: SuiteReport) -> ExecLimits:
-    """What a run on a mutant may use, by what `base` took; a fault that makes it longer counts as noticed."""
+    """Limits of a run on a mutant, by what `base` took; a fault that makes it longer counts as noticed."""
     own = min(sum(case.seconds for case in base.cases), base.ran.seconds) if base.cases else base.ran.seconds
     seconds = _SLOWER * own + _SLOWER_START * (base.ran.seconds - own)
     return ExecLimits(max(_LEAST_SECONDS, seconds), memory=_MEMORY)
@@ -119,7 +119,7 @@ def mutant_limits(base: SuiteReport) -> ExecLimits:
 
 async def try_mutant(
     run: Run, toolchain: Toolchain, limits: ExecLimits, mutant: Mutant, tests: Sequence[str]
-) -> Tried:
+) -> TriedMutant:
     """One mutant: whatever happens, the file is put back."""
     source = await run.workspace.read(mutant.path)
     await run.workspace.write(mutant.path, apply_mutant(source, mutant))
@@ -128,16 +128,16 @@ async def try_mutant(
     finally:
         await run.workspace.write(mutant.path, source)
     if _is_unbuilt(report, toolchain):
-        return Tried(mutant, "unbuilt")
+        return TriedMutant(mutant, "unbuilt")
     if report.failed:
-        return Tried(mutant, "killed", frozenset(case.id for case in report.failed))
+        return TriedMutant(mutant, "killed", frozenset(case.id for case in report.failed))
     if report.ok:
-        return Tried(mutant, "survived")
-    return Tried(mutant, "killed", broke=True)
+        return TriedMutant(mutant, "survived")
+    return TriedMutant(mutant, "killed", broke=True)
 
 
 def _runs(mutant: Mutant, coverage: Coverage | None) -> bool:
-    """Whether any test runs the mutant's statement, as far as anybody measured."""
+    """Tell whether any test runs the mutant's statement, as far as anybody measured."""
     missed = coverage.missed.get(mutant.path, frozenset()) if coverage else frozenset[int]()
     return not missed.intersection((mutant.line, mutant.statement))
 

@@ -1,10 +1,10 @@
-"""What came of writing tests: what was kept and why, what was not, and what nothing covers."""
+"""The results of writing tests: what was kept and why, what was not, and what nothing covers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kith.features.testgen.mutants import Mutant
-from kith.features.testgen.mutation import Tried
+from kith.features.testgen.mutation import TriedMutant
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
 
 
@@ -18,8 +18,8 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What is kept so far: the file, its tests with the mutants each was the first to notice, its run."""
+class KeptTests:
+    """The tests kept so far: the file, the mutants that each was the first to notice, its run."""
 
     text: bytes = b""
     kills: Mapping[str, tuple[Mutant, ...]] = field(default_factory=dict)
@@ -31,21 +31,21 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    """What the judge says of one candidate: what is held now, what was dropped, what became of mutants.
+class TestRuling:
+    """The judge's ruling on one candidate: what is held now, what was dropped, the fate of mutants.
 
-    `refusal` is a letter to the model when the file as a whole tells nothing.
+    `refusal` is a message to the model when the file as a whole tells nothing.
     """
 
-    held: Held
+    held: KeptTests
     dropped: tuple[Dropped, ...] = ()
     failures: str = ""
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedMutant, ...] = ()
     refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TestsWritten:
     """The tests for one target: `kept` maps each to the mutants that it was the first to notice.
 
     Coverage is the part of the target's lines that ran, None where nobody measured.

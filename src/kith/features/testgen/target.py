@@ -1,4 +1,4 @@
-"""What is to be tested: a file, some of its definitions, or the lines that a change touched."""
+"""The code to be tested: a file, some of its definitions, or the lines that a change touched."""
 
 import difflib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from kith.features.testgen.mutants import Lines, can_mutate
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CodeUnderTest:
     """A file as it is, the lines of it that matter (() for all), and their names ("" for the whole file)."""
 
     path: str
@@ -27,14 +27,14 @@ class Target:
 
     @property
     def label(self) -> str:
-        """How a person would name it."""
+        """The name that a person would use."""
         return f"{self.path}::{self.name}" if self.name else self.path
 
     def holds(self, line: int) -> bool:
         return not self.lines or any(first <= line <= last for first, last in self.lines)
 
 
-async def find_target(tree: Workspace, words: str) -> Target:
+async def find_target(tree: Workspace, words: str) -> CodeUnderTest:
     """The target that `file`, `file::function` or `file:Class.method` means. Raises UsageError."""
     path, name = _split(words)
     try:
@@ -46,7 +46,7 @@ async def find_target(tree: Workspace, words: str) -> Target:
             f"{path} is in a language that kith cannot judge tests of; it knows Python, C and C++."
         )
     if not name:
-        return Target(path, source)
+        return CodeUnderTest(path, source)
     wanted = name.replace("::", ".")
     symbols = find_symbols(path, source.decode("utf-8", "replace"))
     known = {symbol.name.replace("::", "."): symbol for symbol in symbols}
@@ -55,10 +55,10 @@ async def find_target(tree: Workspace, words: str) -> Target:
         close = difflib.get_close_matches(wanted, known, 1)
         hint = f"; did you mean {close[0]}?" if close else f"; there are: {', '.join(list(known)[:8])}."
         raise UsageError(f"{path} defines no {name!r}{hint}")
-    return Target(path, source, tuple((symbol.first, symbol.last) for symbol in found), name)
+    return CodeUnderTest(path, source, tuple((symbol.first, symbol.last) for symbol in found), name)
 
 
-def target_of_change(change: Change) -> Target | None:
+def target_of_change(change: Change) -> CodeUnderTest | None:
     """The lines that a change added or changed; None where there are none that could be tested."""
     if change.after is None or not can_mutate(change.path):
         return None
@@ -66,7 +66,7 @@ def target_of_change(change: Change) -> Target | None:
     symbols = find_symbols(change.path, change.after.decode("utf-8", "replace"))
     touched = [each.name for each in symbols if any(each.first <= row <= each.last for row, _ in lines)]
     inner = [name for name in touched if not any(other.startswith(f"{name}.") for other in touched)]
-    return Target(change.path, change.after, lines, ", ".join(dict.fromkeys(inner))) if lines else None
+    return CodeUnderTest(change.path, change.after, lines, ", ".join(dict.fromkeys(inner))) if lines else None
 
 
 def _new_rows(change: Change) -> Iterator[int]:

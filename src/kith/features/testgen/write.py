@@ -1,30 +1,290 @@
-"""Tests are written in a trial, target by target, and the person sees one diff of what proved something."""
+"""Write tests in a trial, target by target and round by round, and keep what proves something."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from kith.agent.attempt import Outcome, adopt, not_adopted
+from kith.agent.attempt import Outcome, adopt, land_edits, not_adopted
 from kith.agent.judges import Judges
 from kith.agent.kept_trial import kept_trial
 from kith.agent.roles import Cast
 from kith.agent.verdicts import decide
-from kith.core.errors import LimitError, ModelError
-from kith.core.events import Notice
+from kith.core.errors import LimitError, ModelError, TreeError
+from kith.core.events import Judged, Notice, Proposed
 from kith.core.evidence import CheckEvidence, combine
-from kith.core.run import Run
+from kith.core.loop import begin_turn, converse
+from kith.core.model import Role
+from kith.core.policy import READ_ONLY, Policy, Rule
+from kith.core.run import Run, Thread
+from kith.core.values import CallTarget, Changes, Verdict, say
 from kith.core.workspace import ExecLimits, Trial
-from kith.features.testgen.place import Place
-from kith.features.testgen.progress import tell
-from kith.features.testgen.result import Written
-from kith.features.testgen.rounds import Desk, Wish, play_round, set_up, start_over
-from kith.features.testgen.target import Target
+from kith.edits import summarise
+from kith.features.testgen.bench import MutationBench
+from kith.features.testgen.judge import judge_tests
+from kith.features.testgen.location import TestLocation, runnable
+from kith.features.testgen.mutants import Mutant
+from kith.features.testgen.mutation import mutants_of, try_mutants
+from kith.features.testgen.prompts import NO_FILE, again, first_prompt, next_prompt, only_block
+from kith.features.testgen.result import Dropped, KeptTests, TestRuling, TestsWritten
+from kith.features.testgen.target import CodeUnderTest
+from kith.gates.reports import Coverage
+from kith.gates.results.run import run_suite
+
+
+@dataclass(slots=True)
+class TargetProgress:
+    """The state of the rounds; `there` are tests that the file held before.
+
+    `before` is what the present tests run. `alive` are the mutants that nothing noticed yet, `untried` those
+    of them for which there was no time.
+    """
+
+    held: KeptTests
+    there: frozenset[str]
+    alive: list[Mutant]
+    before: Coverage | None = None
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+    untried: frozenset[Mutant] = frozenset()
+
+    @property
+    def own(self) -> dict[str, int]:
+        """The kept tests, with how many mutants each was the first to notice."""
+        return {name: len(seen) for name, seen in self.held.kills.items() if name not in self.there}
+
+    @property
+    def killed(self) -> list[Mutant]:
+        return [mutant for seen in self.held.kills.values() for mutant in seen]
+
+    @property
+    def survivors(self) -> list[Mutant]:
+        """The mutants that the kept tests were shown and did not notice."""
+        return [mutant for mutant in self.alive if mutant not in self.untried]
+
+    def take_in(self, ruling: TestRuling) -> None:
+        """Take in what a round brought."""
+        known = {*self.alive, *self.killed}
+        known -= {each.mutant for each in ruling.tried if each.state == "unbuilt"}
+        self.held = ruling.held
+        self.alive = sorted(known - set(self.killed), key=lambda mutant: (mutant.path, mutant.start))
+        decided = {each.mutant for each in ruling.tried if each.state != "untried"}
+        new = {each.mutant for each in ruling.tried if each.state == "untried"}
+        self.untried = frozenset(self.untried - decided | new)
+        self.dropped |= {each.name: each for each in ruling.dropped}
+
+    def missed(self, target: CodeUnderTest) -> tuple[int, ...]:
+        """The target's lines that no test runs."""
+        if self.held.coverage is None:
+            return ()
+        lines = self.held.coverage.missed.get(target.path, frozenset())
+        lines -= self.before.ran.get(target.path, frozenset()) if self.before else frozenset()
+        return tuple(sorted(line for line in lines if target.holds(line)))
+
+    def sum_up(self, target: CodeUnderTest, out: str) -> TestsWritten:
+        kept = self.own
+        return TestsWritten(
+            target.label,
+            out,
+            kept,
+            tuple(each for name, each in self.dropped.items() if name not in kept),
+            tuple(self.killed),
+            tuple(self.survivors),
+            len(self.untried),
+            share(target, self.before),
+            share(target, self.before, self.held.coverage) if kept else share(target, self.before),
+            self.missed(target),
+            (self.held.report.unmeasured,) if self.held.report and self.held.report.unmeasured else (),
+        )
+
+
+def share(target: CodeUnderTest, *measured: Coverage | None) -> float | None:
+    """The part of the target's lines that ran in any of these runs; None where nobody measured."""
+    ran, missed = set[int](), set[int]()
+    for each in measured:
+        ran |= set(each.ran.get(target.path, ())) if each else set()
+        missed |= set(each.missed.get(target.path, ())) if each else set()
+    ran, missed = ({line for line in lines if target.holds(line)} for lines in (ran, missed - ran))
+    return len(ran) / (len(ran) + len(missed)) if ran or missed else None
+
+
+def tell(written: TestsWritten) -> str:
+    """The end of it in a line, for a person; the rest is in the value."""
+    number = len(written.kept)
+    kept = f"{number} {'test' if number == 1 else 'tests'} for {written.target} in {written.out}"
+    return f"{kept}: {len(written.killed)} of {written.mutants} planted faults are noticed."
+
+
+# --- rounds for one target -------------------------------------------------------------------
+
+
+_BEGIN = "before the tests"
+
+
+@dataclass(frozen=True, slots=True)
+class TestgenLimits:
+    """The most mutants, the seconds for trying them, and whether present tests count."""
+
+    mutants: int = 60
+    seconds: float = 300.0
+    existing: bool = False
+
+
+@dataclass(slots=True)
+class TargetSession:
+    """One target at work. `since` are the trial's changes before it, `there` what the file held before."""
+
+    bench: MutationBench
+    trial: Trial
+    role: Role
+    thread: Thread
+    place: TestLocation
+    since: Changes
+    there: bytes
+    work: TargetProgress
+
+    def sum_up(self) -> TestsWritten:
+        return self.work.sum_up(self.bench.target, self.bench.out)
+
+
+async def set_up(
+    run: Run,
+    cast: Cast,
+    target: CodeUnderTest,
+    place: TestLocation,
+    limits: ExecLimits,
+    bounds: TestgenLimits,
+) -> TargetSession:
+    """Everything for the first round, in the trial that `run.workspace` is."""
+    trial = run.workspace
+    if not isinstance(trial, Trial):
+        raise TypeError("tests are written in a trial only")
+    place = await runnable(trial, place)
+    since, there = await trial.changes(), await _content(trial, place.out)
+    await trial.checkpoint(_BEGIN)
+    bench = MutationBench(run, place.toolchain, limits, place.out, target, time.monotonic() + bounds.seconds)
+    work = await _begin(bench, place, there, bounds)
+    player = await cast("tester")
+    role = replace(player.role, policy=_only(place.out, player.role.policy))
+    thread = Thread(f"tests {target.label}")
+    begin_turn(run, thread, say(first_prompt(target, place, there, player.window, player.small)))
+    return TargetSession(bench, trial, role, thread, place, since, there, work)
+
+
+async def start_over(session: TargetSession, words: str, bounds: TestgenLimits) -> None:
+    """The person wants other tests: nothing is kept, and their words are the next message."""
+    await session.bench.put(session.there)
+    session.bench = replace(session.bench, until=time.monotonic() + bounds.seconds)
+    session.work = await _begin(session.bench, session.place, session.there, bounds)
+    session.thread.add(session.bench.run, say(f"{words}\n\n{again(session.bench.out)}", "person"))
+
+
+async def play_round(session: TargetSession, number: int, *, last: bool) -> bool:
+    """One reply, judged; True when nothing is missing any more. Raises LimitError, ModelError."""
+    words = await _round(session, number)
+    if words and not last:
+        session.thread.add(session.bench.run, say(words, "tests"))
+    return not words
+
+
+async def _begin(
+    bench: MutationBench, place: TestLocation, there: bytes, bounds: TestgenLimits
+) -> TargetProgress:
+    """Find what the present tests run, and with `existing` which mutants they notice already."""
+    mutants = mutants_of([bench.target], bounds.mutants)
+    held = KeptTests(there, {part.name: () for part in bench.parts(there)})
+    work = TargetProgress(held, frozenset(held.kills), list(mutants))
+    if not place.related:
+        return work
+    only = place.related if bench.all else ()
+    base = await run_suite(bench.run, bench.toolchain, bench.limits, coverage=True, only=only)
+    work.held, work.before = replace(held, report=base), base.coverage
+    if bounds.existing and (base.failed or not base.cases):
+        bench.run.emit(Notice("The present tests do not pass, so they are not counted.", "warning"))
+    elif bounds.existing:
+        tried = await try_mutants(bench.run, bench.toolchain, mutants, only, base, bench.seconds_left / 2)
+        work.alive = [each.mutant for each in tried if each.state not in ("killed", "unbuilt")]
+        noticed = len(mutants) - len(work.alive)
+        bench.run.emit(Notice(f"The present tests notice {noticed} of {len(mutants)} planted faults."))
+    return work
+
+
+async def _round(session: TargetSession, number: int) -> str:
+    """The next prompt, or "" when nothing is missing any more."""
+    bench, work = session.bench, session.work
+    await converse(bench.run, session.role, session.thread, number)
+    verdict = await _land(session, number)
+    if not verdict.ok:
+        return verdict.feedback
+    kept_before, alive = len(work.own), [*work.killed, *work.alive] if bench.whole else work.alive
+    ruling = await judge_tests(bench, await session.trial.read(bench.out), work.held, alive)
+    work.take_in(ruling)
+    missed = work.missed(bench.target)
+    words = next_prompt(bench, ruling, work.survivors, missed)
+    bench.run.emit(Proposed(summarise(await session.trial.changes())))
+    _tell(bench.run, work, kept_before, words, number)
+    return words if ruling.refusal or work.survivors or missed else ""
+
+
+async def _land(session: TargetSession, number: int) -> Verdict:
+    """Bring what the reply holds into the trial, and take back whatever is not the file of tests."""
+    bench, trial = session.bench, session.trial
+    verdict = await land_edits(bench.run, trial, session.thread, number)
+    content = await _content(trial, bench.out)
+    if strays := _strays(session.since, await trial.changes(), bench.out):
+        await trial.go_back(_BEGIN)
+        await bench.put(content)
+        bench.run.emit(Notice(f"{', '.join(strays)} was put back: only {bench.out} may change.", "warning"))
+    if verdict.ok and content == session.work.held.text:
+        block = only_block(session.thread.last_words)
+        if not block:
+            return Verdict(False, NO_FILE, "tests")
+        await trial.write(bench.out, block.encode())
+    return verdict
+
+
+def _strays(since: Changes, now: Changes, out: str) -> list[str]:
+    """The files beside `out` that are not as they were before the first round."""
+    differing = set(since).symmetric_difference(now)
+    return sorted({change.path for change in differing} - {out})
+
+
+async def _content(trial: Trial, path: str) -> bytes:
+    try:
+        return await trial.read(path)
+    except TreeError:
+        return b""
+
+
+def _only(path: str, policy: Policy) -> Policy:
+    """Whatever a role may do, here it writes one file."""
+    commands = policy.decide("exec", CallTarget())
+    return Policy("one-file", (*READ_ONLY.rules, Rule("write", path, "allow"), Rule("exec", "*", commands)))
+
+
+def _tell(run: Run, work: TargetProgress, kept_before: int, words: str, number: int) -> None:
+    """One line for the person, the whole for the log."""
+    kept, mutants = len(work.own), len(work.killed) + len(work.survivors)
+    figures: dict[str, float] = {"tests": kept, "killed": len(work.killed), "mutants": mutants}
+    better, report = kept > kept_before, work.held.report
+    ran = (report.ran,) if better and report else ()
+    run.emit(Judged(ran[0].command if ran else "tests", better, number, words, ran, figures=figures))
+    noticed = f"{len(work.killed)} of {mutants} planted faults noticed"
+    run.emit(Notice(f"{kept} {'test' if kept == 1 else 'tests'} kept, {noticed}."))
+
+
+# --- all targets -----------------------------------------------------------------------------
 
 
 async def write_tests(
-    run: Run, cast: Cast, work: Sequence[tuple[Target, Place]], limits: ExecLimits, wish: Wish, judges: Judges
-) -> tuple[Outcome, tuple[Written, ...]]:
+    run: Run,
+    cast: Cast,
+    work: Sequence[tuple[CodeUnderTest, TestLocation]],
+    limits: ExecLimits,
+    bounds: TestgenLimits,
+    judges: Judges,
+) -> tuple[Outcome, tuple[TestsWritten, ...]]:
     """Tests for each target at its place, all in one trial; adopted when the person agrees."""
     async with kept_trial(run.workspace, run.trial_name) as held:
-        outcome, written = await _write(run, held.trial, cast, work, limits, wish, judges)
+        outcome, written = await _write(run, held.trial, cast, work, limits, bounds, judges)
         held.adopted = outcome.status == "done"
     return outcome, written
 
@@ -33,18 +293,18 @@ async def _write(
     run: Run,
     trial: Trial,
     cast: Cast,
-    work: Sequence[tuple[Target, Place]],
+    work: Sequence[tuple[CodeUnderTest, TestLocation]],
     limits: ExecLimits,
-    wish: Wish,
+    bounds: TestgenLimits,
     judges: Judges,
-) -> tuple[Outcome, tuple[Written, ...]]:
-    inside, desks = run.inside(trial), list[Desk]()
+) -> tuple[Outcome, tuple[TestsWritten, ...]]:
+    inside, sessions = run.inside(trial), list[TargetSession]()
     for target, place in work:
         with inside.step(f"tests for {target.label}") as step:
-            desks.append(await set_up(step, cast, target, place, limits, wish))
-            await _play(step, desks[-1])
+            sessions.append(await set_up(step, cast, target, place, limits, bounds))
+            await _play(step, sessions[-1])
     while True:
-        written, changes = tuple(desk.sum_up() for desk in desks), await trial.changes()
+        written, changes = tuple(session.sum_up() for session in sessions), await trial.changes()
         if not changes:
             return Outcome("failed", "No test was kept."), written
         await trial.remember(changes)
@@ -57,18 +317,18 @@ async def _write(
             return await adopt(run, trial, judges, changes, decision, text), written
         if not decision.feedback:
             return Outcome("rejected", "Nothing was applied."), written
-        await start_over(desks[-1], decision.feedback, wish)
-        await _play(inside, desks[-1])
+        await start_over(sessions[-1], decision.feedback, bounds)
+        await _play(inside, sessions[-1])
 
 
-async def _play(run: Run, desk: Desk) -> None:
+async def _play(run: Run, session: TargetSession) -> None:
     """Rounds until nothing is missing or the tries are spent. What is kept outlives a model that gives up."""
     for number in range(1, run.limits.tries + 1):
         try:
-            if await play_round(desk, number, last=number == run.limits.tries):
+            if await play_round(session, number, last=number == run.limits.tries):
                 return
         except (LimitError, ModelError) as error:
-            if not desk.work.own:
+            if not session.work.own:
                 raise
             run.emit(Notice(f"{error} What was kept until then stays.", "warning"))
             return

@@ -24,6 +24,7 @@ _ROUTES: Final = (
     "api.server_info",
     "pages.sessions",
     "pages.project",
+    "pages.stream",
     "static",
 )
 

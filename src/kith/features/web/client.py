@@ -22,12 +22,12 @@ from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders
 from kith.terminal.console_screen import ConsoleScreen
-from kith.terminal.questions import ask, question_text
+from kith.terminal.questions import ask
 from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
-from kith.view.always import always_words
 from kith.view.lines import brief
 from kith.view.printing import printable
+from kith.view.questions import always_words, question_text
 
 if TYPE_CHECKING:
     import httpx2

@@ -14,12 +14,11 @@ from kith.agent.worker import check_tool, start_worker
 from kith.core.errors import UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer, Question
-from kith.memory.inbox import Inbox, Letter, unheard_sessions
+from kith.memory.inbox import Inbox, Letter, can_resume, open_question, unheard_sessions, was_cut_off
 from kith.memory.listing import Summary
-from kith.memory.live import Position, Watch
+from kith.memory.live import LiveReader, Position
 from kith.memory.log import Log
 from kith.memory.queries import roots_of
-from kith.memory.questions import can_resume, open_question, was_cut_off
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
@@ -148,9 +147,9 @@ class Desk:
 
     # --- what a person sees --------------------------------------------------------------------
 
-    def watch(self, session: str, position: Position | None = None) -> Watch:
+    def watch(self, session: str, position: Position | None = None) -> LiveReader:
         """A reader of the session from a position on."""
-        return Watch(self.log, session, position or Position())
+        return LiveReader(self.log, session, position or Position())
 
 
 def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_loop
-from kith.memory.live import Seen, Watch
+from kith.memory.live import LiveReader, Seen
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.queries import roots_of
 from kith.settings import load_settings
@@ -63,7 +63,7 @@ def _without_secrets(log: Log, session: str, here: Path, told: str) -> str:
 
 def read_session(log: Log, session: str) -> list[Seen]:
     """Every stored event of a session."""
-    watch = Watch(log, session)
+    watch = LiveReader(log, session)
     found: list[Seen] = []
     while stored := [each for each in watch.look() if each.stored]:
         found += stored

@@ -1,13 +1,14 @@
-"""What a model did, step by step: what it thought, which tool it used, what that answered."""
+"""A model's work as steps: its thoughts, the tool that it used, the answer of that tool."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from typing_extensions import TypedDict
 
 from kith.core.codec import encode
-from kith.core.events import Called, Event, Said, ToolEnded
+from kith.core.events import Called, Event, Said
 from kith.core.values import Message, Thinking
+from kith.view.items import CouncilTalk, ModelStep, ToolUse, fold_items
 
 
 class Action(TypedDict):
@@ -28,45 +29,40 @@ class Step(TypedDict):
     tokens: int
 
 
-def steps_of(events: Iterable[Event]) -> list[Step]:
-    """The steps that the events of a task tell of, in order."""
+def steps_of(told: Iterable[tuple[Event, tuple[str, ...]]]) -> list[Step]:
+    """The steps that the events of a task, with their paths, tell of, in order."""
     steps: list[Step] = []
-    by_call: dict[str, Step] = {}
-    called: Called | None = None
-    for event in events:
-        match event:
-            case Called():
-                called = event
-            case Said(message=Message(role="assistant") as message):
-                steps += _begun(message, called, by_call)
-                called = None
-            case ToolEnded() if event.call_id in by_call:
-                by_call[event.call_id]["seconds"] += event.seconds
-            case Said(message=message):
-                for result in message.results:
-                    if step := by_call.get(result.call_id):
-                        step["observation"], step["ok"] = result.text, result.ok
-    for step in steps:
+    for item in fold_items(told):
+        match item:
+            case ModelStep(called=called, message=Message() as message, tools=tools) if called or tools:
+                steps += _taken(message, called, tools)
+            case CouncilTalk(events=talk):
+                messages = [event.message for event in talk if isinstance(event, Said)]
+                steps += [_step(_thought(each)) for each in messages if each.role == "assistant"]
+    return steps
+
+
+def _taken(message: Message, called: Called | None, tools: Sequence[ToolUse]) -> Iterator[Step]:
+    """A reply as steps: one for each tool it uses, one for mere words."""
+    uses: Sequence[ToolUse | None] = tools or (None,)
+    for number, use in enumerate(uses):
+        step = _step(_thought(message) if number == 0 else "")
+        if called and number == 0:
+            step["seconds"], step["tokens"] = called.timing.total_s, called.computed
+        if use and use.call:
+            step["action"] = Action(tool=use.call.name, args=encode(use.call.args))
+        if use and use.ended:
+            step["seconds"] += use.ended.seconds
+        if use and use.result:
+            step["observation"], step["ok"] = use.result.text, use.result.ok
         step["seconds"] = round(step["seconds"], 3)
-    return steps
+        yield step
 
 
-def _begun(message: Message, called: Called | None, by_call: dict[str, Step]) -> list[Step]:
-    """The steps that a reply begins: one for each tool it uses, one for mere words."""
-    thought = "\n\n".join(
-        part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()
-    )
-    thought = "\n\n".join(filter(None, (thought, message.text)))
-    if called is None and not message.calls:
-        return []  # a turn that is closed in words of kith's own
-    first = _step(thought)
-    if called:
-        first["seconds"], first["tokens"] = called.timing.total_s, called.computed
-    steps = [first, *(_step("") for _ in message.calls[1:])]
-    for step, call in zip(steps, message.calls, strict=False):
-        step["action"] = Action(tool=call.name, args=encode(call.args))
-        by_call[call.id] = step
-    return steps
+def _thought(message: Message) -> str:
+    """A model's thoughts and words."""
+    thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
+    return "\n\n".join(filter(None, (*thoughts, message.text)))
 
 
 def _step(thought: str) -> Step:

@@ -2,10 +2,8 @@
 
 import re
 
-from kith.models.dialects.found import Found, guess_name, skip
-from kith.models.dialects.json_text import read_json
+from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, skip
 from kith.models.dialects.marks import Marked, is_marked, mark_calls
-from kith.models.dialects.objects import named_in
 from kith.models.dialects.pythonic import read_calls_of, read_list
 
 SHORT = 240  # characters of prose that may stand before: more is an explanation, and what follows an example

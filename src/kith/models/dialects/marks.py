@@ -1,14 +1,185 @@
-"""Where calls stand in a reply: from its first word to its last, past everything that only shows code."""
+"""Where calls stand in a reply, between which marks: past everything that only shows code."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from kith.models.dialects.found import Found
-from kith.models.dialects.mistral import read_mistral
+from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, read_object, skip
 from kith.models.dialects.pythonic import read_python
-from kith.models.dialects.raw import read_glm, read_qwen
-from kith.models.dialects.tagged import read_harmony, read_hermes, read_request
+
+_TOOL_CALLS = "[TOOL_CALLS]"
+_LIST = re.compile(r"\s*(?=[\[{])")
+_NAME = re.compile(r"\s*([\w.:-]+)(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*(?=\{)")
+_END = re.compile(r"\s*</s>")
+
+
+def read_mistral(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """`[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]name[ARGS]{...}`."""
+    body = at + len(_TOOL_CALLS)
+    again = text.find(_TOOL_CALLS, body)
+    stop = again if again >= 0 else len(text)
+    named = _NAME.match(text, body)
+    if named is None and not _LIST.match(text, body):
+        return ()
+    if named:
+        args, end, why = read_object(text, named.end(), stop, mend)
+        return (Found(at, skip(text, end, _END), named[1], args, why),)
+    value, end, why = read_json(text, body, stop, mend)
+    end = skip(text, end, _END)
+    if why:
+        return (Found(at, end, guess_name(text[body:end]), {}, why),)
+    calls = named_in(value, mend)
+    if not calls:
+        return (Found(at, end, "", {}, "it has no name of a tool"),)
+    return tuple(Found(at, end, call.name, call.args, call.fault) for call in calls)
+
+
+# --- raw text between tags: Qwen's XML, GLM's keys and values ------------------------------------
+
+
+_FUNCTION = re.compile(r'(?:<tool_call>\s*)?<function(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
+_PARAMETER = re.compile(r'\s*<parameter(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
+# What closes a parameter stands before the next one or the end of the call: code may well hold the tag.
+_PARAMETER_END = re.compile(r"</parameter>(?=\s*(?:<parameter[=\s]|</function>|</tool_call>|\Z))")
+_CLOSING = "</function>"
+_FUNCTION_END = re.compile(r"\s*</function>(?:\s*</tool_call>)?")
+_CALL_END = re.compile(r"\s*</tool_call>")
+
+_GLM = re.compile(r"<tool_call>\s*([\w.:-]+)\s*(?=<arg_key>|</tool_call>|\Z)")
+_KEY = re.compile(r"\s*<arg_key>\s*([^<>]*?)\s*</arg_key>\s*<arg_value>")
+_VALUE_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
+
+BREAKS_OFF = "it breaks off before its end"
+
+
+def read_qwen(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """`<function=name><parameter=key>` raw text `</parameter></function>`, with `<tool_call>` around or not.
+
+    A parameter's text is taken as it is; one line break after its first tag and one before its last belong
+    to the tags.
+    """
+    opening = _FUNCTION.match(text, at)
+    if not opening:
+        return ()
+    name, args, place = opening[1], dict[str, str](), opening.end()
+    if re.compile(r"\s*\{").match(text, place):
+        return (_with_json(text, at, place, name, mend),)
+    while parameter := _PARAMETER.match(text, place):
+        closing = _PARAMETER_END.search(text, parameter.end())
+        end = closing.start() if closing else text.find(_CLOSING, parameter.end())
+        if end < 0:
+            return (Found(at, len(text), name, {}, BREAKS_OFF),)
+        args[parameter[1]] = text[parameter.end() : end].removeprefix("\n").removesuffix("\n")
+        place = closing.end() if closing else end
+    closing = _FUNCTION_END.match(text, place)
+    if closing:
+        return (Found(at, closing.end(), name, args),)
+    # The model may have left the last tags out, but then nothing else may stand in their place.
+    rest = skip(text, place, _CALL_END)
+    if mend and args and (rest > place or not text[place:].strip()):
+        return (Found(at, rest, name, args),)
+    late = text.find(_CLOSING, place)
+    if late < 0:
+        prose = not args and text[place:].strip()[:1] not in ("", "<")  # about the mark
+        return () if prose else (Found(at, len(text), name, {}, BREAKS_OFF),)
+    why = "its parameters are not between <parameter=...> tags"
+    return (Found(at, skip(text, late, _FUNCTION_END), name, {}, why),)
+
+
+def _with_json(text: str, at: int, place: int, name: str, mend: bool) -> Found:
+    """`<function=name>{...}</function>`, as Llama 3.1 writes it."""
+    late = text.find(_CLOSING, place)
+    args, end, why = read_object(text, place, late if late >= 0 else len(text), mend)
+    return Found(at, skip(text, end, _FUNCTION_END), name, args, why)
+
+
+def read_glm(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """`<tool_call>name`, then `<arg_key>key</arg_key><arg_value>` raw text `</arg_value>` for each key."""
+    opening = _GLM.match(text, at)
+    if not opening:
+        return ()
+    name, args, place = opening[1], dict[str, str](), opening.end()
+    while key := _KEY.match(text, place):
+        end = _VALUE_END.search(text, key.end())
+        if end is None:
+            return (Found(at, len(text), name, {}, BREAKS_OFF),)
+        args[key[1]] = text[key.end() : end.start()]
+        place = end.end()
+    closing = _CALL_END.match(text, place)
+    if closing:
+        return (Found(at, closing.end(), name, args),)
+    if mend and args and not text[place:].strip():
+        return (Found(at, len(text), name, args),)
+    return (Found(at, len(text), name, {}, BREAKS_OFF),)
+
+
+# --- JSON between tags: Hermes, Qwen 2 and 3, LM Studio, harmony ---------------------------------
+
+
+_BLANKS = re.compile(r"\s*")
+_BETWEEN = re.compile(r"[\s,;]*(?=\{)")
+_JSON = re.compile(r"\s*(?:[{\[]|\Z)")
+_REST = re.compile(r"[\s}\]]*")
+# <|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>
+_HARMONY = re.compile(
+    r"(?:<\|start\|>assistant)?<\|channel\|>\w+ to=(?:functions\.)?([\w-]+)[^{}\n]{0,40}?<\|message\|>",
+    re.IGNORECASE,
+)
+_HARMONY_END = re.compile(r"<\|(?:call|end|return)\|>")
+
+
+def read_hermes(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, the end tag left out at will."""
+    return _read_between(text, at, at + len("<tool_call>"), "</tool_call>", "\n<tool_call>", mend)
+
+
+def read_request(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """`[TOOL_REQUEST]{...}[END_TOOL_REQUEST]`, which LM Studio teaches models without a form of their own."""
+    return _read_between(text, at, at + len("[TOOL_REQUEST]"), "[END_TOOL_REQUEST]", "\n[TOOL_REQUEST]", mend)
+
+
+def _read_between(
+    text: str, start: int, body: int, closing: str, again: str, mend: bool
+) -> tuple[Found, ...]:
+    """The calls from `start`, as JSON from `body` to a closing tag, to the next call or to the text's end."""
+    ends = (text.find(closing, body), text.find(again, body), len(text))
+    stop, at = min(end for end in ends if end >= 0), body
+    if not text.startswith(closing, stop) and not _JSON.match(text, body):
+        return ()  # prose about the mark
+    values: list[Any] = []
+    while at == body or text[at : at + 1] == "{":  # some models put all their calls between one pair of tags
+        value, at, why = read_json(text, at, max(stop, at), mend)
+        if why:
+            inside = text[body:stop]
+            why = why if inside.strip() else "it is empty"
+            return (Found(start, _past_tag(text, stop, closing), guess_name(inside), {}, why),)
+        values += value if isinstance(value, list) else [value]
+        at = skip(text, at, _BETWEEN)
+    calls, end = named_in(values, mend), _past_tag(text, at, closing)
+    if not calls:
+        return (Found(start, end, "", {}, "it has no name of a tool"),)
+    return tuple(Found(start, end, call.name, call.args, call.fault) for call in calls)
+
+
+def _past_tag(text: str, at: int, closing: str) -> int:
+    """After the closing tag, if it comes next; a bracket too many may stand before it."""
+    tag = skip(text, at, _REST)
+    return tag + len(closing) if text.startswith(closing, tag) else at
+
+
+def read_harmony(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+    """What a server leaves in the text when it does not know gpt-oss's channels."""
+    opening = _HARMONY.match(text, at)
+    if not opening:
+        return ()
+    closed = _HARMONY_END.search(text, opening.end())
+    args, end, why = read_object(text, opening.end(), closed.start() if closed else len(text), mend)
+    return (Found(at, skip(text, skip(text, end, _BLANKS), _HARMONY_END), opening[1], args, why),)
+
+
+# --- which marks stand for which dialect ---------------------------------------------------------
+
 
 Reader = Callable[[str, int, bool], tuple[Found, ...]]
 

@@ -7,9 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from kith.models.dialects.found import Found
-from kith.models.dialects.json_text import read_json
-from kith.models.dialects.objects import named_in
+from kith.models.dialects.json_text import Found, named_in, read_json
 
 # Values without a name: an argument's place among its tool's stands in the place of the name.
 PLACE = "#"

@@ -9,8 +9,7 @@ from kith.core.numbers import size_text
 from kith.models.discovery.header import Header
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed
-from kith.models.discovery.places import Places
-from kith.models.discovery.servers import Server, ollama_url
+from kith.models.discovery.servers import Places, Server, ollama_url
 from kith.models.providers.wire import Endpoint, is_loopback
 
 SHARE: Final = 0.8  # of all memory, once other programs are closed

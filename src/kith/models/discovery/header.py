@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.models.template import Template, read_template
+from kith.models.traits import Template, read_template
 
 # `llama_ftype` of llama.cpp: how most of the weights are stored.
 QUANTISATIONS: Final = {

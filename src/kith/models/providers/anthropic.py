@@ -1,25 +1,301 @@
 """Anthropic's Messages API, and whatever else speaks it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kith.core.model import Emit, Prompt
-from kith.core.values import Part, Reply, Sampling, Text, ToolCall
-from kith.models.providers.answers import Row, plain, whole
-from kith.models.providers.anthropic_facts import About, read_about
-from kith.models.providers.anthropic_rows import is_thoughtless, system_blocks, tool_blocks, turn_rows
-from kith.models.providers.anthropic_stream import Stream
-from kith.models.providers.draft import Draft, used_ids
-from kith.models.providers.facts import Facts
+from kith.core.errors import ModelError
+from kith.core.events import Notice
+from kith.core.model import Emit, Prompt, Tool
+from kith.core.values import Part, Reply, Sampling, Text, Thinking, Timing, ToolCall, ToolResult, Usage
+from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
+from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
 from kith.models.providers.listed import missing
-from kith.models.providers.progress import ignore
-from kith.models.providers.sampling import sampling_fields, tell_once
-from kith.models.providers.schemas import as_strict
-from kith.models.providers.turns import signatures, take_turns
+from kith.models.providers.messages import Draft, used_ids
+from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
+from kith.models.providers.turns import Heard, Spoke, Turn, signatures, take_turns
 from kith.models.providers.wire import Endpoint
+
+VERSION = "2026-10-21"
+URL = "https://api.anthropic.com"
+_REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothing
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A model of the list. Sizes in tokens; 0 and None where nobody says.
+
+    `id` is its own name, where it was asked for by another; `modes` are the types of `thinking` that it
+    takes; `shapes`: replies can be held to a JSON Schema.
+    """
+
+    id: str
+    window: int = 0
+    longest: int = 0
+    modes: frozenset[str] | None = None
+    shapes: bool = False
+
+    @property
+    def reply(self) -> int:
+        """The limit of a reply where none is set."""
+        return min(self.longest, _REPLY) or MAX_TOKENS
+
+
+def anthropic_endpoint(url: str, key: str, *, cloud: bool | None = None, stall_s: float = 600.0) -> Endpoint:
+    """The Messages API at an address, "" for Anthropic's own; the key goes into its own header."""
+    headers = {"anthropic-version": VERSION}
+    endpoint = Endpoint(url or URL, key, "x-api-key", headers, cloud, stall_s=stall_s)
+    if endpoint.is_cloud:
+        endpoint.connect_s = 10.0
+    return endpoint
+
+
+async def read_about(endpoint: Endpoint, model: str) -> About:
+    """Look a model up. Raises ModelError, and NoModelError when it is not there.
+
+    Source: https://platform.claude.com/docs/en/api/models/retrieve. A server without this endpoint
+    (llama-server) at least has a list.
+    """
+    try:
+        row = plain(await endpoint.get(f"/v1/models/{model}"))
+    except MissingModelError as error:
+        raise await missing("anthropic", endpoint, model) from error
+    except NoRouteError:
+        return await _listed(endpoint, model)
+    able = part(row, "capabilities")
+    types = part(part(able, "thinking"), "types")
+    return About(
+        string(row.get("id")) or model,
+        whole(row.get("max_input_tokens")),
+        whole(row.get("max_tokens")),
+        frozenset(name for name in types if _is_supported(types, name)) if able else None,
+        _is_supported(able, "structured_outputs"),
+    )
+
+
+async def _listed(endpoint: Endpoint, model: str) -> About:
+    try:
+        found = rows(await endpoint.get("/v1/models"), "data")
+    except ModelError:
+        return About(model)
+    row = next((row for row in found if row.get("id") == model), found[0] if len(found) == 1 else {})
+    return About(model, whole(part(row, "meta").get("n_ctx")) or whole(row.get("max_model_len")))
+
+
+def _is_supported(able: Row, what: str) -> bool:
+    return flag(part(able, what).get("supported")) is True
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+REDACTED = "redacted:"  # before the data of a redacted thought; no signature has a colon
+# Tools and system text are the same for a whole session, and outlive its pauses; the talk goes on or it ends.
+_LONG: Row = {"type": "ephemeral", "ttl": "1h"}
+_SHORT: Row = {"type": "ephemeral"}
+
+
+def tool_blocks(tools: Sequence[Tool]) -> list[Row]:
+    """Tools in the caller's order, cached up to the last one."""
+    blocks: list[Row] = [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+        for tool in tools
+    ]
+    return [*blocks[:-1], *({**block, "cache_control": _LONG} for block in blocks[-1:])]
+
+
+def system_blocks(system: str) -> list[Row]:
+    """The system text, cached together with the tools before it; nothing for a blank one."""
+    return [{"type": "text", "text": system, "cache_control": _LONG}] if system.strip() else []
+
+
+def turn_rows(turns: Sequence[Turn]) -> list[Row]:
+    """Messages; the caches end at the last block, and at the one that was last when the model spoke before.
+
+    The former is where the next request will read from. The latter is where this one does: a server looks at
+    no more than 20 blocks before a mark for what it knows, and a reply with its answers may be longer.
+    Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
+    """
+    rows = [_turn_row(turn) for turn in turns]
+    for row in [row for row in rows if row["role"] == "user"][-2:]:
+        row["content"][-1] = {**row["content"][-1], "cache_control": _SHORT}
+    return rows
+
+
+def _turn_row(turn: Turn) -> Row:
+    if isinstance(turn, Spoke):
+        return {"role": "assistant", "content": list(_spoken(turn.parts))}
+    return {"role": "user", "content": _heard(turn)}
+
+
+def _heard(turn: Heard) -> list[Row]:
+    """Answers come first, or the request is refused."""
+    answers = [_answer(result) for _, result in turn.answers]
+    return [*answers, *({"type": "text", "text": words} for words in turn.words)]
+
+
+def _answer(result: ToolResult) -> Row:
+    content = result.text if result.text.strip() else "(nothing)"
+    row: Row = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
+    return row if result.ok else {**row, "is_error": True}
+
+
+def _spoken(parts: Sequence[Part]) -> Iterable[Row]:
+    """What a model said; a message may not end in a thought."""
+    last = max(at for at, part in enumerate(parts) if not isinstance(part, Thinking))
+    return (_block(part) for part in parts[: last + 1])
+
+
+def _block(part: Part) -> Row:
+    match part:
+        case Thinking(text, opaque) if opaque.startswith(REDACTED):
+            return {"type": "redacted_thinking", "data": opaque.removeprefix(REDACTED)}
+        case Thinking(text, opaque):
+            return {"type": "thinking", "thinking": text, "signature": opaque}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": dict(part.args)}
+        case Text(text):
+            return {"type": "text", "text": text}
+        case _:
+            raise TypeError(f"nobody says {part!r}")
+
+
+def is_thoughtless(rows: Sequence[Row]) -> bool:
+    """Whether the last reply calls tools, and not after a thought: in its middle, thinking cannot begin."""
+    said: list[Any] = next((row["content"] for row in reversed(rows) if row["role"] == "assistant"), [])
+    kinds = [block["type"] for block in said]
+    return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
+
+
+# --- schemas -------------------------------------------------------------------------------------
+
+
+_KEPT = ("type", "enum", "const", "description", "title", "$ref", "required", "format", "default")
+_UNIONS = {"anyOf": "anyOf", "oneOf": "anyOf", "allOf": "allOf"}
+
+
+def as_strict(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A schema without what Claude's structured outputs refuse; None for one that they cannot express.
+
+    Objects are closed, `oneOf` is `anyOf`, and bounds on numbers, texts and lists are left out: what comes
+    back has to be checked as before. An object with any keys at all cannot be expressed. Source: the section
+    on JSON Schema limitations of https://platform.claude.com/docs/en/build-with-claude/structured-outputs.
+    """
+    if schema.get("type") == "object" and "properties" not in schema:
+        return None
+    strict: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
+    for key, name in _UNIONS.items():
+        if key in schema and not _put(strict, name, [as_strict(each) for each in schema[key]]):
+            return None
+    for key in ("properties", "$defs"):
+        if key in schema:
+            inner = {name: as_strict(each) for name, each in schema[key].items()}
+            if None in inner.values():
+                return None
+            strict[key] = inner
+    if "items" in schema and not _put(strict, "items", as_strict(schema["items"])):
+        return None
+    if schema.get("minItems") in (0, 1):
+        strict["minItems"] = schema["minItems"]
+    if "properties" in schema:
+        strict["additionalProperties"] = False
+    return strict
+
+
+def _put(strict: dict[str, Any], key: str, value: Any) -> bool:
+    """Set a key, unless what belongs there cannot be expressed."""
+    strict[key] = value
+    return value is not None and not (isinstance(value, list) and None in value)
+
+
+# --- streamed answers ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Stream:
+    """One answer. `stop`: why it ended; `ended`: it came whole; `heard`: anything at all did."""
+
+    draft: Draft
+    stop: str = ""
+    details: Row = field(default_factory=dict)
+    ended: bool = False
+    heard: bool = False
+    usage: Row = field(default_factory=dict)
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """One event; kinds that are not known (`ping` among them) say nothing.
+
+        Source: https://platform.claude.com/docs/en/build-with-claude/streaming.
+        """
+        self.heard = True
+        match event.get("type"):
+            case "message_start":
+                self._count(part(part(event, "message"), "usage"))
+            case "content_block_start":
+                self._begin(whole(event.get("index")), part(event, "content_block"))
+            case "content_block_delta":
+                self._go_on(whole(event.get("index")), part(event, "delta"))
+            case "message_delta":
+                self._count(part(event, "usage"))
+                self.stop = string(part(event, "delta").get("stop_reason")) or self.stop
+                self.details = part(part(event, "delta"), "stop_details") or self.details
+            case "message_stop":
+                self.ended = True
+
+    def _begin(self, index: int, block: Row) -> None:
+        match block.get("type"):
+            case "text":
+                self.draft.say(string(block.get("text")))
+            case "thinking":
+                self.draft.think(string(block.get("thinking")))
+            case "redacted_thinking":
+                self.draft.seal(REDACTED + string(block.get("data")))
+            case "tool_use":
+                whole_input = block.get("input") or ""  # empty where it follows in pieces
+                self.draft.call(index, string(block.get("name")), whole_input, string(block.get("id")))
+
+    def _go_on(self, index: int, delta: Row) -> None:
+        match delta.get("type"):
+            case "text_delta":
+                self.draft.say(string(delta.get("text")))
+            case "thinking_delta":
+                self.draft.think(string(delta.get("thinking")))
+            case "signature_delta":
+                self.draft.seal(string(delta.get("signature")))
+            case "input_json_delta":
+                self.draft.call(index, args=string(delta.get("partial_json")))
+
+    def _count(self, usage: Row) -> None:
+        """Counts are cumulative: later ones replace earlier ones, where they say anything."""
+        self.usage |= {key: value for key, value in usage.items() if value is not None}
+
+    def reply(self, name: str, emit: Emit) -> Reply:
+        """The finished reply. Raises ModelError for one that is none: refused, or paused."""
+        if self.stop == "refusal":
+            why = string(self.details.get("explanation")) or string(self.details.get("category"))
+            raise ModelError(f"{name} declined to answer{f': {why}' if why else ''}")
+        if self.stop == "pause_turn":
+            raise ModelError(f"{name} paused in the middle of its turn", retryable=True)
+        if self.stop == "model_context_window_exceeded":
+            emit(Notice(f"{name} stopped in its reply, because its window is full.", "warning"))
+        cut = self.stop in ("max_tokens", "model_context_window_exceeded")
+        return self.draft.reply(name, cut, self._usage(), Timing())
+
+    def _usage(self) -> Usage:
+        """All that was read: `input_tokens` are only those that no cache had a part in."""
+        fresh, written, cached = (
+            whole(self.usage.get(key))
+            for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        )
+        lasting = whole(part(self.usage, "cache_creation").get("ephemeral_1h_input_tokens"))
+        read, output = fresh + written + cached, whole(self.usage.get("output_tokens"))
+        return Usage(read, output, cached, written, min(lasting, written))
+
+
+# --- the provider --------------------------------------------------------------------------------
+
 
 SLOTS = 8  # calls at once; how many it takes depends on the account
 _LEAST_CACHED = 4096  # tokens, of the models that want most; others begin at 512

@@ -1,9 +1,22 @@
-"""What is known of a model before it is asked, and what a provider can do beside answering."""
+"""What is known of a model before it is asked, what a provider can do, and what a call may wait for."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from kith.core.events import Event
 from kith.core.model import Emit, Model, Prompt
+
+QUEUED: Final = "waiting for the model's slot"
+ASKED: Final = "asked"  # a wait for the slot or the load is over
+LOADING: Final = "loading the model"
+READING: Final = "reading"  # the server took the prompt: it is never sent again
+
+
+def ignore(event: Event) -> None:
+    """The emit of those who tell nobody."""
+
+
+# --- models and providers ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

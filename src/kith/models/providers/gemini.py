@@ -1,23 +1,310 @@
 """Google's Gemini API, and whatever else speaks it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from urllib.parse import quote
 
-from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Sampling
-from kith.models.providers.answers import Row, plain, whole
-from kith.models.providers.draft import Draft, used_ids
-from kith.models.providers.facts import Facts
-from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
-from kith.models.providers.gemini_facts import About, path_of, read_about
-from kith.models.providers.gemini_rows import content_rows, declarations
-from kith.models.providers.gemini_stream import Stream
+from kith.core.errors import ModelError
+from kith.core.model import Emit, Prompt, Tool
+from kith.core.run import new_id
+from kith.core.values import Part, Reply, Sampling, Text, Thinking, Timing, ToolCall, ToolResult, Usage
+from kith.models.dialects.read import UNREADABLE
+from kith.models.providers.answers import Row, part, plain, rows, string, whole
+from kith.models.providers.facts import Facts, ignore
+from kith.models.providers.faults import GarbledReplyError, MissingModelError, NoRouteError, SignatureError
 from kith.models.providers.listed import missing
-from kith.models.providers.progress import ignore
-from kith.models.providers.sampling import sampling_fields, tell_once
-from kith.models.providers.turns import signatures, take_turns
+from kith.models.providers.messages import Draft, used_ids
+from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
+from kith.models.providers.turns import Spoke, Turn, clean_name, signatures, take_turns
 from kith.models.providers.wire import Endpoint
+
+URL = "https://generativelanguage.googleapis.com"
+_REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothing
+_OLDER = ("gemini-1", "gemini-2", "gemma", "learnlm")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A model of the list. Sizes in tokens; 0 where nobody says. `version` is its maker's own."""
+
+    id: str
+    version: str = ""
+    window: int = 0
+    longest: int = 0
+    thinks: bool = False
+
+    @property
+    def reply(self) -> int:
+        """The limit of a reply where none is set."""
+        return min(self.longest, _REPLY) or MAX_TOKENS
+
+    @property
+    def is_older(self) -> bool:
+        """Before Gemini 3: thinking has a budget instead of levels, and calls need no signature."""
+        return self.id.startswith(_OLDER)
+
+
+def gemini_endpoint(url: str, key: str, *, cloud: bool | None = None, stall_s: float = 600.0) -> Endpoint:
+    """The Gemini API at an address, "" for Google's own; the key goes into its own header, not into a URL."""
+    root = (url or URL).strip().rstrip("/").removesuffix("/v1beta")
+    endpoint = Endpoint(root, key, "x-goog-api-key", cloud=cloud, stall_s=stall_s)
+    if endpoint.is_cloud:
+        endpoint.connect_s = 10.0
+    return endpoint
+
+
+def path_of(model: str, action: str = "") -> str:
+    """Where a model is found, and what is to be done with it."""
+    return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}{f':{action}' if action else ''}"
+
+
+async def read_about(endpoint: Endpoint, model: str) -> About:
+    """Look a model up. Raises ModelError, and NoModelError when it is not there.
+
+    Source: https://ai.google.dev/api/models#method:-models.get.
+    """
+    try:
+        row = plain(await endpoint.get(path_of(model)))
+    except MissingModelError as error:
+        raise await missing("gemini", endpoint, model) from error
+    except NoRouteError:
+        return About(model)
+    return About(
+        string(row.get("name")).removeprefix("models/") or model,
+        string(row.get("version")),
+        whole(row.get("inputTokenLimit")),
+        whole(row.get("outputTokenLimit")),
+        row.get("thinking") is True,
+    )
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+# For calls that another model made: the first call of a reply must have a signature, and this one is not
+# looked at. Source: https://ai.google.dev/gemini-api/docs/thought-signatures (its questions at the end).
+FOREIGN: Final = "skip_thought_signature_validator"
+
+
+def declarations(tools: Iterable[Tool]) -> list[Row]:
+    """All tools, in the caller's order."""
+    declared = [
+        {
+            "name": clean_name(tool.name),
+            "description": tool.description,
+            "parametersJsonSchema": dict(tool.schema),
+        }
+        for tool in tools
+    ]
+    return [{"functionDeclarations": declared}]
+
+
+def content_rows(turns: Sequence[Turn], signs_calls: bool) -> list[Row]:
+    """Contents; `signs_calls`: the model wants a signature on its calls."""
+    return [_content(turn, signs_calls) for turn in turns]
+
+
+def _content(turn: Turn, signs_calls: bool) -> Row:
+    if isinstance(turn, Spoke):
+        return {"role": "model", "parts": _spoken(turn.parts, signs_calls)}
+    answers = [_answer(call, result) for call, result in turn.answers]
+    return {"role": "user", "parts": [*answers, *({"text": words} for words in turn.words)]}
+
+
+def _answer(call: ToolCall, result: ToolResult) -> Row:
+    # The two keys by which a model tells an answer from a failure.
+    response = {"output" if result.ok else "error": result.text}
+    return {"functionResponse": {"id": call.id, "name": call.name, "response": response}}
+
+
+def _spoken(parts: Sequence[Part], signs_calls: bool) -> list[Row]:
+    rows: list[Row] = []
+    unsigned = signs_calls
+    for each in parts:
+        match each:
+            case Text(text):
+                rows.append({"text": text})
+            case Thinking(text, opaque):
+                _add_thought(rows, text, opaque)
+            case ToolCall():
+                rows.append(_call(each, FOREIGN if unsigned else ""))
+                unsigned = False  # of calls made at once, only the first is signed
+    return rows
+
+
+def _add_thought(rows: list[Row], text: str, opaque: str) -> None:
+    """A signed thought; a signature without a text belongs to the words before it."""
+    if text:
+        rows.append({"text": text, "thought": True, "thoughtSignature": opaque})
+    elif rows and "text" in rows[-1] and "thoughtSignature" not in rows[-1]:
+        rows[-1]["thoughtSignature"] = opaque
+    else:
+        rows.append({"text": "", "thoughtSignature": opaque})
+
+
+def _call(call: ToolCall, instead: str) -> Row:
+    row: dict[str, Any] = {"functionCall": {"id": call.id, "name": call.name, "args": dict(call.args)}}
+    signature = call.opaque or instead
+    return {**row, "thoughtSignature": signature} if signature else row
+
+
+# --- arguments that arrive in pieces -------------------------------------------------------------
+
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
+_VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+_LONGEST = 10_000  # elements of a list
+
+
+def add_piece(args: dict[str, Any], piece: Mapping[str, Any]) -> None:
+    """Put one piece in its place, a text after what it had before; what has no place is left out.
+
+    Source: PartialArg of the API; paths are of the kind `$.foo.bar[0].data` (RFC 9535).
+    """
+    key = next((key for key in _VALUES if key in piece), "")
+    steps = [_step(found) for found in _STEP.finditer(str(piece.get("jsonPath", "")))]
+    if not key or not steps or any(isinstance(step, int) and step > _LONGEST for step in steps):
+        return
+    value = None if key == "nullValue" else piece[key]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    _put(args, steps, value)
+
+
+def _step(found: re.Match[str]) -> str | int:
+    """A name, or a number in a list."""
+    return int(found[2]) if found[2] is not None else found[1] or found[3] or found[4] or ""
+
+
+def _put(within: Any, steps: list[str | int], value: Any) -> None:
+    first, *rest = steps
+    if isinstance(first, int) and isinstance(within, list):
+        within.extend([None] * (first + 1 - len(within)))
+        former = within[first]
+    elif isinstance(first, str) and isinstance(within, dict):
+        former = within.get(first)
+    else:
+        return
+    if rest:
+        within[first] = former if isinstance(former, list | dict) else [] if isinstance(rest[0], int) else {}
+        _put(within[first], rest, value)
+    else:
+        grows = isinstance(former, str) and isinstance(value, str)
+        within[first] = former + value if grows else value
+
+
+# --- streamed answers ----------------------------------------------------------------------------
+
+
+_CUT = ("MAX_TOKENS", "CONTINUATION")
+_BROKEN_CALL = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+_GARBLED = ("MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS")
+_WHY: Final[Mapping[str, str]] = {
+    "SAFETY": "its filters for safety stopped it",
+    "RECITATION": "the answer would have repeated a text that others have rights in",
+    "LANGUAGE": "it does not speak the language",
+    "BLOCKLIST": "a word is on its list of forbidden ones",
+    "PROHIBITED_CONTENT": "the content may be prohibited",
+    "SPII": "the answer may hold sensitive personal data",
+    "JAILBREAK": "it took the prompt for an attack",
+}
+
+
+@dataclass(slots=True)
+class Stream:
+    """One answer. `finish` is the reason for its end; `heard`: anything at all came."""
+
+    draft: Draft
+    finish: str = ""
+    said: str = ""  # what the server adds to the reason
+    blocked: str = ""
+    heard: bool = False
+    usage: Row = field(default_factory=dict)
+    _growing: dict[str, Any] | None = None  # arguments of a call that comes in pieces
+
+    def take(self, chunk: Mapping[str, Any]) -> None:
+        """One GenerateContentResponse. Source: https://ai.google.dev/api/generate-content."""
+        self.heard = True
+        self.usage = part(chunk, "usageMetadata") or self.usage
+        self.blocked = string(part(chunk, "promptFeedback").get("blockReason")) or self.blocked
+        for candidate in rows(chunk, "candidates")[:1]:
+            for piece in rows(part(candidate, "content"), "parts"):
+                self._take_part(piece)
+            self.finish = string(candidate.get("finishReason")) or self.finish
+            self.said = string(candidate.get("finishMessage")) or self.said
+
+    def _take_part(self, piece: Row) -> None:
+        signature = string(piece.get("thoughtSignature"))
+        if "functionCall" in piece:
+            self._take_call(part(piece, "functionCall"), signature)
+            return
+        if piece.get("thought") is True:
+            self.draft.think(string(piece.get("text")))
+        else:
+            self.draft.say(string(piece.get("text")))
+        self.draft.seal(signature)
+
+    def _take_call(self, call: Row, signature: str) -> None:
+        """A call, whole; or the beginning of one, or the next pieces of the one that is under way."""
+        ends = call.get("willContinue") is not True
+        name, args = string(call.get("name")), self._growing
+        if args is None:
+            args = dict(part(call, "args"))
+            self.draft.call(len(self.draft.calls), name, "", string(call.get("id")), signature)
+        for piece in rows(call, "partialArgs"):
+            add_piece(args, piece)
+        if ends:
+            self.draft.call(len(self.draft.calls) - 1, "", args or "")
+        self._growing = None if ends else args
+
+    def reply(self, name: str, tools: Sequence[Tool]) -> Reply:
+        """The finished reply. Raises ModelError for one that is none."""
+        if self.finish == "MISSING_THOUGHT_SIGNATURE":
+            raise SignatureError(f"{name} misses the signature of a former thought")
+        if self.finish in _GARBLED or (self.finish in _BROKEN_CALL and not tools):
+            raise GarbledReplyError(
+                f"{name} broke off what it said ({self.finish})", retryable=True, after_s=0.0
+            )
+        reply = self.draft.reply(name, self.finish in _CUT, self._usage(), Timing())
+        if self.finish in _BROKEN_CALL:
+            broken = broken_call(self.said, tools)
+            parts = (*reply.message.parts, broken)
+            return replace(reply, message=replace(reply.message, parts=parts), stop="tools")
+        if self.blocked or self.finish not in ("STOP", *_CUT):
+            raise self._refused(name)
+        return reply
+
+    def _refused(self, name: str) -> ModelError:
+        reason = self.blocked or self.finish
+        what = "did not take the prompt" if self.blocked else "stopped its answer"
+        why = _WHY.get(reason.removeprefix("IMAGE_"), "it does not say why")
+        return ModelError(f"{name} {what} ({reason}): {self.said or why}")
+
+    def _usage(self) -> Usage:
+        """`promptTokenCount` has the cached tokens in it, `candidatesTokenCount` not the thoughts."""
+        read, tool, cached, said, thought = (
+            whole(self.usage.get(f"{key}TokenCount"))
+            for key in ("prompt", "toolUsePrompt", "cachedContent", "candidates", "thoughts")
+        )
+        return Usage(read + tool, said + thought, cached)
+
+
+def broken_call(said: str, tools: Sequence[Tool]) -> ToolCall:
+    """A call that the server could not read, with words for the model; of the tool it seems to mean.
+
+    One that names nothing is answered under some tool's name: no other would reach the model.
+    """
+    # "Malformed function call: print(default_api.read_file(path='a.py'))"
+    named = re.findall(r"(\w+)\s*[({]", said)
+    name = next((tool.name for tool in tools if tool.name in named), tools[0].name)
+    why = f"{said[:300].rstrip('.')}" if said else "its arguments are not the JSON that the tool takes"
+    return ToolCall(new_id(), name, {}, UNREADABLE.format(why=why))
+
+
+# --- the provider --------------------------------------------------------------------------------
+
 
 SLOTS = 8  # calls at once; how many it takes depends on the account
 _LEAST_CACHED = 4096  # tokens, since Gemini 3; half of it before

@@ -8,7 +8,7 @@ from kith.context.budget import estimate_tokens, fewest_tokens
 from kith.core.errors import ModelError
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Thinking
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 
 Exact = Callable[[Prompt], Awaitable[int | None]]
 
@@ -149,6 +149,10 @@ class Counter:
         if self._estimated > _RECENT:
             self._estimated, self._reported = self._estimated / 2, self._reported / 2
         self._known.append((prompt, reported))
+
+    def keep_within(self, window: int) -> None:
+        """Take this for what the server really runs."""
+        self.window = window
 
     def correct(self, prompt: Prompt, tokens: int) -> None:
         """Note what a server said of a prompt that it refused: the ratio was wrong."""

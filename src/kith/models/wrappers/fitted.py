@@ -8,10 +8,10 @@ from functools import reduce
 from kith.context.budget import ASSUMED_WINDOW
 from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
 from kith.core.errors import ModelError
-from kith.core.events import Compacted, Delta, Notice
-from kith.core.model import Emit, Model, Prompt
+from kith.core.events import Compacted, Delta, Event, Notice
+from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Message, Reply
-from kith.models.providers.draft import renew_ids, used_ids
+from kith.models.providers.messages import renew_ids, used_ids
 from kith.models.wrappers.counter import Counter, reply_room
 
 AGAIN = 2  # how often a prompt is made shorter still when the server refuses it
@@ -51,7 +51,7 @@ class _Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Wrapped):
     """`model`, with every prompt made to fit `counter.window`, and made shorter when the server refuses it.
 
     At three quarters of the window, old tool results are left out; where that is not enough, the model itself
@@ -59,42 +59,38 @@ class Fitted:
     sent only grows. `earlier` are the steps of former processes, by thread: the same view is sent again.
     """
 
-    model: Model
     counter: Counter
     earlier: Mapping[str, Sequence[Compacted]] = field(default_factory=dict)
     _threads: dict[str, _Sent] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
-    def name(self) -> str:
-        return self.model.name
-
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once, or again with less. Raises ModelError (overflow) when even the least does not fit."""
-        reply = await self._ask_with_less(prompt, emit)
+        with Tab() as tab:
+            reply = await self._ask_with_less(prompt, tab, emit)
         # Call ids that are no longer sent may come again, and an answer finds its call by id.
         return replace(reply, message=renew_ids(reply.message, used_ids(prompt.messages)))
 
-    async def _ask_with_less(self, prompt: Prompt, emit: Emit) -> Reply:
+    async def _ask_with_less(self, prompt: Prompt, tab: Tab, emit: Emit) -> Reply:
         fitted = self._as_sent(prompt)
         limits = _limits(prompt, self.counter.window)
         if limits.window and await self.counter.count(fitted) > limits.most:
-            fitted = await self._compact(prompt, limits, emit)
+            fitted = await self._compact(prompt, limits, tab, emit)
         for _ in range(AGAIN):
             try:
-                return await self.model(fitted, emit)
+                return await tab.ask(self.model, fitted, emit)
             except ModelError as error:
                 if not error.overflow:
                     raise
                 limits = self._limits_after(error, fitted, emit)
-                fitted = await self._compact(prompt, limits, emit)
-        return await self.model(fitted, emit)
+                fitted = await self._compact(prompt, limits, tab, emit)
+        return await tab.ask(self.model, fitted, emit)
 
     async def sum_up(self, prompt: Prompt, emit: Emit) -> Compacted | None:
         """Sum the thread up now, as far as can be; None where that makes it no shorter. Raises ModelError."""
         self._as_sent(prompt)
         view = self._threads[prompt.thread].view
         limits = replace(_limits(prompt, self.counter.window or ASSUMED_WINDOW), goal=0)
-        shorter, _ = await self._sum_up(prompt, view, limits, emit)
+        shorter, _ = await self._sum_up(prompt, view, limits, Tab(), emit)
         if shorter == view:
             return None
         before, after = self._size(prompt, view), self._size(prompt, shorter)
@@ -132,13 +128,13 @@ class Fitted:
 
     # --- compaction ------------------------------------------------------------------------------
 
-    async def _compact(self, prompt: Prompt, limits: _Limits, emit: Emit) -> Prompt:
+    async def _compact(self, prompt: Prompt, limits: _Limits, tab: Tab, emit: Emit) -> Prompt:
         """The prompt made to fit: by leaving out old results, else by a summary, at last by cutting texts."""
         view = self._threads[prompt.thread].view
         before = self._size(prompt, view)
         shorter, step = replace(view, elided=max(view.elided, self._old(prompt, limits))), _LEFT_OUT
         if self._size(prompt, shorter) > min(before, limits.easy):
-            shorter, step = await self._sum_up(prompt, view, limits, emit)
+            shorter, step = await self._sum_up(prompt, view, limits, tab, emit)
         if self._size(prompt, shorter) > limits.most:
             shorter = self._cut(prompt, shorter, limits)
             emit(Notice(_CUT.format(shorter.chars), "warning"))
@@ -157,13 +153,15 @@ class Fitted:
             old = at
         return old
 
-    async def _sum_up(self, prompt: Prompt, view: View, limits: _Limits, emit: Emit) -> tuple[View, str]:
+    async def _sum_up(
+        self, prompt: Prompt, view: View, limits: _Limits, tab: Tab, emit: Emit
+    ) -> tuple[View, str]:
         """The view with a summary of all but the newest messages; as it was where that is no shorter."""
         begin = max(view.upto, opening(prompt.messages))
         places = [at for at in joints(prompt.messages) if at > begin]
         if not places:
             return view, ""
-        words = await self._ask(prompt, view, places, limits, emit)
+        words = await self._ask(prompt, view, places, limits, tab, emit)
 
         def size(upto: int) -> int:
             return self._size(prompt, self._with_summary(prompt, view, upto, words, limits))
@@ -185,7 +183,7 @@ class Fitted:
         return replace(view, upto=upto, summary=summary)
 
     async def _ask(
-        self, prompt: Prompt, view: View, places: Sequence[int], limits: _Limits, emit: Emit
+        self, prompt: Prompt, view: View, places: Sequence[int], limits: _Limits, tab: Tab, emit: Emit
     ) -> str:
         """The model's own summary of as much as fits, or "": what it has read already is not read again."""
         most = min(_SUMMARY_REPLY, limits.window // 8)
@@ -198,7 +196,7 @@ class Fitted:
         else:
             return ""
         try:
-            reply = await self.model(asked, lambda event: None if isinstance(event, Delta) else emit(event))
+            reply = await tab.ask(self.model, asked, _without_pieces(emit))
         except ModelError:  # whatever it is, the call that follows meets it too, and is shorter
             return ""
         return reply.message.text.strip() if reply.stop == "end" and not reply.message.calls else ""
@@ -221,13 +219,23 @@ class Fitted:
         """What the next try may take, after a refusal that may say how large prompt and window really are."""
         believed = self.counter.window
         if error.window and error.window != believed:
-            self.counter.window = error.window
+            self.counter.keep_within(error.window)
             if believed:
                 emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))
         if error.tokens:
             self.counter.correct(refused, error.tokens)
         size = self.counter.estimate(refused)
         return _limits(refused, min(self.counter.window or size, size))
+
+
+def _without_pieces(emit: Emit) -> Emit:
+    """Let nobody see a reply as it comes."""
+
+    def hear(event: Event) -> None:
+        if not isinstance(event, Delta):
+            emit(event)
+
+    return hear
 
 
 def _limits(prompt: Prompt, window: int) -> _Limits:

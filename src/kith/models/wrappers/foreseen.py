@@ -99,6 +99,10 @@ class Foresight:
             return {}
         return {CARD_KEY: {**card.get(CARD_KEY, {}), self.machine: self.latency.to_facts()}}
 
+    def unread(self, prompt: Prompt) -> int:
+        """How many tokens of a prompt its server has to read."""
+        return self._sizes(prompt)[0]
+
     def _sizes(self, prompt: Prompt) -> tuple[int, int]:
         """The prompt's tokens that will be read, and those that the server should have.
 

@@ -6,10 +6,9 @@ from typing import Any, Final, Literal, get_args
 
 from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
-from kith.core.model import Emit, Model, Prompt
+from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Part, Reply, Text, Thinking, ToolCall
-from kith.models.dialects.choice import read_choice, shape_of
-from kith.models.dialects.read import fit_call, read_calls
+from kith.models.dialects.read import fit_call, read_calls, read_choice, shape_of
 from kith.models.dialects.spoken import as_spoken, describe_tools
 from kith.models.dialects.veil import Veil
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
@@ -39,7 +38,7 @@ class _Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class Ladder(Wrapped):
     """`model`, on the best rung that works for it: calls it can make, in words that kith can read.
 
     - native: the server reads the calls; those that it leaves in the text are found there.
@@ -51,7 +50,6 @@ class Ladder:
     is told of each fault, as its call's answer. What works is emitted as Carded for the weights `digest`.
     """
 
-    model: Model
     card: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     rung: Rung | None = None
@@ -61,10 +59,6 @@ class Ladder:
         carded = self.card.get("rung")
         known: tuple[Rung, ...] = tuple(rung for rung in get_args(Rung) if rung == carded)
         object.__setattr__(self, "_standing", _Standing(self.rung or (*known, "native")[0], carded))
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     @property
     def standing(self) -> Rung:
@@ -79,22 +73,25 @@ class Ladder:
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask, lower where it must be. Raises ModelError when not even the lowest rung works."""
         free = bool(prompt.tools) and prompt.shape is None
-        while True:
-            rung = self._standing.rung
-            veil = Veil(emit, closed=free and rung == "constrained") if free else None
-            try:
-                reply = await self.model(ask_on(rung, prompt), veil.hear if veil else emit)
-            except ModelError as error:
-                if not self._give_way(error, rung, prompt, emit):
-                    raise
-                continue
-            if veil is None:
-                return reply
-            heard = hear_on(rung, prompt, reply)
-            veil.end(heard.message.text)
-            self._standing.leaks += bool(rung == "native" and heard.message.calls and not reply.message.calls)
-            self._learn(rung, prompt, heard, emit)
-            return heard
+        with Tab() as tab:
+            while True:
+                rung = self._standing.rung
+                veil = Veil(emit, closed=free and rung == "constrained") if free else None
+                try:
+                    reply = await tab.ask(self.model, ask_on(rung, prompt), veil.hear if veil else emit)
+                except ModelError as error:
+                    if not self._give_way(error, rung, prompt, emit):
+                        raise
+                    continue
+                if veil is None:
+                    return reply
+                heard = hear_on(rung, prompt, reply)
+                veil.end(heard.message.text)
+                self._standing.leaks += bool(
+                    rung == "native" and heard.message.calls and not reply.message.calls
+                )
+                self._learn(rung, prompt, heard, emit)
+                return heard
 
     def _give_way(self, error: ModelError, rung: Rung, prompt: Prompt, emit: Emit) -> bool:
         """Whether to ask once more after a refusal, on a lower rung if that is what it needs.

@@ -10,7 +10,7 @@ from typing import Final
 
 from kith.core.model import Prompt
 from kith.core.values import CacheUse, Message, Reply, Thinking, Timing, Usage
-from kith.models.providers.rows import tool_rows
+from kith.models.providers.messages import tool_rows
 
 REMEMBERED = 64  # calls of one server
 LOADED_S = 0.5  # a shorter load is only a look at what is loaded
@@ -80,15 +80,14 @@ class Meter:
     """What one server was sent lately, by whichever model: digests only, of the last few calls.
 
     `counts_cache`: the server tells cached tokens; it is also found out. `read_rate` (tokens a second): how
-    fast it reads, where that is known already; learned from calls that had to load the model. `recounted`:
-    kith itself asked for something else since the last call, to have a prompt counted. `least_cached`: tokens
-    of the shortest beginning that the server keeps; only clouds have one.
+    fast it reads, where that is known already; learned from calls that had to load the model. `least_cached`:
+    tokens of the shortest beginning that the server keeps; only clouds have one.
     """
 
     counts_cache: bool = False
     read_rate: float = 0.0
-    recounted: bool = False
     least_cached: int = 0
+    _recounted: bool = field(default=False, repr=False)
     _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
     _told: set[str] = field(default_factory=set, repr=False)
     _chained: "tuple[str, Prompt, Chain] | None" = field(default=None, repr=False)
@@ -104,15 +103,21 @@ class Meter:
             return min(tokens, round(spared(nearest, now)))
         return round(nearest.usage.input * nearest.chain[same - 1].end / nearest.chain[-1].end) if same else 0
 
-    def take(self, prompt: Prompt, reply: Reply, window: int = 0) -> CacheUse | None:
-        """Note one answered call. None when nobody can say how much of the prompt was computed."""
+    def take(
+        self, prompt: Prompt, reply: Reply, window: int = 0, *, recounted: bool = False
+    ) -> CacheUse | None:
+        """Note one answered call. None when nobody can say how much of the prompt was computed.
+
+        `recounted`: after it, kith itself asked for something else, to have the prompt counted.
+        """
         now = sent(prompt, reply, window, self._links(reply.model, prompt))
         evaluated = self._evaluated(now)
         kept = tuple(each for each in self._sent if each.usage.input >= self.least_cached)
         use = None if evaluated is None else judge(now, kept, evaluated, not self.counts_cache)
         self._sent.append(now)
-        if use and use.cause == "evicted" and self.recounted:
+        if use and use.cause == "evicted" and self._recounted:
             use = replace(use, cause="recounted")
+        self._recounted = recounted
         return use
 
     def tell(self, use: CacheUse | None, load_s: float = 0.0) -> str:

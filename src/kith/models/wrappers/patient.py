@@ -5,11 +5,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from kith.core.events import Delta, Event, Notice, Progress
-from kith.core.model import Emit, Model, Prompt
+from kith.core.events import Delta, Event, Progress
+from kith.core.model import Emit, Prompt, Wrapped
 from kith.core.values import Reply
 from kith.models.latency import Forecast
-from kith.models.providers.progress import LOADING, QUEUED, READING
+from kith.models.providers.facts import LOADING, QUEUED, READING
 
 EVERY_S = 0.5
 LONGER = f"{READING}, longer than expected"
@@ -31,7 +31,7 @@ class _Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class Patient(Wrapped):
     """`model`, with a Progress about every half second for as long as nothing else is heard of it.
 
     `estimate` gives a prompt's tokens, `expect` how long a call with it will take, where that can be known:
@@ -39,15 +39,10 @@ class Patient:
     silence the estimate.
     """
 
-    model: Model
     estimate: Callable[[Prompt], int]
     expect: Callable[[Prompt], Forecast | None] = know_nothing
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises what the model raises."""
@@ -70,7 +65,7 @@ class Patient:
                 return replace(event, what=_words((total - done) / pace) if pace else READING)
             case Delta():
                 now.told = True
-            case Progress() | Notice():  # a wait is over, or it is asked again
+            case Progress():  # a wait is over, or it is asked again
                 now.began = self.clock()
             case _:
                 pass

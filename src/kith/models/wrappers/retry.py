@@ -1,48 +1,48 @@
-"""A model that asks again after a failure that may pass, and only when nothing had been answered yet."""
+"""A model that waits for its turn, and is asked again after a failure that may pass."""
 
 import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 from kith.core.errors import ModelError
-from kith.core.events import Called, Delta, Event, Notice, Progress
-from kith.core.model import Emit, Model, Prompt
+from kith.core.events import Delta, Event, Notice, Progress
+from kith.core.model import Emit, Model, Prompt, Tab, Wrapped
 from kith.core.values import Reply
+from kith.models.providers.facts import ASKED, QUEUED, READING
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
-from kith.models.providers.progress import ASKED, READING
 
 LONGEST_WAIT_S = 60.0
+_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(Wrapped):
     """`model`, asked at most `tries` times within `budget_s` seconds.
 
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/); a server's own wish counts
     instead, up to a minute. A request that was accepted (it is being read, or has begun to answer) is not
-    sent again, unless its reply broke off: then once, for nobody works on it any more, and what broke off is
-    told as a call of its own. `sleep`, `draw`
-    (0 to 1) and `clock` are arguments so that tests need no patience.
+    sent again, unless its reply broke off: then once, for nobody works on it any more. The two stand at
+    different places, since what broke off is a call of its own: `accepted` ones are only for the Retrying
+    around what meters. `queue` is the one of the server, for each try. `sleep`, `draw` (0 to 1) and `clock`
+    are arguments so that tests need no patience.
     """
 
-    model: Model
     tries: int = 5
     budget_s: float = 180.0
     first_s: float = 1.0
+    accepted: bool = False
+    queue: "Queue | None" = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     draw: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
 
-    @property
-    def name(self) -> str:
-        return self.model.name
-
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask, and ask again. Raises the last ModelError when it does not pass."""
-        began, accepted = self.clock(), False
+        began, tried, accepted = self.clock(), 0, False
 
         def listen(event: Event) -> None:
             nonlocal accepted
@@ -51,26 +51,23 @@ class Retrying:
             accepted = accepted or reading or isinstance(event, Delta)
             emit(event)
 
-        tried = 0
-        while True:
-            tried, accepted = tried + 1, False
-            try:
-                return await self.model(prompt, listen)
-            except ModelError as error:
-                wait = self._wait(error, tried)
-                late = self.clock() - began + wait > self.budget_s
-                worked_on = accepted and not isinstance(error, BrokenReplyError)
-                if worked_on or late or not error.retryable or tried >= self._most(error):
-                    raise
-                if accepted:  # it may have to be paid for
-                    words = str(error)
-                    emit(Called(self.name, prompt.purpose, prompt.attempt, stop="error", error=words))
-                when = f" in {wait:.2g} s" if wait else ""
-                said = str(error).rstrip(".")
-                then = " Trying" if said.endswith("?") else "; trying"
-                emit(Notice(f"{said}{then} again{when}.", "warning"))
-                emit(Progress(ASKED, 0))  # nobody reads meanwhile
-                await self.sleep(wait)
+        with Tab() as tab:
+            while True:
+                tried, accepted = tried + 1, False
+                try:
+                    return await tab.ask(self._ask, prompt, listen)
+                except ModelError as error:
+                    wait = self._wait(error, tried)
+                    late = self.clock() - began + wait > self.budget_s
+                    mine = accepted == self.accepted and (not accepted or isinstance(error, BrokenReplyError))
+                    if not mine or late or not error.retryable or tried >= self._most(error):
+                        raise
+                    emit(Notice(_tell(error, wait), "warning"))
+                    emit(Progress(ASKED, 0))  # nobody reads meanwhile
+                    await self.sleep(wait)
+
+    async def _ask(self, prompt: Prompt, emit: Emit) -> Reply:
+        return await (self.queue.ask(self.model, prompt, emit) if self.queue else self.model(prompt, emit))
 
     def _most(self, error: ModelError) -> int:
         """How often to ask in all; what garbles its calls or breaks off in a reply tends to do it again."""
@@ -80,3 +77,38 @@ class Retrying:
         if error.after_s is not None:
             return min(error.after_s, LONGEST_WAIT_S)
         return self.draw() * min(self.first_s * 2.0 ** (tried - 1), LONGEST_WAIT_S)
+
+
+def _tell(error: ModelError, wait: float) -> str:
+    when, said = f" in {wait:.2g} s" if wait else "", str(error).rstrip(".")
+    return f"{said}{' Trying' if said.endswith('?') else '; trying'} again{when}."
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The queue of a `server` (its address), as wide as its slots: who asks there waits for its turn.
+
+    All that name the same server share it, within one event loop; the first one says how many slots it has.
+    """
+
+    server: str
+    slots: int = 1
+    clock: Callable[[], float] = time.monotonic
+
+    async def ask(self, model: Model, prompt: Prompt, emit: Emit) -> Reply:
+        """Ask once; the wait is the reply's `queue_s`. A call that is cancelled while it waits is gone."""
+        places = self._places()
+        if not places.locked():
+            async with places:
+                return await model(prompt, emit)
+        began = self.clock()
+        emit(Progress(QUEUED, 0))
+        async with places:
+            waited = self.clock() - began
+            emit(Progress(ASKED, 0))
+            reply = await model(prompt, emit)
+        return replace(reply, timing=replace(reply.timing, queue_s=reply.timing.queue_s + waited))
+
+    def _places(self) -> asyncio.Semaphore:
+        queues = _QUEUES.setdefault(asyncio.get_running_loop(), {})
+        return queues.setdefault(self.server, asyncio.Semaphore(max(1, self.slots)))

@@ -1,13 +1,13 @@
 """A model whose every answer is held against what it was sent: nothing is cut off silently."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from kith.core.errors import EXIT_LIMIT, ModelError
 from kith.core.events import Notice
-from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Reply
-from kith.models.wrappers.counter import SEAM, Counter, reply_room
-from kith.models.wrappers.recount import recount
+from kith.core.model import Emit, Model, Prompt, Tab, Wrapped
+from kith.core.values import Charge, Reply, Sampling, say
+from kith.models.wrappers.counter import SEAM, Counter, least_said, reply_room
 
 _SMALLEST_WINDOW = 1024
 
@@ -26,7 +26,7 @@ class TruncatedError(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Wrapped):
     """`model`, refused prompts that do not fit its window, and believed only what it read whole.
 
     The prompt tokens that the server reports must be as many as `counter` knows that there are at least: by
@@ -36,15 +36,10 @@ class Verified:
     for a prompt that grew, because it drops old thoughts of which only a part was ever shown.
     """
 
-    model: Model
     counter: Counter
     recounts: bool = False
     trusts: bool = False
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises ModelError (overflow) before a call, and TruncatedError after one."""
@@ -52,17 +47,18 @@ class Verified:
         room = reply_room(prompt, window)
         if window and tokens + room > window:
             raise _too_long(tokens, room, window)
-        reply = await self.model(prompt, emit)
-        read = reply.usage.input
-        if self.counter.is_no_count(prompt, read):
-            self._tell_blind(emit)
-        elif not self.trusts and read < await self._least(prompt, read, emit):
-            raise self._truncated(prompt, read)
-        else:
-            self.counter.learn(prompt, read)
-        return reply
+        with Tab() as tab:
+            reply = await tab.ask(self.model, prompt, emit)
+            read = reply.usage.input
+            if self.counter.is_no_count(prompt, read):
+                self._tell_blind(emit)
+            elif not self.trusts and read < await self._least(prompt, read, tab):
+                raise self._truncated(prompt, read)
+            else:
+                self.counter.learn(prompt, read)
+            return replace(reply, bill=tab.bill)
 
-    async def _least(self, prompt: Prompt, read: int, emit: Emit) -> int:
+    async def _least(self, prompt: Prompt, read: int, tab: Tab) -> int:
         """The fewest tokens that the server must have read."""
         fewest = self.counter.fewest(prompt)
         if read < fewest or not self.counter.doubts(prompt, read):
@@ -70,7 +66,7 @@ class Verified:
         known, tokens = self.counter.known_part(prompt)
         counted = await self.counter.ask(prompt)
         if counted is None and self.recounts:
-            counted = await recount(self.model, prompt, known, tokens, emit)
+            counted = await recount(self.model, prompt, known, tokens, tab)
         if counted is None:
             return fewest
         if read >= counted - SEAM:
@@ -89,7 +85,7 @@ class Verified:
         sent = max(self.counter.estimate(prompt), self.counter.fewest(prompt))
         window = _window_behind(read, sent, believed)
         wanted = _next_window(sent + reply_room(prompt, believed or sent))
-        self.counter.window = window or read
+        self.counter.keep_within(window or read)
         words = _sentence(read, sent, window, believed) + _remedy(self.name, wanted, self.counter.window)
         return TruncatedError(words, read, sent, window)
 
@@ -139,3 +135,37 @@ def _remedy(name: str, wanted: int, window: int) -> str:
     }
     larger = known.get(name.partition("/")[0], f"load the model with a window of {wanted} tokens")
     return f"; {larger}, or set `window = {window}` in kith's configuration, so that kith keeps within it"
+
+
+# --- counting a prompt by sending it in parts ----------------------------------------------------
+
+
+_NOTHING = "."
+_CHARS_PER_TOKEN = 2  # at most so few: a part certainly fits where the whole, or what was left of it, did
+
+
+async def recount(model: Model, prompt: Prompt, skip: int, tokens: int, tab: Tab) -> int:
+    """At least how many tokens a prompt has, of which the first `skip` messages are known to have `tokens`.
+
+    Every part is a request of its own for one token, small enough that nobody would cut it: slow, and so
+    only for a count that is in doubt. Each goes on the tab. What a template writes around a message is not
+    counted. Raises ModelError.
+    """
+
+    async def size(part: Prompt) -> int:
+        asked = replace(part, sampling=Sampling(max_tokens=1, think=prompt.sampling.think), purpose="count")
+        reply = await model(asked, lambda event: None)
+        tab.add(Charge(reply.model, "count", reply.usage, reply.usage.new, reply.timing, reply.stop))
+        return reply.usage.input
+
+    nothing = (say(_NOTHING),)
+    around = await size(Prompt("", nothing))
+    counted = tokens or await size(Prompt(prompt.system, nothing, prompt.tools))
+    text = "\n".join(least_said(message) for message in prompt.messages[skip:])
+    for part in _parts(text, max(512, counted // 2) * _CHARS_PER_TOKEN):
+        counted += await size(Prompt("", (say(part),))) - around
+    return counted
+
+
+def _parts(text: str, chars: int) -> Iterable[str]:
+    return (text[start : start + chars] for start in range(0, len(text), chars))

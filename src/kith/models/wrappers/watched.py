@@ -10,7 +10,7 @@ from typing import Final
 from kith.context.budget import estimate_tokens
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import Delta, Event, Notice
-from kith.core.model import Emit, Model, Prompt
+from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Message, Reply, Sampling
 
 # Characters of exact repetition. Tables of data repeat too, most of all in the files that a tool writes.
@@ -26,22 +26,17 @@ _EVERY = 64  # characters between two looks
 _LENIENCE = 1.5
 _LIVELY = 0.7  # temperature; llama.cpp's and Ollama's own default is 0.8
 _STUCK, _HOPELESS = 2, 5  # exchanges that are the same in a row
+_THOUGHT = "The model thought for more than {:,} tokens (think_tokens); asked again without."
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Wrapped):
     """`model`, cancelled in mid-reply when it turns in a circle or has thought for more than its budget.
 
     A reply that repeats itself is asked for again with more variety; thinking beyond `Sampling.think_tokens`,
     again without thinking. Each once: what repeats itself then is an error, what thinks then may. A model
     that said the same twice and was answered the same (a call that cannot be run) gets more variety too.
     """
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask, and ask again.
@@ -55,27 +50,26 @@ class Watched:
             raise LimitError(f"stopped because {self.name} does the same {same} times in a row, for nothing")
         if same >= _STUCK:
             prompt = replace(prompt, sampling=_livelier(prompt.sampling))
-        while True:
-            ear = _Ear(budget)
-            reply = await self._listen(prompt, ear, emit)
-            if reply is not None:
-                return reply
-            if ear.repeats and livelier:
-                raise ModelError(
-                    f"{self.name} was stopped twice because it repeats itself ({ear.repeats!r}); "
-                    "another model or a higher temperature may help"
-                )
-            if ear.repeats:
-                livelier, prompt = True, replace(prompt, sampling=_livelier(prompt.sampling))
-                emit(Notice(f"The model repeats itself ({ear.repeats!r}); asked again.", "warning"))
-            else:
-                words = (
-                    f"The model thought for more than {budget:,} tokens (think_tokens); asked again without."
-                )
-                budget, prompt = None, replace(prompt, sampling=replace(prompt.sampling, think=False))
-                emit(Notice(words, "warning"))
+        with Tab() as tab:
+            while True:
+                ear = _Ear(budget)
+                reply = await self._listen(prompt, ear, tab, emit)
+                if reply is not None:
+                    return reply
+                if ear.repeats and livelier:
+                    raise ModelError(
+                        f"{self.name} was stopped twice because it repeats itself ({ear.repeats!r}); "
+                        "another model or a higher temperature may help"
+                    )
+                if ear.repeats:
+                    livelier, prompt = True, replace(prompt, sampling=_livelier(prompt.sampling))
+                    emit(Notice(f"The model repeats itself ({ear.repeats!r}); asked again.", "warning"))
+                else:
+                    budget, words = None, _THOUGHT.format(budget)
+                    prompt = replace(prompt, sampling=replace(prompt.sampling, think=False))
+                    emit(Notice(words, "warning"))
 
-    async def _listen(self, prompt: Prompt, ear: "_Ear", emit: Emit) -> Reply | None:
+    async def _listen(self, prompt: Prompt, ear: "_Ear", tab: Tab, emit: Emit) -> Reply | None:
         """The reply, or None when the ear had enough of it and the call was cancelled."""
         now = asyncio.get_running_loop().time
 
@@ -86,7 +80,7 @@ class Watched:
 
         try:
             async with asyncio.timeout(None) as patience:
-                return await self.model(prompt, listen)
+                return await tab.ask(self.model, prompt, listen)
         except TimeoutError:
             if not patience.expired():
                 raise

@@ -12,6 +12,7 @@ from kith.terminal.screen import Screen
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.printing import folded, printable
+from kith.view.wording import word_size
 
 _MOST: Final = 400  # lines of a change that are shown without being asked for
 _MOST_OF_FILE: Final = 150
@@ -34,7 +35,7 @@ def show_changes(screen: Screen, changes: Changes) -> None:
         screen.show("")
         show_file(screen, file)
     screen.show("")
-    _count(screen, summarise(changes))
+    screen.show(word_size(summarise(changes)), style="bold")
 
 
 def show_beginning(screen: Screen, files: Sequence[FileChange]) -> bool:
@@ -56,13 +57,8 @@ def show_beginning(screen: Screen, files: Sequence[FileChange]) -> bool:
             screen.show_lines(lines)
         left -= len(lines)
     screen.show("")
-    _count(screen, files)
+    screen.show(word_size(files), style="bold")
     return bool(hidden)
-
-
-def _count(screen: Screen, files: Sequence[FileChange]) -> None:
-    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
-    screen.show(f"{count(len(files), 'file')}, +{added} -{removed}", style="bold")
 
 
 async def view_changes(screen: Screen, files: Sequence[FileChange]) -> None:

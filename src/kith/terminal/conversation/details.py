@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kith.core.events import Event, Said
-from kith.core.values import ToolCall, ToolResult
 from kith.terminal.rendering.spans import Line, Span, wrap
 from kith.terminal.rendering.spans import words as words_of
+from kith.view.items import ToolUse
 
 _KEPT: Final = 60
 _LONGEST: Final = 20_000  # characters of one
@@ -20,19 +19,16 @@ class Details:
     """The last things that were folded into a line: a title, and all of it."""
 
     kept: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    _calls: dict[str, ToolCall] = field(default_factory=dict)
 
-    def hear(self, event: Event) -> None:
-        """One event: calls and their results belong together."""
-        if not isinstance(event, Said):
-            return
-        for call in event.message.calls:
-            self._calls[call.id] = call
-        for result in event.message.results:
-            self._keep(self._calls.pop(result.call_id, None), result)
+    def keep_use(self, use: ToolUse) -> None:
+        """Keep a tool's arguments and its answer."""
+        name = f"{use.call.name}({', '.join(_arguments(use.call.args))})" if use.call else "tool"
+        if use.result:
+            mark = "" if use.result.ok else "  (failed)"
+            self.kept.append((f"{name}{mark}", use.result.text[:_LONGEST]))
 
     def keep_thoughts(self, text: str) -> None:
-        """What a model thought before it spoke."""
+        """Keep a model's thoughts."""
         self.kept.append(("thought", text.strip()[-_LONGEST:]))
 
     def lines(self, width: int) -> list[Line]:
@@ -45,11 +41,6 @@ class Details:
                 begin = (Span("  " + " " * indent),)
                 found += wrap(words_of(line.lstrip(" ")), width, begin, begin) or [()]
         return found[1:] or [(Span(_EMPTY, "dim"),)]
-
-    def _keep(self, call: ToolCall | None, result: ToolResult) -> None:
-        name = f"{call.name}({', '.join(_arguments(call.args))})" if call else "tool"
-        mark = "" if result.ok else "  (failed)"
-        self.kept.append((f"{name}{mark}", result.text[:_LONGEST]))
 
 
 def _arguments(args: Mapping[str, Any]) -> Iterator[str]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from kith.core.codec import encode
-from kith.core.events import Called, Compacted, Engaged, Event, RunEnded, RunStarted
+from kith.core.events import Engaged, Event
 from kith.core.numbers import dollars
 from kith.terminal.conversation.modes import Mode, badge
 from kith.terminal.rendering.spans import cells, cut, plain, shown, words
-from kith.view.figures import figure
+from kith.view.lines import figure
 from kith.view.meter import Meter
 
 _GAP: Final = "  "
@@ -29,8 +28,7 @@ class StatusLine:
 
     def hear(self, event: Event) -> None:
         """One more event."""
-        if isinstance(event, RunStarted | RunEnded | Engaged | Called | Compacted):
-            self.meter.take(type(event).__name__, encode(event), self.clock())
+        self.meter.take(event, self.clock())
         if isinstance(event, Engaged) and (place := place_of(event)) not in ("", *self.places):
             self.places.append(place)
 

@@ -1,9 +1,8 @@
-"""What happens in a session, as a conversation shows it: words as they come, a line for each tool."""
+"""A session's items as a conversation shows them: words as they come, a line for each tool."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Final
 
 from kith.core.events import (
     Asked,
@@ -13,9 +12,7 @@ from kith.core.events import (
     Progress,
     RunEnded,
     Said,
-    TodoSet,
     ToolBegan,
-    ToolEnded,
 )
 from kith.core.values import TodoItem
 from kith.terminal.conversation.details import Details
@@ -26,10 +23,9 @@ from kith.terminal.rendering.markdown import MarkdownStream, room_for
 from kith.terminal.rendering.panels import todo_lines
 from kith.terminal.rendering.spans import Line, Span, cut, set_in
 from kith.terminal.rendering.thinking import Thinking
-from kith.view.lines import STYLES, line_of, status_of
+from kith.view.items import Item, Items, Note, RunResult, TodoList, ToolUse
 from kith.view.printing import printable
-
-_SHOWN_OTHERWISE: Final = ("todo", "done", "delegate")  # tools whose good end has a picture of its own
+from kith.view.wording import STYLES, line_of, status_of
 
 
 class Voice:
@@ -47,7 +43,7 @@ class Voice:
         self._drawing = Lock()  # words are drawn while more of them come
         self._now: Event | str | None = None  # what goes on
         self._since = 0.0
-        self._target = ""
+        self._items = Items()
 
     @property
     def said(self) -> str:
@@ -72,16 +68,12 @@ class Voice:
             planning = "plan" in path  # a plan arrives as JSON, and is shown in words when it is whole
             self._take(event, planning)
             return
-        self.details.hear(event)
         if isinstance(event, Said):
             self._end_thoughts()
             self._said = []
-        if isinstance(event, TodoSet):
-            self.set_todo(event.items)
-        elif isinstance(event, ToolEnded):
-            self._show_tool(event)
-        else:
-            self._tell(event)
+        for changed in self._items.take(event, path):
+            self._show(changed.item)
+        self._show_lines(feature_lines(event))
         self._follow(event)
 
     def set_todo(self, items: tuple[TodoItem, ...]) -> None:
@@ -171,26 +163,33 @@ class Voice:
 
     # --- all else ----------------------------------------------------------------------------
 
-    def _show_tool(self, ended: ToolEnded) -> None:
-        if ended.ok and ended.name in _SHOWN_OTHERWISE:
-            return
-        self._end_words()
-        screen = self.screen
-        screen.show_lines([tool_line(ended, self._target, screen.width, screen.look.glyphs)])
+    def _show(self, item: Item) -> None:
+        match item:
+            case TodoList(entries=entries):
+                self.set_todo(entries)
+            case ToolUse(state="answered"):
+                self.details.keep_use(item)
+            case ToolUse() if line_of(item)[1]:
+                self._end_words()
+                self.screen.show_lines([tool_line(item, self.screen.width, self.screen.look.glyphs)])
+            case RunResult() | Note(event=Notice(topic="model" | "resumed")):
+                pass  # the conversation says it in words of its own
+            case _:
+                style, line = line_of(item, undo="/undo")
+                if line:  # in a column with the tools
+                    words = printable(line.removeprefix("  ")).replace("\n", "\n  ")
+                    self._show_lines([(STYLES[style], words)])
 
-    def _tell(self, event: Event) -> None:
-        if isinstance(event, RunEnded) or (isinstance(event, Notice) and event.topic):
-            return  # the conversation says it in words of its own
-        for style, line in _lines(event):
+    def _show_lines(self, lines: Iterable[tuple[str, str]]) -> None:
+        for style, line in lines:
             self._end_words()
             self.screen.show(line, style=style)
 
     def _follow(self, event: Event) -> None:
-        """What goes on now, after an event."""
+        """Show the present activity after an event."""
         if isinstance(event, Asked | RunEnded):
             self.rest()
         elif isinstance(event, ToolBegan | Progress):
-            self._target = event.target if isinstance(event, ToolBegan) else self._target
             self._go_on(event)
         elif state := status_of(event):
             self._go_on(state)
@@ -215,10 +214,3 @@ class Voice:
             sign = Span(f"{spinner(seconds, look.glyphs)} ", "accent")
             line = cut((sign, Span(f"{now}  "), Span(f"{seconds:.0f} s", "dim")), width, look.glyphs.more)
         return look.paint([line]) if line else ""
-
-
-def _lines(event: Event) -> Iterator[tuple[str, str]]:
-    style, line = line_of(event, undo="/undo")
-    if line:  # in a column with the tools, and with the commands that are at hand here
-        yield STYLES[style], printable(line.removeprefix("  ")).replace("\n", "\n  ")
-    yield from feature_lines(event)

@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from kith.core.events import Progress, ToolBegan, ToolEnded
+from kith.core.events import Progress, ToolBegan
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
 from kith.terminal.rendering.spans import Line, Span, columns_of, cut, merged, shown
+from kith.view.items import ToolUse
+from kith.view.wording import word_exit
 
 _BAR: Final = 24  # columns, at the most
 _SHORTEST: Final = 8
@@ -26,18 +28,18 @@ def running_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = 
     )
 
 
-def tool_line(ended: ToolEnded, target: str, width: int, glyphs: Glyphs = UNICODE) -> Line:
-    """A tool that ran: `✓ read  src/stats.py, 40 lines`; `target` is what it was about, where it began."""
-    sign = Span(f"{glyphs.good} ", "good") if ended.ok else Span(f"{glyphs.bad} ", "bad")
-    took = f"{ended.seconds:.1f} s" if ended.seconds >= _SHOWN_S else ""
-    if ended.ran is not None:
-        code = ended.ran.code
-        end = "timed out" if ended.ran.timed_out else f"exit {code}"
+def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:
+    """A tool that ran: `✓ read  src/stats.py, 40 lines`."""
+    sign = Span(f"{glyphs.good} ", "good") if use.ok else Span(f"{glyphs.bad} ", "bad")
+    ended = use.ended
+    took = f"{ended.seconds:.1f} s" if ended and ended.seconds >= _SHOWN_S else ""
+    if ended and ended.ran:
         said = (Span("$ ", "dim"), Span(_first(ended.ran.command), ""))
-        ending = (Span(f"  {end}", "dim" if code == 0 and not ended.ran.timed_out else "bad"),)
+        failed = ended.ran.code or ended.ran.timed_out
+        ending = (Span(f"  {word_exit(ended.ran)}", "bad" if failed else "dim"),)
         return _beside((sign, *said), took, width, glyphs, ending)
-    words = ended.line.strip() or target
-    return _beside((sign, *_named(ended.name, words, "dim" if ended.ok else "bad")), took, width, glyphs)
+    words = (ended.line.strip() if ended else "") or use.target
+    return _beside((sign, *_named(use.name, words, "dim" if use.ok else "bad")), took, width, glyphs)
 
 
 def progress_line(event: Progress, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:

@@ -100,7 +100,7 @@ def _segments(rows: Sequence[tuple[str, int, Span]], whole: int, width: int) -> 
 
 
 def receipt_panel(lines: Sequence[str], width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """What the harness saw of a task, as `faces.report.receipt_lines` tells it, each check with its sign."""
+    """What the harness saw of a task, as `report.receipt_lines` tells it, each check with its sign."""
     out: list[Line] = [(Span("Receipt", "title"),)]
     for line in lines:
         sign, role = _receipt_sign(line, glyphs)

@@ -109,6 +109,10 @@ def _parse(raw: bytes) -> Any:
 
 async def _send(writer: asyncio.StreamWriter, request: Request, answer: Answer) -> None:
     response = await answer(request)
+    if request.method == "HEAD":
+        length = len(response.body) if isinstance(response.body, bytes) else 0
+        writer.write(_head(response, f"Content-Length: {length}"))
+        return await writer.drain()
     if isinstance(response.body, bytes):
         head = _head(response, f"Content-Length: {len(response.body)}")
         writer.write(head + response.body[: response.cut_after])

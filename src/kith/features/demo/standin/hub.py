@@ -221,6 +221,8 @@ def _send(
         return Response(416, b"", _FILE, {**headers, "Content-Range": f"bytes */{len(data)}"})
     if start:
         headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
+    if request.method == "HEAD":
+        return Response(206 if start else 200, data[start:], _FILE, headers)
     sent = bytes([data[0] ^ 1]) + data[1:] if how.damaged else data
     cut = how.drop_after if how.drops > 0 else None
     how.drops -= cut is not None

@@ -21,8 +21,7 @@ from kith.features.engine.download.hub_cache import Shelf, size_of
 from kith.features.engine.download.quants import Variant, choose_variant
 from kith.models.discovery.libraries import cache_folder
 from kith.models.discovery.machine import read_memory, total_memory
-from kith.models.discovery.places import Places
-from kith.models.discovery.servers import ollama_url
+from kith.models.discovery.servers import Places, ollama_url
 from kith.models.providers.answers import whole
 from kith.models.providers.faults import MissingModelError, UnreachableError
 from kith.models.providers.wire import Endpoint, is_loopback

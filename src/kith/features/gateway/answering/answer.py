@@ -6,22 +6,23 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from kith import __version__
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.context.task_kinds import kind_of
 from kith.core.errors import BusyError, KithError, LimitError, ModelError, NoModelError, UsageError
-from kith.core.events import Delta, Event, Options, RunEnded, RunStarted, is_transient
+from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
+from kith.core.options import Options
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question, Reply
 from kith.features.gateway.answering.models import HeldModel, OpenModels
 from kith.features.gateway.answering.request import PURPOSE, ChatRequest
 from kith.memory.session import Session
-from kith.models.dialects.choice import read_choice
+from kith.models.dialects.read import read_choice
 from kith.models.providers.faults import MissingModelError, UnsupportedError
 from kith.models.stack import Opened
-from kith.models.wrappers.consented import Sending
+from kith.models.wrappers.gate import Sending
 from kith.settings import Settings
 from kith.settings.values import ROUTE
 
@@ -161,7 +162,7 @@ async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | 
     emit = emit or loan.run.emit
     chosen = loan.project.settings
     usual = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)
-    model, prompt = opened.lent(budget_of(chosen), loan.spent, loan.permit), request.prompt(usual)
+    model, prompt = opened.lent(loan.account, loan.permit), request.prompt(usual)
     if not request.must_call:
         return await model(prompt, emit)
     reply = await model(prompt, _without_words(emit))

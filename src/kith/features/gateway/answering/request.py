@@ -9,7 +9,7 @@ from kith.agent.roles import RoleSpec, is_small, make_words
 from kith.core.model import Prompt, Tool
 from kith.core.run import Run
 from kith.core.values import Message, Sampling, ToolResult
-from kith.models.dialects.choice import shape_of
+from kith.models.dialects.read import shape_of
 from kith.settings import Brought, Settings
 
 PURPOSE: Final = "endpoint"

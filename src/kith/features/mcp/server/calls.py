@@ -7,11 +7,9 @@ since 2026-07-28 by a result that wants input, after which the client calls agai
 """
 
 import asyncio
-import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -19,30 +17,14 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from kith.core.errors import UsageError
+from kith.core.events import Notice, Stepped
 from kith.core.values import Answer, Question
 from kith.features.mcp.server.forms import LONGEST, answer_of, form_of, words_of
 from kith.features.web.desk import Desk
-from kith.memory.live import Seen, Watch
+from kith.memory.live import LiveReader, read_seen
+from kith.view.items import AskedQuestion, GateVerdict, Item, Items, Note, ToolUse, WorkPart
 from kith.view.printing import printable
-
-# What happens in a session, as the line that a client shows while its call lasts.
-
-
-def progress_of(seen: Seen) -> str:
-    """An event in a line; "" for one that tells a client nothing."""
-    if seen.kind not in _LINES:
-        return ""
-    return _LINES[seen.kind](json.loads(seen.body))
-
-
-_LINES: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
-    "Stepped": lambda body: str(body["name"]) if body["state"] == "began" else "",
-    "Notice": lambda body: str(body["text"]),
-    "ToolEnded": lambda body: str(body["line"] or body["name"]),
-    "Judged": lambda body: f"{body['gate']}: {'yes' if body['ok'] else 'no'}",
-    "Asked": lambda body: f"A person is asked: {body['question']['text']}",
-}
-
+from kith.view.wording import line_of
 
 _LOOK_S = 0.1  # between two looks into the log
 TOO_LATE = "nobody, in time"  # who gave the answer that nobody gave
@@ -54,7 +36,7 @@ class Call:
     """A tool call's session. `task` does its work here; None where a process of its own does it."""
 
     session: str
-    watch: Watch
+    watch: LiveReader
     task: "asyncio.Task[Any] | None" = None
     ended: bool = False
     waiting: bool = False  # for an answer that nobody gave in time
@@ -62,6 +44,7 @@ class Call:
     told: int = 0  # steps
     lost: float = 0.0  # when nobody was seen at work any more, by the loop's clock
     form: "asyncio.Task[None] | None" = None
+    items: Items = field(default_factory=Items)
 
     @property
     def over(self) -> bool:
@@ -127,11 +110,13 @@ class Attendant:
             call.task.cancel()
 
     async def _tell(self, call: Call, context: Context[Any, Any]) -> None:
-        """What happened since, as progress: a number that grows, and a line."""
+        """Report what happened since as progress: a number that grows, and a line."""
         line = ""
         for seen in call.watch.look():
             call.ended = call.ended or seen.kind == "RunEnded"
-            line = progress_of(seen) or line
+            if seen.stored:
+                for changed in call.items.take(read_seen(seen), seen.path, seen.at, seen.position.seq):
+                    line = progress_line(changed.item) or line
         if line:
             call.told += 1
             await context.report_progress(call.told, message=printable(line))
@@ -189,6 +174,19 @@ class Attendant:
             call.waiting = call.asked == question.id
         else:
             self.desk.answer(call.session, question.id, Answer("none", by=TOO_LATE, unasked=True))
+
+
+def progress_line(item: Item) -> str:
+    """An item in a line, for the time that a call lasts; "" for one that tells a client nothing."""
+    match item:
+        case WorkPart(step=Stepped(state="began", name=name)):
+            return name
+        case AskedQuestion(question=question, answer=None):
+            return f"A person is asked: {question.text}"
+        case ToolUse() | GateVerdict() | Note(event=Notice()):
+            return line_of(item)[1].strip().split("\n")[0]
+        case _:
+            return ""
 
 
 def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:

@@ -6,11 +6,10 @@ from typing import Any, Final
 from mcp_types import ElicitResult
 
 from kith.core.values import Answer, Question
-from kith.terminal.questions import question_text
-from kith.view.always import always_words
 from kith.view.evidence import word_evidence
-from kith.view.lines import count
 from kith.view.printing import printable
+from kith.view.questions import always_words, question_text
+from kith.view.wording import word_size
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word
@@ -28,9 +27,8 @@ def _lines(question: Question, warnings: Sequence[str]) -> Iterator[str]:
     yield from map(printable, warnings)
     if always := always_words(question):
         yield always
-    added, removed = (sum(getattr(file, side) for file in question.files) for side in ("added", "removed"))
     if question.files:
-        yield f"{count(len(question.files), 'file')}, +{added} -{removed}"
+        yield word_size(question.files)
     for file in question.files:
         yield ""
         yield from map(printable, file.diff.rstrip("\n").split("\n"))

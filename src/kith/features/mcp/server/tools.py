@@ -22,13 +22,12 @@ from kith.features.mcp.server.calls import Attendant, Call
 from kith.features.review.command import as_json
 from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.subjects import ReviewRequest
-from kith.features.scan.checks import Patience
 from kith.features.scan.command import text_of
-from kith.features.scan.scan import run_scan
+from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
-from kith.terminal.questions import question_text
 from kith.terminal.report import waiting_line
+from kith.view.questions import question_text
 
 T = TypeVar("T")
 R = TypeVar("R")

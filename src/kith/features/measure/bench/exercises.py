@@ -16,9 +16,9 @@ from kith.agent.roles import Player, read_front_matter
 from kith.agent.task_prompt import open_task
 from kith.context.budget import opening_room
 from kith.core.errors import LimitError, ModelError, TreeError, UsageError
-from kith.core.events import Called, Event
+from kith.core.model import Billed
 from kith.core.run import Limits, Run, Thread
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Charge, Question
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Workspace
 from kith.features.measure.bench.result import Score, TriedExercise
 
@@ -122,14 +122,13 @@ async def solve(run: Run, exercise: Exercise, tree: Workspace, player: Player) -
     """
     began, tokens = time.monotonic(), 0
 
-    def hear(event: Event, path: tuple[str, ...]) -> None:
+    def take(charge: Charge) -> None:
         nonlocal tokens
-        if isinstance(event, Called):
-            tokens += event.usage.new + event.usage.output
-        run.sink(event, path)
+        tokens += charge.usage.new + charge.usage.output
 
+    player = replace(player, role=replace(player.role, model=Billed(player.role.model, take)))
     limits = Limits(STEPS, TRIES, replace(CHECK, output=run.limits.exec.output))
-    with Run(hear, _agree, tree, limits, run.path).step(f"exercise {exercise.name}") as inside:
+    with Run(run.sink, _agree, tree, limits, run.path).step(f"exercise {exercise.name}") as inside:
         why = await _work(inside, exercise, player) or await _judge(exercise, tree)
     return TriedExercise(exercise.name, why, round(time.monotonic() - began, 1), tokens)
 

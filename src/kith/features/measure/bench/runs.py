@@ -13,12 +13,13 @@ from typing import Final, Literal
 
 from kith import __version__
 from kith.agent.asking.roles import find_role
-from kith.agent.asking.terms import Terms, budget_of
+from kith.agent.asking.terms import Terms
 from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
 from kith.core.errors import KithError, UsageError
-from kith.core.events import Carded, Notice, Options, RunEnded, RunStarted
+from kith.core.events import Carded, Notice, RunEnded, RunStarted
+from kith.core.options import Options
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
 from kith.features.measure.bench.bench import Subject, bench
@@ -27,6 +28,7 @@ from kith.features.measure.bench.llama_bench import format_of, read_calls
 from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, deviation, mean
 from kith.features.measure.intervals import Interval, share_difference
 from kith.memory.session import Listener, Session
+from kith.models.account import Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.wrappers import watch_repeats
@@ -170,12 +172,10 @@ async def _measure(
 ) -> BenchResult:
     facts, terms = opened.facts, Terms(project, run, id)
     await terms.admit(opened)
-    limits = replace(budget_of(project.settings), tokens=None)
 
     async def worker(seconds: float) -> Player:
         # What is paid counts together, the time of each begins now.
-        budget = replace(limits, seconds=terms.spent.seconds + seconds)
-        model = opened.wrap(budget, tells=False, spent=terms.spent, permit=terms.permit)
+        model = terms.wrap(opened, budget=Budget(seconds=seconds), tells=False)
         tools = standard_tools(repository=False, limits=ReadLimits.of_window(opened.window))
         chosen, small = project.settings, is_small(opened.window)
         sampling = replace(chosen.sampling, think=chosen.think, think_tokens=chosen.think_tokens)

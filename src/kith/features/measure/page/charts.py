@@ -9,8 +9,7 @@ from typing import Final
 from kith.core.numbers import dollars
 from kith.features.measure.intervals import Share
 from kith.features.measure.trends import Bin, Cached, Paid, Shift
-from kith.view.figures import day, figure
-from kith.view.lines import count
+from kith.view.lines import count, day, figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 # Plots as pieces of SVG in a page: a share with its interval, a bar of parts, the frame of a plot.

@@ -42,9 +42,8 @@ from kith.features.measure.trends import (
     paid_by,
     period_of,
 )
-from kith.features.web.html.standalone import standalone_page
-from kith.view.figures import day, figure
-from kith.view.lines import count
+from kith.features.web.html.page import standalone_page
+from kith.view.lines import count, day, figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 # What all models together cost, which of them were asked for what, and what the coach tried.

@@ -27,7 +27,7 @@ from kith.features.web.html.page import plain_page
 from kith.features.web.part import WebPart
 from kith.memory.log import Log
 from kith.terminal.models import ModelRow
-from kith.view.figures import figure
+from kith.view.lines import figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 # What was measured in a project: the same object that `kith profile --json` prints.

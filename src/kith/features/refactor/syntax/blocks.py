@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.scopes import Names
-from kith.features.refactor.syntax.source import Source, Splice, apply_splices
-from kith.features.refactor.syntax.statements import is_alone, is_docstring
+from kith.features.refactor.syntax.import_statements import is_alone, is_docstring
+from kith.features.refactor.syntax.scopes import ModuleNames
+from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DefinitionBlock:
     """Whole lines, from `start` to `end` (offsets), with the names that they define."""
 
     start: int
@@ -24,7 +24,7 @@ class Block:
         return self.start <= offset < self.end
 
 
-def find_block(names: Names, name: str) -> Block:
+def find_block(names: ModuleNames, name: str) -> DefinitionBlock:
     """The statement that defines a name of a module. Raises UsageError when there is not exactly one."""
     source = names.source
     bound = [each for each in names.of(names.module, name) if each.how == "bind"]
@@ -36,15 +36,15 @@ def find_block(names: Names, name: str) -> Block:
     return block_of(source, found[0])
 
 
-def defines(names: Names, name: str) -> bool:
-    """Whether a module defines a name itself, and does not only import it."""
+def defines(names: ModuleNames, name: str) -> bool:
+    """Tell whether a module defines a name itself, and does not only import it."""
     bound = [each for each in names.of(names.module, name) if each.how == "bind"]
     return any(not isinstance(each.node, ast.alias) for each in bound)
 
 
-def all_blocks(names: Names) -> list[Block]:
+def all_blocks(names: ModuleNames) -> list[DefinitionBlock]:
     """Every definition of a module. Raises UsageError when it holds anything else that runs."""
-    source, blocks = names.source, list[Block]()
+    source, blocks = names.source, list[DefinitionBlock]()
     for statement in source.tree.body:
         if isinstance(statement, ast.Import | ast.ImportFrom) or is_docstring(statement):
             continue
@@ -76,7 +76,7 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
-def block_of(source: Source, statement: ast.stmt) -> Block:
+def block_of(source: PythonSource, statement: ast.stmt) -> DefinitionBlock:
     """The block of a top-level statement."""
     if not is_alone(source, statement) and not getattr(statement, "decorator_list", None):
         raise UsageError(f"{source.path}:{statement.lineno}: several statements stand in one line.")
@@ -86,13 +86,13 @@ def block_of(source: Source, statement: ast.stmt) -> Block:
     if line == 1 and first_line(statement) != 1:  # the comment that the file begins with is the file's
         line = first_line(statement)
     assert statement.end_lineno
-    return Block(
+    return DefinitionBlock(
         source.line_start(line), source.line_start(statement.end_lineno + 1), defined_by(statement), statement
     )
 
 
-def cut_blocks(source: Source, blocks: Sequence[Block]) -> Iterator[Splice]:
-    """What to cut so that the blank lines around the blocks become those of one gap."""
+def cut_blocks(source: PythonSource, blocks: Sequence[DefinitionBlock]) -> Iterator[Splice]:
+    """Cut blocks so that the blank lines around them become those of one gap."""
     start = end = -1
     for block in blocks:
         if end >= 0 and not source.text[end : block.start].strip():
@@ -104,7 +104,7 @@ def cut_blocks(source: Source, blocks: Sequence[Block]) -> Iterator[Splice]:
     yield _cut(source, start, end)
 
 
-def _cut(source: Source, start: int, end: int) -> Splice:
+def _cut(source: PythonSource, start: int, end: int) -> Splice:
     after = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*").match(source.text, end)
     end = after.end() if after else end
     if source.text[end:].strip():
@@ -113,11 +113,13 @@ def _cut(source: Source, start: int, end: int) -> Splice:
     return Splice(len(before) + len(source.newline) if before else 0, len(source.text), "")
 
 
-def _row(source: Source, line: int) -> str:
+def _row(source: PythonSource, line: int) -> str:
     return source.text[source.line_start(line) : source.line_start(line + 1)]
 
 
-def insert_blocks(source: Source, text: str, blocks: Sequence[Block], *, early: bool) -> bytes:
+def insert_blocks(
+    source: PythonSource, text: str, blocks: Sequence[DefinitionBlock], *, early: bool
+) -> bytes:
     """Blocks of another file's `text`, before the statement that needs them first, or at the end.
 
     `early`: right behind the imports.
@@ -143,7 +145,7 @@ def insert_blocks(source: Source, text: str, blocks: Sequence[Block], *, early: 
     )
 
 
-def _join(text: str, blocks: Sequence[Block], end: str) -> str:
+def _join(text: str, blocks: Sequence[DefinitionBlock], end: str) -> str:
     """The texts of blocks with the blank lines that belong between them."""
     joined, before = "", None
     for block in blocks:
@@ -155,12 +157,12 @@ def _join(text: str, blocks: Sequence[Block], end: str) -> str:
 
 
 def _is_long(statement: ast.stmt) -> bool:
-    """Whether two blank lines belong around it."""
+    """Tell whether two blank lines belong around it."""
     return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _needs_now(statement: ast.stmt, moved: set[str]) -> bool:
-    """Whether a statement uses one of the names, or is the program's own start."""
+    """Tell whether a statement uses one of the names, or is the program's own start."""
     if isinstance(statement, ast.Import | ast.ImportFrom) or is_docstring(statement):
         return False
     if isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test):

@@ -2,19 +2,20 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname
 
 from kith.context.python_modules import Modules, find_modules, stem_of
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.scopes import Mention, Names, Scope, bind_names, find_owner
-from kith.features.refactor.syntax.source import Source, Splice, apply_splices, read_source
+from kith.features.refactor.syntax.import_statements import drop_items
+from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope, bind_names, find_owner
+from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices, read_source
 
 
 @dataclass(frozen=True, slots=True)
 class Refactoring:
-    """What becomes of which files (None: deleted), and what a person should know of it."""
+    """New contents of files (None: deleted), and notes for the person."""
 
     files: Mapping[str, bytes | None]
     notes: tuple[str, ...] = ()
@@ -26,13 +27,13 @@ class Codebase:
 
     files: Mapping[str, bytes]
     modules: Modules
-    _parsed: dict[str, Names] = field(default_factory=dict)
+    _parsed: dict[str, ModuleNames] = field(default_factory=dict)
 
     @classmethod
     def of(cls, files: Mapping[str, bytes], paths: frozenset[str] = frozenset()) -> "Codebase":
         return cls(files, find_modules(paths | files.keys()))
 
-    def names(self, path: str) -> Names:
+    def names(self, path: str) -> ModuleNames:
         """A file's names. Raises UsageError when there is no such file or it does not parse."""
         if path not in self._parsed:
             if path not in self.files:
@@ -40,7 +41,7 @@ class Codebase:
             self._parsed[path] = bind_names(read_source(path, self.files[path]))
         return self._parsed[path]
 
-    def source(self, path: str) -> Source:
+    def source(self, path: str) -> PythonSource:
         return self.names(path).source
 
     def holding(self, word: str) -> Iterator[str]:
@@ -57,7 +58,7 @@ class Codebase:
 
     # --- what expressions mean ---------------------------------------------------------------
 
-    def module_of(self, path: str, node: ast.expr, scope: Scope) -> str:
+    def module_of(self, path: str, node: ast.expr, scope: NameScope) -> str:
         """The stem of the project's module that an expression in a file means, "" when it means none."""
         if isinstance(node, ast.Attribute):
             outer = self.module_of(path, node.value, scope)
@@ -78,7 +79,7 @@ class Codebase:
             return ""
         return self.module_of(file, ast.Name(name, ast.Load()), self.names(file).module)
 
-    def bindings(self, path: str, name: str, scope: Scope) -> list[Mention]:
+    def bindings(self, path: str, name: str, scope: NameScope) -> list[Mention]:
         """The places where the name, as `scope` sees it, gets its value."""
         names, owner = self.names(path), find_owner(scope, name)
         if owner is None:
@@ -102,11 +103,11 @@ class Codebase:
                 return statement
         raise KeyError(alias.name)
 
-    def imports(self, path: str) -> list[tuple[ast.Import | ast.ImportFrom, Scope]]:
+    def imports(self, path: str) -> list[tuple[ast.Import | ast.ImportFrom, NameScope]]:
         """The imports of a file, each with the scope it stands in."""
         names = self.names(path)
-        found: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
-        todo: list[tuple[ast.AST, Scope]] = [(names.source.tree, names.module)]
+        found: list[tuple[ast.Import | ast.ImportFrom, NameScope]] = []
+        todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
         while todo:
             node, scope = todo.pop()
             for child in ast.iter_child_nodes(node):
@@ -116,11 +117,11 @@ class Codebase:
                     todo.append((child, names.scopes.get(child, scope)))
         return sorted(found, key=lambda each: each[0].lineno)
 
-    def attributes(self, path: str, name: str) -> list[tuple[ast.Attribute, Scope]]:
+    def attributes(self, path: str, name: str) -> list[tuple[ast.Attribute, NameScope]]:
         """Every `something.name` of a file, with the scope it stands in."""
         names = self.names(path)
-        found: list[tuple[ast.Attribute, Scope]] = []
-        todo: list[tuple[ast.AST, Scope]] = [(names.source.tree, names.module)]
+        found: list[tuple[ast.Attribute, NameScope]] = []
+        todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
         while todo:
             node, scope = todo.pop()
             for child in ast.iter_child_nodes(node):
@@ -130,15 +131,15 @@ class Codebase:
         return found
 
 
-def attribute_start(source: Source, node: ast.Attribute) -> int:
-    """Where the last name of `something.name` stands."""
+def attribute_start(source: PythonSource, node: ast.Attribute) -> int:
+    """Find the offset of the last name of `something.name`."""
     start = source.span(node)[1] - len(node.attr)
     if source.text[start : start + len(node.attr)] != node.attr:
         raise UsageError(f"{source.say(start)}: the place of {node.attr} cannot be told.")
     return start
 
 
-def exported(names: Names) -> list[ast.Constant]:
+def exported(names: ModuleNames) -> list[ast.Constant]:
     """The elements of a module's `__all__`, in `=` as in `+=`."""
     found: list[ast.Constant] = []
     for statement in names.source.tree.body:
@@ -154,14 +155,14 @@ def exported(names: Names) -> list[ast.Constant]:
     return found
 
 
-def is_exported(names: Names, name: str) -> bool:
-    """Whether a star import brings the name: `__all__` says so, or without one, no underscore leads it."""
+def is_exported(names: ModuleNames, name: str) -> bool:
+    """Tell whether a star import brings the name: by `__all__`, or else by its first letter."""
     listed = [each.value for each in exported(names)]
     return name in listed if "__all__" in names.module.bound else not name.startswith("_")
 
 
 def same_module(modules: Modules, stem: str, path: str) -> bool:
-    """Whether a stem means this file."""
+    """Tell whether a stem means this file."""
     return bool(stem) and stem == stem_of(path) and modules.file(stem) == path
 
 
@@ -186,3 +187,153 @@ def _takes(code: Codebase, other: str, path: str, name: str) -> bool:
         )
     except UsageError:
         return True
+
+
+# --- the definition behind an expression -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A definition: its file and its name in it, with what encloses it (`Cache.get`)."""
+
+    path: str
+    name: str
+
+
+def meaning_of(code: Codebase, path: str, node: ast.expr, scope: NameScope, depth: int = 0) -> Meaning | None:
+    """The one definition that an expression can mean, None where that cannot be said."""
+    if depth > 20:  # modules that import each other's names in a ring
+        return None
+    if isinstance(node, ast.Attribute):
+        module = code.modules.file(stem) if (stem := code.module_of(path, node.value, scope)) else ""
+        if module:
+            return _global_meaning(code, module, node.attr, depth)
+        outer = meaning_of(code, path, node.value, scope, depth + 1)
+        return _member(code, outer, node.attr) if outer else None
+    if not isinstance(node, ast.Name):
+        return None
+    bindings = code.bindings(path, node.id, scope)
+    if len(bindings) != 1:
+        return None
+    bound = bindings[0].node
+    if isinstance(bound, ast.alias):
+        return _imported(code, path, bound, depth)
+    outer_name = bindings[0].scope.name
+    return Meaning(path, f"{outer_name}.{node.id}" if outer_name else node.id)
+
+
+def _imported(code: Codebase, path: str, alias: ast.alias, depth: int) -> Meaning | None:
+    statement = code.statement_of(path, alias)
+    if not isinstance(statement, ast.ImportFrom):
+        return None
+    stem = code.modules.imported(path, statement)
+    module = code.modules.file(stem) if stem else ""
+    return _global_meaning(code, module, alias.name, depth) if module else None
+
+
+def _global_meaning(code: Codebase, module: str, name: str, depth: int) -> Meaning | None:
+    if module not in code.files:
+        return None
+    try:
+        scope = code.names(module).module
+    except UsageError:  # it does not parse: nothing is known of what it holds
+        return None
+    return meaning_of(code, module, ast.Name(name, ast.Load()), scope, depth + 1)
+
+
+def _member(code: Codebase, outer: Meaning, name: str) -> Meaning | None:
+    scope = class_scope(code, outer)
+    return Meaning(outer.path, f"{outer.name}.{name}") if scope and name in scope.bound else None
+
+
+def class_scope(code: Codebase, meaning: Meaning) -> NameScope | None:
+    """The scope of a class, None for what is no class."""
+    for scope in code.names(meaning.path).scopes.values():
+        if scope.kind == "class" and scope.name == meaning.name:
+            return scope
+    return None
+
+
+def classes_of(names: ModuleNames) -> Iterator[NameScope]:
+    """The classes that a file defines."""
+    return (scope for scope in names.scopes.values() if scope.kind == "class")
+
+
+def ancestors(code: Codebase, meaning: Meaning) -> set[Meaning]:
+    """The project's classes that a class inherits from, at any distance."""
+    found, todo = set[Meaning](), [meaning]
+    while todo:
+        each = todo.pop()
+        scope = class_scope(code, each)
+        if scope is None or not isinstance(scope.node, ast.ClassDef) or scope.parent is None:
+            continue
+        bases = (meaning_of(code, each.path, base, scope.parent) for base in scope.node.bases)
+        new = {base for base in bases if base} - found
+        found |= new
+        todo += new
+    return found
+
+
+def calls_in(code: Codebase, path: str) -> Iterator[tuple[ast.Call, NameScope]]:
+    """Every call of a file, with the scope it stands in."""
+    names = code.names(path)
+    todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
+    while todo:
+        node, scope = todo.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Call):
+                yield child, scope
+            todo.append((child, names.scopes.get(child, scope)))
+
+
+# --- what a module exports -------------------------------------------------------------------
+
+
+def star_importers(code: Codebase, path: str) -> set[str]:
+    """The files that import everything from a module."""
+    return {
+        other
+        for other, content in code.files.items()
+        if b"import *" in content and path in _starred(code, other)
+    }
+
+
+def _starred(code: Codebase, path: str) -> Iterator[str]:
+    for statement, _ in code.imports(path):
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            file = code.modules.file(code.modules.imported(path, statement) or "?")
+            if same_module(code.modules, code.modules.imported(path, statement), file):
+                yield file
+
+
+def unlist(names: ModuleNames, gone: Collection[str]) -> Iterator[Splice]:
+    """Take names out of a module's `__all__`, whatever stands in it beside them."""
+    elements = exported(names)
+    dead = [each for each in elements if each.value in gone]
+    if not dead:
+        return
+    source = names.source
+    if len(dead) == len(elements):
+        yield Splice(source.span(elements[0])[0], source.span(elements[-1])[1], "")
+        return
+    yield from drop_items(source, elements, dead)
+    kept = [each for each in elements if each not in dead]
+    end = source.span(elements[-1])[1]
+    if len(kept) == 1 and source.text[end:].lstrip().startswith(")"):
+        yield Splice(end, end, ",")  # or a tuple of one name would become that name
+
+
+def enlist(path: str, content: bytes, new: Sequence[str]) -> bytes:
+    """Put names into the `__all__` of a module that has one, in the layout of its last element."""
+    names = bind_names(read_source(path, content))
+    elements = exported(names)
+    if not elements or not new:
+        return content
+    source = names.source
+    start, end = source.span(elements[-1])
+    quote, line = source.text[start], source.line_start(source.line_of(start))
+    alone = not source.text[line:start].strip()
+    between = f",{source.newline}{source.text[line:start]}" if alone else ", "
+    return apply_splices(
+        source, [Splice(end, end, "".join(f"{between}{quote}{name}{quote}" for name in new))]
+    )

@@ -1,4 +1,4 @@
-"""What is safe in C and C++ by syntax tree: rename a variable of a function, sort and clean includes."""
+"""Refactor C and C++ by syntax tree: rename a function's variable, sort and clean includes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ _DECLARES: Final = frozenset(
 def rename_local(path: str, content: bytes, dotted: str, new: str) -> bytes:
     """Rename a parameter or variable of a function: `add.left`, or `Point::add.left`.
 
-    Raises UsageError when the function or variable is not there, is declared twice (one hides the other), the
-    new name is used in the function, or a macro stands in it.
+    Raises UsageError when it is not there or is declared twice, so that one hides the other. It also does
+    when the new name or a macro stands in the function.
     """
     outer, _, old = dotted.rpartition(".")
     if not _NAME.fullmatch(new) or not _NAME.fullmatch(old):

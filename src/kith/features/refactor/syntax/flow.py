@@ -1,23 +1,23 @@
-"""What a run of statements needs of the names around it, and which names certainly have a value after it."""
+"""Follow which names statements need from around them, and which certainly have a value after them."""
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
-from kith.features.refactor.syntax.scopes import Mention, Names, Scope, find_owner
+from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope, find_owner
 
 Known = frozenset[str]
 # What has a value where control goes on; None where it never does.
 After = Known | None
 
 
-class Flow:
+class AssignmentFlow:
     """Walks statements in the order in which they run; `needed` collects names read before they have a value.
 
-    After an assignment on every path a name has a value (definite assignment, as in the Java Language
-    Specification, chapter 16, without its rules for constants).
+    After an assignment on every path a name has a value. This is definite assignment, as in chapter 16 of
+    the Java Language Specification, without its rules for constants.
     """
 
-    def __init__(self, names: Names, scope: Scope) -> None:
+    def __init__(self, names: ModuleNames, scope: NameScope) -> None:
         self.needed: set[str] = set()
         self.reached: dict[ast.stmt, Known] = {}
         self._by_node: dict[ast.AST, list[Mention]] = {}
@@ -105,9 +105,9 @@ def _meet(one: After, other: After) -> After:
     return one & other
 
 
-def needed_by(names: Names, scope: Scope, statements: Sequence[ast.stmt]) -> set[str]:
+def needed_by(names: ModuleNames, scope: NameScope, statements: Sequence[ast.stmt]) -> set[str]:
     """The names of a scope that statements may read before they give them a value."""
-    flow = Flow(names, scope)
+    flow = AssignmentFlow(names, scope)
     flow.walk(statements, frozenset())
     return flow.needed
 

@@ -1,4 +1,4 @@
-"""What becomes of a file that gets names from a module which they leave."""
+"""Rewrite the files that import names which move to another module."""
 
 import ast
 import re
@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 
 from kith.context.python_modules import stem_of
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.codebase import Codebase, is_exported, same_module
-from kith.features.refactor.syntax.exports import star_importers
-from kith.features.refactor.syntax.scopes import Mention, Scope, find_owner
+from kith.features.refactor.syntax.codebase import Codebase, is_exported, same_module, star_importers
+from kith.features.refactor.syntax.import_statements import drop_names
+from kith.features.refactor.syntax.scopes import Mention, NameScope, find_owner
 from kith.features.refactor.syntax.source import Splice
-from kith.features.refactor.syntax.statements import drop_names
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """Which names go from which file to which."""
+class MovedNames:
+    """The names that move, from one file to another."""
 
     path: str
     target: str
@@ -31,7 +30,7 @@ class Rewritten:
     lines: list[str] = field(default_factory=list)
 
 
-def rewrite_importer(code: Codebase, path: str, move: Move) -> Rewritten:
+def rewrite_importer(code: Codebase, path: str, move: MovedNames) -> Rewritten:
     """Let one file take the moved names from where they are now. Raises UsageError when it cannot."""
     made = Rewritten()
     for statement, scope in code.imports(path):
@@ -60,7 +59,7 @@ def rewrite_importer(code: Codebase, path: str, move: Move) -> Rewritten:
 
 
 def _rewrite_from(
-    code: Codebase, path: str, statement: ast.ImportFrom, scope: Scope, move: Move, made: Rewritten
+    code: Codebase, path: str, statement: ast.ImportFrom, scope: NameScope, move: MovedNames, made: Rewritten
 ) -> None:
     names, source = code.names(path), code.source(path)
     if statement.names[0].name == "*":
@@ -101,7 +100,7 @@ def _rewrite_from(
     made.splices.append(Splice(at, at, "".join(indent + line + source.newline for line in lines)))
 
 
-def _from(code: Codebase, path: str, statement: ast.ImportFrom, move: Move) -> str:
+def _from(code: Codebase, path: str, statement: ast.ImportFrom, move: MovedNames) -> str:
     """The target's name in the style of the statement: relative, or from the same root."""
     if statement.level:
         return code.modules.written(path, move.target)
@@ -110,7 +109,7 @@ def _from(code: Codebase, path: str, statement: ast.ImportFrom, move: Move) -> s
 
 
 def _is_only(tree: ast.Module, statement: ast.stmt) -> bool:
-    """Whether a statement is all that its block holds."""
+    """Tell whether a statement is all that its block holds."""
     for node in ast.walk(tree):
         for part in ("body", "orelse", "finalbody"):
             if getattr(node, part, None) == [statement]:
@@ -120,7 +119,7 @@ def _is_only(tree: ast.Module, statement: ast.stmt) -> bool:
 
 # --- module.name -----------------------------------------------------------------------------
 
-_Uses = Sequence[tuple[ast.Attribute, Scope]]
+_Uses = Sequence[tuple[ast.Attribute, NameScope]]
 
 
 def _use_plainly(code: Codebase, path: str, uses: _Uses, made: Rewritten) -> None:
@@ -133,7 +132,7 @@ def _use_plainly(code: Codebase, path: str, uses: _Uses, made: Rewritten) -> Non
         made.splices.append(Splice(*source.span(node), node.attr))
 
 
-def _home(code: Codebase, path: str, node: ast.Attribute, owner: Scope) -> str:
+def _home(code: Codebase, path: str, node: ast.Attribute, owner: NameScope) -> str:
     """The file itself, when all that it calls by this name it imports (and that import is rewritten)."""
     bound = [each for each in code.names(path).of(owner, node.attr) if each.how == "bind"]
     return path if all(isinstance(each.node, ast.alias) for each in bound) else ""
@@ -141,7 +140,7 @@ def _home(code: Codebase, path: str, node: ast.Attribute, owner: Scope) -> str:
 
 def _by_binding(code: Codebase, path: str, uses: _Uses) -> dict[Mention | None, _Uses]:
     """The uses of each import of the module; None: those of a name that several imports bind."""
-    groups: dict[Mention | None, list[tuple[ast.Attribute, Scope]]] = {}
+    groups: dict[Mention | None, list[tuple[ast.Attribute, NameScope]]] = {}
     for node, scope in uses:
         bindings = code.bindings(path, _first(node).id, scope)
         groups.setdefault(bindings[0] if len(bindings) == 1 else None, []).append((node, scope))
@@ -149,7 +148,7 @@ def _by_binding(code: Codebase, path: str, uses: _Uses) -> dict[Mention | None, 
 
 
 def _follow_module(
-    code: Codebase, path: str, bound: Mention, uses: _Uses, move: Move, made: Rewritten
+    code: Codebase, path: str, bound: Mention, uses: _Uses, move: MovedNames, made: Rewritten
 ) -> bool:
     """Let an import of the module name the target instead; False when it is used for other things, too."""
     first = {_first(node) for node, _ in uses}
@@ -173,7 +172,7 @@ def _is_taken(mentions: Sequence[Mention], name: str) -> bool:
     return any(each.name == name for each in mentions)
 
 
-def _new_module(code: Codebase, path: str, alias: ast.alias, move: Move) -> str:
+def _new_module(code: Codebase, path: str, alias: ast.alias, move: MovedNames) -> str:
     """The name that an alias must have to mean the target, "" when its statement cannot say that."""
     statement, stem = code.statement_of(path, alias), stem_of(move.target)
     if isinstance(statement, ast.ImportFrom):

@@ -1,19 +1,206 @@
 """Move definitions to another module: with what belongs to them, and everybody who imports them follows."""
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import dirname
 
-from kith.context.python_modules import stem_of
+from kith.context.python_modules import Modules, stem_of
 from kith.core.errors import UsageError
-from kith.features.refactor.syntax.blocks import Block, all_blocks, cut_blocks, find_block, insert_blocks
-from kith.features.refactor.syntax.codebase import Codebase, Refactoring, exported, same_module
-from kith.features.refactor.syntax.cycles import find_way, imported_files, imported_stems, loaded_with
-from kith.features.refactor.syntax.exports import enlist, star_importers, unlist
-from kith.features.refactor.syntax.importers import Move, Rewritten, rewrite_importer
-from kith.features.refactor.syntax.needs import Needs, find_needs, import_line, is_inside, origin_of
-from kith.features.refactor.syntax.scopes import Names
+from kith.features.refactor.syntax.blocks import (
+    DefinitionBlock,
+    all_blocks,
+    cut_blocks,
+    find_block,
+    insert_blocks,
+)
+from kith.features.refactor.syntax.codebase import (
+    Codebase,
+    Refactoring,
+    enlist,
+    exported,
+    same_module,
+    star_importers,
+    taken_by,
+    unlist,
+)
+from kith.features.refactor.syntax.import_statements import Import, add_import, drop_names
+from kith.features.refactor.syntax.importers import MovedNames, Rewritten, rewrite_importer
+from kith.features.refactor.syntax.scopes import Mention, ModuleNames, find_owner
 from kith.features.refactor.syntax.source import apply_splices, read_source
-from kith.features.refactor.syntax.statements import add_import, drop_names
+
+
+@dataclass(frozen=True, slots=True)
+class MovedNeeds:
+    """The imports that a moved piece takes along, the names that stay behind, and what only it used."""
+
+    imports: dict[str, ast.alias]
+    stays: tuple[str, ...]
+    leftover: tuple[ast.alias, ...]
+
+
+def find_needs(code: Codebase, names: ModuleNames, blocks: Sequence[DefinitionBlock]) -> MovedNeeds:
+    """Look at every name in the blocks. Raises UsageError for what cannot be taken elsewhere."""
+    moved = {name for block in blocks for name in block.names}
+    imports: dict[str, ast.alias] = {}
+    stays: list[str] = []
+    inside = [each for each in names.mentions if is_inside(each, names, blocks)]
+    for each in inside:
+        owner = find_owner(each.scope, each.name)
+        if owner is None:
+            _check_known(names, each)
+        if owner is not names.module or each.name in moved:
+            continue
+        if each.how == "declare" or (each.how == "bind" and each.scope is not names.module):
+            raise UsageError(
+                f"{_say(names, each)}: it changes {each.name}, a variable of {names.source.path}."
+            )
+        aliases = [bound.node for bound in names.of(names.module, each.name) if bound.how == "bind"]
+        if len(aliases) == 1 and isinstance(aliases[0], ast.alias):
+            imports[each.name] = aliases[0]
+        elif each.name not in stays:
+            stays.append(each.name)
+    return MovedNeeds(imports, tuple(stays), tuple(_leftover(code, names, blocks, imports)))
+
+
+def _check_known(names: ModuleNames, mention: Mention) -> None:
+    stars = any(
+        isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in names.source.tree.body
+    )
+    if stars and not hasattr(builtins, mention.name):
+        raise UsageError(
+            f"{_say(names, mention)}: {mention.name} comes from `import *`, nobody can say from which."
+        )
+
+
+def _leftover(
+    code: Codebase, names: ModuleNames, blocks: Sequence[DefinitionBlock], imports: dict[str, ast.alias]
+) -> list[ast.alias]:
+    """The imports that nothing needs any more once the blocks are gone."""
+    if names.source.path.endswith("__init__.py"):
+        return []
+    return [
+        alias
+        for name, alias in imports.items()
+        if not any(
+            each.how != "bind" and not is_inside(each, names, blocks) for each in names.of(names.module, name)
+        )
+        and name not in {each.value for each in exported(names)}
+        and not taken_by(code, names.source.path, name)
+    ]
+
+
+def is_inside(mention: Mention, names: ModuleNames, blocks: Sequence[DefinitionBlock]) -> bool:
+    """Tell whether a name stands in one of the blocks."""
+    start = mention.start
+    if start < 0:
+        start = names.source.span(mention.node)[0]
+    return any(block.holds(start) for block in blocks)
+
+
+def _say(names: ModuleNames, mention: Mention) -> str:
+    return f"{names.source.path}:{getattr(mention.node, 'lineno', 0)}"
+
+
+def import_line(modules: Modules, path: str, statement: Import, alias: ast.alias, importer: str) -> str:
+    """The import of one name, as `importer` has to write what stands in `path`."""
+    name = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+    if isinstance(statement, ast.Import):
+        return f"import {name}"
+    if not statement.level:
+        return f"from {statement.module} import {name}"
+    folder = dirname(path)
+    for _ in range(statement.level - 1):
+        folder = dirname(folder)
+    stem = "/".join(filter(None, [folder, (statement.module or "").replace(".", "/")]))
+    return f"from {modules.written(importer, modules.file(stem) or f'{stem}.py')} import {name}"
+
+
+def origin_of(code: Codebase, path: str, statement: Import, alias: ast.alias) -> tuple[str, str]:
+    """The origin of an imported name: a module (its stem, if it is the project's) and the name there."""
+    if isinstance(statement, ast.Import):
+        return alias.name if alias.asname else alias.name.partition(".")[0], ""
+    outside = f"{'.' * statement.level}{statement.module or ''}"
+    return code.modules.imported(path, statement) or outside, alias.name
+
+
+# --- circles of imports ----------------------------------------------------------------------
+
+
+def find_way(code: Codebase, start: str, goal: str, made: Mapping[str, bytes]) -> list[str]:
+    """The files on the way by which loading `start` loads `goal`, [] when there is none.
+
+    `made` holds files as they become; the others are as they are.
+    """
+    way: dict[str, str] = {start: ""}
+    todo = [start]
+    while todo:
+        path = todo.pop(0)
+        for other in imported_files(code, path, made.get(path, code.files.get(path, b""))):
+            if other in way:
+                continue
+            way[other] = path
+            if other == goal:
+                return _trace(way, other)
+            todo.append(other)
+    return []
+
+
+def _trace(way: Mapping[str, str], last: str) -> list[str]:
+    found = [last]
+    while way[found[-1]]:
+        found.append(way[found[-1]])
+    return found[::-1]
+
+
+def imported_files(code: Codebase, path: str, content: bytes) -> Iterator[str]:
+    """The project's files that a file imports as soon as it is loaded."""
+    for stem in imported_stems(code, path, content):
+        yield from loaded_with(code, path, stem)
+
+
+def imported_stems(code: Codebase, path: str, content: bytes) -> Iterator[str]:
+    """The modules of the project that a file names in imports that run when it is loaded."""
+    try:
+        body = read_source(path, content).tree.body
+    except UsageError:  # nothing is known of what it imports
+        return
+    for statement in _loaded(body):
+        if isinstance(statement, ast.Import):
+            stems = [code.modules.find(path, alias.name) for alias in statement.names]
+        else:
+            package = code.modules.imported(path, statement)
+            inner = [code.modules.inside(package, alias.name) for alias in statement.names] if package else []
+            stems = [package, *inner] if not all(map(code.modules.file, inner)) else inner
+        yield from filter(None, stems)
+
+
+def loaded_with(code: Codebase, path: str, stem: str) -> Iterator[str]:
+    """The file of a module, and the packages around it that are not being loaded already."""
+    parts = stem.split("/")
+    for length in range(1, len(parts) + 1):
+        file, package = code.modules.file("/".join(parts[:length])), "/".join(parts[:length])
+        if file and file != path and not (length < len(parts) and path.startswith(f"{package}/")):
+            yield file
+
+
+def _loaded(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when a module is loaded."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        elif isinstance(statement, ast.If) and ast.unparse(statement.test).endswith("TYPE_CHECKING"):
+            yield from _loaded(statement.orelse)
+        elif isinstance(statement, ast.If | ast.Try | ast.With | ast.ClassDef | ast.For | ast.While):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _loaded(getattr(statement, part, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _loaded(handler.body)
+
+
+# --- the move --------------------------------------------------------------------------------
+
 
 Files = dict[str, bytes]
 
@@ -22,8 +209,8 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
     """Move definitions from the top of `path` to `target`; with none wanted, all of it, and the file goes.
 
     Decorators, the comments above, and the imports they need go along; whoever imports them is rewritten.
-    `code` must hold every Python file. Raises UsageError with one sentence: no such definition, a name that
-    is taken, something that cannot be taken along, or imports that would lead in a circle.
+    `code` must hold every Python file. Raises UsageError when there is no such definition, or the name is
+    taken. It also does for what cannot be taken along, and for imports that would lead in a circle.
     """
     if not target.endswith(".py"):
         raise UsageError(f"{target} is no Python file; write PATH:NAME TARGET.py.")
@@ -35,7 +222,7 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
     if not blocks:
         raise UsageError(f"{path} defines nothing that could be moved.")
     blocks = sorted(blocks, key=lambda block: block.start)
-    going = Move(path, target, frozenset(name for block in blocks for name in block.names))
+    going = MovedNames(path, target, frozenset(name for block in blocks for name in block.names))
     _check_target(code, going)
     needs = find_needs(code, names, blocks)
     made = _rewrite_others(code, going)
@@ -54,7 +241,7 @@ def _with_new(code: Codebase, target: str) -> Codebase:
     return Codebase.of({**code.files, target: b""}, code.modules.paths | {target})
 
 
-def _check_target(code: Codebase, going: Move) -> None:
+def _check_target(code: Codebase, going: MovedNames) -> None:
     """Raises UsageError when the target has one of the names, and not from where it comes."""
     names = code.names(going.target)
     for name in sorted(going.names & names.module.bound if isinstance(going.names, frozenset) else ()):
@@ -74,7 +261,7 @@ def _check_target(code: Codebase, going: Move) -> None:
 # --- the other files -------------------------------------------------------------------------
 
 
-def _rewrite_others(code: Codebase, going: Move) -> Files:
+def _rewrite_others(code: Codebase, going: MovedNames) -> Files:
     made: Files = {}
     holding = {path for name in going.names for path in code.holding(name)}
     for path in sorted((holding | star_importers(code, going.path)) - {going.path}):
@@ -101,7 +288,13 @@ def _add_imports(code: Codebase, path: str, content: bytes, lines: Sequence[str]
 # --- where it was ----------------------------------------------------------------------------
 
 
-def _leave_source(code: Codebase, names: Names, blocks: Sequence[Block], needs: Needs, going: Move) -> bytes:
+def _leave_source(
+    code: Codebase,
+    names: ModuleNames,
+    blocks: Sequence[DefinitionBlock],
+    needs: MovedNeeds,
+    going: MovedNames,
+) -> bytes:
     """The file without the blocks; what it still uses of them it imports."""
     source = names.source
     splices = list(cut_blocks(source, blocks))
@@ -123,7 +316,7 @@ def _leave_source(code: Codebase, names: Names, blocks: Sequence[Block], needs: 
     return _add_imports(code, going.path, content, [f"from {written} import {name}" for name in used])
 
 
-def _is_used(names: Names, blocks: Sequence[Block], name: str) -> bool:
+def _is_used(names: ModuleNames, blocks: Sequence[DefinitionBlock], name: str) -> bool:
     mentions = names.of(names.module, name)
     return any(each.how in ("read", "text") and not is_inside(each, names, blocks) for each in mentions)
 
@@ -133,10 +326,10 @@ def _is_used(names: Names, blocks: Sequence[Block], name: str) -> bool:
 
 def _fill_target(
     code: Codebase,
-    names: Names,
-    blocks: Sequence[Block],
-    needs: Needs,
-    going: Move,
+    names: ModuleNames,
+    blocks: Sequence[DefinitionBlock],
+    needs: MovedNeeds,
+    going: MovedNames,
     made: Mapping[str, bytes],
 ) -> bytes:
     """The target with the blocks, their imports, and their places in its `__all__`."""
@@ -150,8 +343,8 @@ def _fill_target(
     return insert_blocks(read_source(target, content), names.source.text, blocks, early=early)
 
 
-def _import_lines(code: Codebase, own: Names, needs: Needs, going: Move) -> Iterator[str]:
-    """What the target must import for the blocks. Raises UsageError for a name that is taken there."""
+def _import_lines(code: Codebase, own: ModuleNames, needs: MovedNeeds, going: MovedNames) -> Iterator[str]:
+    """List what the target must import for the blocks. Raises UsageError for a name that is taken there."""
     for name, alias in needs.imports.items():
         statement = code.statement_of(going.path, alias)
         if statement not in code.source(going.path).tree.body:
@@ -165,8 +358,8 @@ def _import_lines(code: Codebase, own: Names, needs: Needs, going: Move) -> Iter
             yield f"from {code.modules.written(going.target, going.path)} import {name}"
 
 
-def _has(code: Codebase, own: Names, name: str, origin: tuple[str, str], path: str) -> bool:
-    """Whether a file has a name from that origin. Raises UsageError when it has it from elsewhere."""
+def _has(code: Codebase, own: ModuleNames, name: str, origin: tuple[str, str], path: str) -> bool:
+    """Tell whether a file has a name from that origin. Raises UsageError when it has it from elsewhere."""
     target = own.source.path
     for mention in own.of(own.module, name):
         alias = mention.node
@@ -182,7 +375,7 @@ def _has(code: Codebase, own: Names, name: str, origin: tuple[str, str], path: s
 # --- circles ---------------------------------------------------------------------------------
 
 
-def _check_circles(code: Codebase, made: Mapping[str, bytes], going: Move) -> None:
+def _check_circles(code: Codebase, made: Mapping[str, bytes], going: MovedNames) -> None:
     """Raises UsageError when a new import leads back to the file that it stands in."""
     for path, content in made.items():
         # An import of the target that was there already may stand further down than the one that joins it.

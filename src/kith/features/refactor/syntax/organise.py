@@ -9,8 +9,7 @@ from typing import Final
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring
-from kith.features.refactor.syntax.source import Source, Splice, apply_splices, read_source
-from kith.features.refactor.syntax.statements import (
+from kith.features.refactor.syntax.import_statements import (
     Import,
     drop_names,
     is_alone,
@@ -18,6 +17,7 @@ from kith.features.refactor.syntax.statements import (
     name_key,
     sort_key,
 )
+from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices, read_source
 from kith.features.refactor.syntax.unused import import_bodies, removable, unused_imports
 
 _SKIP_FILE: Final = re.compile(
@@ -54,7 +54,7 @@ def organise_imports(code: Codebase, paths: Sequence[str]) -> Refactoring:
     return Refactoring(made, tuple(notes))
 
 
-def _whole_line_comments(source: Source) -> Iterator[str]:
+def _whole_line_comments(source: PythonSource) -> Iterator[str]:
     return (row for row in re.split(r"\r\n|\r|\n", source.text) if row.startswith("#"))
 
 
@@ -102,7 +102,7 @@ def _sort(code: Codebase, path: str, content: bytes) -> bytes:
     return apply_splices(source, moved)
 
 
-def _sort_names(source: Source, statement: ast.ImportFrom) -> Iterator[Splice]:
+def _sort_names(source: PythonSource, statement: ast.ImportFrom) -> Iterator[Splice]:
     """Each name goes to the slot of another, so that the layout of the statement stays."""
     ordered = sorted(statement.names, key=lambda each: name_key(each.name))
     if "#" in source.cut(statement) or ordered == statement.names:
@@ -115,7 +115,7 @@ def _sort_names(source: Source, statement: ast.ImportFrom) -> Iterator[Splice]:
         yield Splice(*source.span(slot), source.cut(alias))
 
 
-def _refill(source: Source, statement: ast.ImportFrom, ordered: Sequence[ast.alias]) -> Splice:
+def _refill(source: PythonSource, statement: ast.ImportFrom, ordered: Sequence[ast.alias]) -> Splice:
     """Several names in each of several lines: filled anew, as wide as they were."""
     start, end = source.span(statement.names[0])[0], source.span(statement.names[-1])[1]
     width = max(map(len, re.split(r"\r\n|\r|\n", source.text[start:end])[1:] or [""]))
@@ -133,7 +133,7 @@ def _refill(source: Source, statement: ast.ImportFrom, ordered: Sequence[ast.ali
     return Splice(start, end, source.newline.join(rows).lstrip(" ").replace("\0", " "))
 
 
-def _blocks(source: Source, body: Sequence[ast.stmt]) -> Iterator[list[Import]]:
+def _blocks(source: PythonSource, body: Sequence[ast.stmt]) -> Iterator[list[Import]]:
     """Runs of imports with nothing between them but blank lines and comments."""
     block: list[Import] = []
     for statement in body:
@@ -147,7 +147,7 @@ def _blocks(source: Source, body: Sequence[ast.stmt]) -> Iterator[list[Import]]:
         yield block
 
 
-def _sort_block(code: Codebase, source: Source, block: Sequence[Import]) -> Iterator[Splice]:
+def _sort_block(code: Codebase, source: PythonSource, block: Sequence[Import]) -> Iterator[Splice]:
     """One splice for the run, none where a comment in it forbids or it is in order."""
     begin = _first_comment(source, block[0])
     end = lines_of(source, block[-1])[1]
@@ -175,8 +175,8 @@ def _sort_block(code: Codebase, source: Source, block: Sequence[Import]) -> Iter
         yield Splice(begin, end, sorted_text)
 
 
-def _first_comment(source: Source, statement: Import) -> int:
-    """Where a run begins: with the comment right above it, unless the file begins with that comment."""
+def _first_comment(source: PythonSource, statement: Import) -> int:
+    """The start of a run: the comment right above it, unless the file begins with that comment."""
     line = statement.lineno
     while line > 1 and source.text[source.line_start(line - 1) : source.line_start(line)].lstrip().startswith(
         "#"
@@ -185,7 +185,7 @@ def _first_comment(source: Source, statement: Import) -> int:
     return source.line_start(line if line > 1 else statement.lineno)
 
 
-def _items(code: Codebase, source: Source, statement: Import, at: int) -> Iterator[_Item]:
+def _items(code: Codebase, source: PythonSource, statement: Import, at: int) -> Iterator[_Item]:
     """The statement with the comments above it; `import a, b` without a comment becomes two."""
     start, end = lines_of(source, statement)
     newline = source.newline

@@ -1,32 +1,35 @@
-"""Which name means what: the scopes of a Python file, and every place where a name stands."""
+"""Bind names to scopes: the scopes of a Python file, and every place where a name stands."""
 
 import ast
+import difflib
+import keyword
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kith.features.refactor.syntax.source import Source
+from kith.core.errors import UsageError
+from kith.features.refactor.syntax.source import PythonSource
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 How = Literal["bind", "read", "delete", "declare", "text"]
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class NameScope:
     """A module, class, function, lambda or comprehension, and the names that belong to it."""
 
     kind: Literal["module", "class", "function", "inner"]
     node: ast.AST
-    parent: "Scope | None"
+    parent: "NameScope | None"
     name: str
     bound: set[str] = field(default_factory=set)
     elsewhere: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
 
-    def up(self) -> Iterator["Scope"]:
+    def up(self) -> Iterator["NameScope"]:
         """This scope and all around it, innermost first."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
@@ -43,20 +46,20 @@ class Mention:
     start: int
     how: How
     node: ast.AST
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ModuleNames:
     """All names of one file."""
 
-    source: Source
-    module: Scope
-    scopes: Mapping[ast.AST, Scope]
+    source: PythonSource
+    module: NameScope
+    scopes: Mapping[ast.AST, NameScope]
     mentions: tuple[Mention, ...]
     by_name: Mapping[str, Sequence[Mention]]
 
-    def of(self, scope: Scope, name: str) -> tuple[Mention, ...]:
+    def of(self, scope: NameScope, name: str) -> tuple[Mention, ...]:
         """Every mention of the name that belongs to this scope, in it or deeper."""
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is scope)
 
@@ -65,7 +68,7 @@ class Names:
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is None)
 
 
-def find_owner(scope: Scope, name: str) -> Scope | None:
+def find_owner(scope: NameScope, name: str) -> NameScope | None:
     """The scope that a name means when it stands in `scope`; None when nobody binds it."""
     said = scope.elsewhere.get(name)
     around = list(scope.up())
@@ -83,31 +86,31 @@ def find_owner(scope: Scope, name: str) -> Scope | None:
     return None
 
 
-def bind_names(source: Source) -> Names:
+def bind_names(source: PythonSource) -> ModuleNames:
     """Walk a file once and note every scope and every name."""
-    module = Scope("module", source.tree, None, "")
-    walk = _Walk(source, module)
+    module = NameScope("module", source.tree, None, "")
+    walk = _ScopeWalk(source, module)
     walk.visit_all(source.tree.body)
     by_name = defaultdict(list)
     for mention in walk.mentions:
         by_name[mention.name].append(mention)
-    return Names(source, module, walk.scopes, tuple(walk.mentions), by_name)
+    return ModuleNames(source, module, walk.scopes, tuple(walk.mentions), by_name)
 
 
-class _Walk(ast.NodeVisitor):
+class _ScopeWalk(ast.NodeVisitor):
     """Visits the nodes in the order in which they stand, with the scope they stand in."""
 
-    def __init__(self, source: Source, module: Scope) -> None:
+    def __init__(self, source: PythonSource, module: NameScope) -> None:
         self.source = source
         self.scope = module
-        self.scopes: dict[ast.AST, Scope] = {source.tree: module}
+        self.scopes: dict[ast.AST, NameScope] = {source.tree: module}
         self.mentions: list[Mention] = []
 
     def visit_all(self, nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> None:
         for node in nodes:
             self.visit(node)
 
-    def _note(self, name: str, start: int, how: How, node: ast.AST, scope: Scope | None = None) -> None:
+    def _note(self, name: str, start: int, how: How, node: ast.AST, scope: NameScope | None = None) -> None:
         scope = scope or self.scope
         there = self.source.text[start : start + len(name)] == name
         self.mentions.append(Mention(name, start if there else -1, how, node, scope))
@@ -116,9 +119,9 @@ class _Walk(ast.NodeVisitor):
             if scope.elsewhere.get(name) == "global":
                 list(scope.up())[-1].bound.add(name)
 
-    def _open(self, kind: Literal["class", "function", "inner"], node: ast.AST, name: str) -> Scope:
+    def _open(self, kind: Literal["class", "function", "inner"], node: ast.AST, name: str) -> NameScope:
         outer = f"{self.scope.name}." if self.scope.name else ""
-        scope = Scope(kind, node, self.scope, outer + name)
+        scope = NameScope(kind, node, self.scope, outer + name)
         self.scopes[node] = scope
         return scope
 
@@ -145,11 +148,11 @@ class _Walk(ast.NodeVisitor):
         self._body(node, "class")
         self.scope = outer
 
-    def _open_parameters(self, node: Definition) -> Scope:
+    def _open_parameters(self, node: Definition) -> NameScope:
         """`def f[T]`: the type parameters are a scope of their own. Returns the scope to go back to."""
         outer, parameters = self.scope, getattr(node, "type_params", [])
         if parameters:
-            self.scope = Scope("function", node, outer, outer.name)
+            self.scope = NameScope("function", node, outer, outer.name)
             self.visit_all(parameters)
         return outer
 
@@ -292,8 +295,8 @@ class _Walk(ast.NodeVisitor):
 _DEFINES: Final = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+")
 
 
-def name_start(source: Source, node: Definition) -> int:
-    """Where the name of a definition stands."""
+def name_start(source: PythonSource, node: Definition) -> int:
+    """The offset of a definition's name."""
     found = _DEFINES.match(source.text, source.span(node)[0])
     return found.end() if found else -1
 
@@ -305,7 +308,7 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *star, *arguments.kwonlyargs, *last]
 
 
-def _declare(scope: Scope, node: Definition) -> None:
+def _declare(scope: NameScope, node: Definition) -> None:
     """Note `global` and `nonlocal` first: they hold for the whole body, wherever they stand."""
     for each in own_nodes(node.body):
         if isinstance(each, ast.Global | ast.Nonlocal):
@@ -321,3 +324,90 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, Definition | ast.Lambda):
             todo += reversed(list(ast.iter_child_nodes(node)))
+
+
+# --- the name that a person points at --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTarget:
+    """A name, and the scope it belongs to: of a class it may also be an attribute that only methods set."""
+
+    scope: NameScope
+    name: str
+
+
+def find_target(names: ModuleNames, dotted: str) -> NamedTarget:
+    """The name in a file. Raises UsageError, with the nearest name, when there is none."""
+    *outer, name = dotted.split(".")
+    scope = names.module
+    for part in outer:
+        scope = _child(names, scope, part, dotted)
+    if name not in scope.bound and not (scope.kind == "class" and name in instance_names(scope)):
+        raise _unknown(names, dotted)
+    if scope.elsewhere.get(name):
+        raise UsageError(
+            f"{names.source.path}: {name} is {scope.elsewhere[name]} in {scope.name}, not its own."
+        )
+    return NamedTarget(scope, name)
+
+
+def instance_names(scope: NameScope) -> set[str]:
+    """The attributes that the methods of a class give to `self`."""
+    found = set()
+    for method in scope.node.body if isinstance(scope.node, ast.ClassDef) else ():
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.args.args:
+            own = method.args.args[0].arg
+            found |= {
+                node.attr
+                for node in ast.walk(method)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == own
+            }
+    return found
+
+
+def check_name(name: str) -> None:
+    """Raises UsageError unless a name is a plain Python identifier and no keyword."""
+    if not name.isidentifier() or not name.isascii():
+        raise UsageError(f"{name!r} is not a plain name in Python.")
+    if keyword.iskeyword(name):
+        raise UsageError(f"{name} is a keyword of Python.")
+
+
+def _child(names: ModuleNames, scope: NameScope, part: str, dotted: str) -> NameScope:
+    found = [
+        each
+        for each in names.scopes.values()
+        if each.kind in ("class", "function")
+        and getattr(each.node, "name", "") == part
+        and within(each, scope)
+    ]
+    if not found:
+        raise _unknown(names, dotted)
+    if len(found) > 1:
+        lines = ", ".join(str(each.node.lineno) for each in found)  # type: ignore[attr-defined]
+        raise UsageError(f"{names.source.path} defines {part} several times (lines {lines}).")
+    return found[0]
+
+
+def within(scope: NameScope, outer: NameScope) -> bool:
+    """Tell whether a scope lies directly in another; type parameters between them do not count."""
+    parent = scope.parent
+    while parent is not None and parent is not outer and parent.node is scope.node:
+        parent = parent.parent
+    return parent is outer
+
+
+def _unknown(names: ModuleNames, dotted: str) -> UsageError:
+    known = {
+        f"{scope.name}.{name}" if scope.name else name
+        for scope in names.scopes.values()
+        if scope.kind in ("module", "class", "function")
+        for name in scope.bound
+    }
+    near = difflib.get_close_matches(dotted, known, 1)
+    hint = f"; did you mean {near[0]}?" if near else "."
+    return UsageError(f"{names.source.path} has no {dotted}{hint}")

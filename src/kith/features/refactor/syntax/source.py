@@ -25,7 +25,7 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PythonSource:
     """A Python file: its text and tree, the offset at which each line starts, how its bytes are written."""
 
     path: str
@@ -42,7 +42,7 @@ class Source:
         return start + (column if row.isascii() else len(row.encode()[:column].decode(errors="replace")))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Where a node begins and ends; decorators of a definition are not part of it."""
+        """The offsets of a node's start and end; decorators of a definition are not part of it."""
         first = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
         return first, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
@@ -70,7 +70,7 @@ class Source:
         return found[0] if found else "\n"
 
 
-def read_source(path: str, content: bytes) -> Source:
+def read_source(path: str, content: bytes) -> PythonSource:
     """Parse a file. Raises UsageError when it does not parse, or its bytes cannot be kept."""
     try:
         codec, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
@@ -81,7 +81,7 @@ def read_source(path: str, content: bytes) -> Source:
     if not kept:
         raise UsageError(f"{path} is written in {codec} in a way that cannot be kept.")
     starts = (0, *(match.end() for match in _LINE_END.finditer(text)))
-    return Source(path, text, _parse(path, text), starts, codec)
+    return PythonSource(path, text, _parse(path, text), starts, codec)
 
 
 def _parse(path: str, text: str) -> ast.Module:
@@ -95,7 +95,7 @@ def _parse(path: str, text: str) -> ast.Module:
         raise UsageError(f"{path} does not parse: {error}.") from None
 
 
-def apply_splices(source: Source, splices: Iterable[Splice]) -> bytes:
+def apply_splices(source: PythonSource, splices: Iterable[Splice]) -> bytes:
     """The file with its splices; what stands between them stays, byte for byte.
 
     Raises UsageError when the result would not parse, or cannot be written in the file's encoding.

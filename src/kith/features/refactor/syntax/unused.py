@@ -1,4 +1,4 @@
-"""What nothing uses: imports at the top of a module, and private definitions; and taking the latter away."""
+"""Find unused imports and private definitions, and remove the latter."""
 
 import ast
 import io
@@ -10,9 +10,16 @@ from typing import Final
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.blocks import cut_blocks, find_block
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring, exported, taken_by
-from kith.features.refactor.syntax.scopes import Names
-from kith.features.refactor.syntax.source import Source, apply_splices
-from kith.features.refactor.syntax.statements import OTHERS, OWN, Import, is_alone, lines_of, section_of
+from kith.features.refactor.syntax.import_statements import (
+    OTHERS,
+    OWN,
+    Import,
+    is_alone,
+    lines_of,
+    section_of,
+)
+from kith.features.refactor.syntax.scopes import ModuleNames
+from kith.features.refactor.syntax.source import PythonSource, apply_splices
 
 _KEEP: Final = re.compile(r"#.*\b(?:noqa|isort:\s*skip|type:\s*ignore|pragma|pylint)\b", re.I)
 _REFLECTION: Final = frozenset({"eval", "exec", "globals", "locals", "vars", "__getattr__"})
@@ -39,7 +46,7 @@ def unused_imports(code: Codebase, path: str) -> list[tuple[Import, ast.alias, s
 
 
 def _doubt(code: Codebase, path: str, statement: Import, bound: str) -> str:
-    """Why an import that nothing uses may still be wanted."""
+    """The reason why an import that nothing uses may still be wanted."""
     if bound in _words_in_strings(code.source(path)):
         return "a string or comment speaks of it"
     section = section_of(code.modules, path, statement)
@@ -52,12 +59,12 @@ def _doubt(code: Codebase, path: str, statement: Import, bound: str) -> str:
     return f"{taker} takes it from here" if taker else ""
 
 
-def _may_reflect(names: Names) -> bool:
-    """Whether a module looks names up by their spelling, so that nothing is certainly unused."""
+def _may_reflect(names: ModuleNames) -> bool:
+    """Tell whether a module looks names up by their spelling, so that nothing is certainly unused."""
     return any(names.unknown(word) for word in _REFLECTION) or "__getattr__" in names.module.bound
 
 
-def removable(source: Source) -> Iterator[tuple[Import, bool]]:
+def removable(source: PythonSource) -> Iterator[tuple[Import, bool]]:
     """The imports that may be dropped, and whether each is the only statement of its block."""
     for body in import_bodies(source):
         for statement in body:
@@ -68,7 +75,7 @@ def removable(source: Source) -> Iterator[tuple[Import, bool]]:
                     yield statement, len(body) == 1 and body is not source.tree.body
 
 
-def import_bodies(source: Source) -> Iterator[list[ast.stmt]]:
+def import_bodies(source: PythonSource) -> Iterator[list[ast.stmt]]:
     """The module's own statements, and those under `if TYPE_CHECKING`."""
     yield source.tree.body
     for statement in source.tree.body:
@@ -76,7 +83,7 @@ def import_bodies(source: Source) -> Iterator[list[ast.stmt]]:
             yield statement.body
 
 
-def _words_in_strings(source: Source) -> set[str]:
+def _words_in_strings(source: PythonSource) -> set[str]:
     words: set[str] = set()
     for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
         typed = token.type == tokenize.COMMENT and re.match(r"#\s*type:", token.string)

@@ -1,4 +1,4 @@
-"""Which faults to plant in a file, and which of them to try when there is time for a few."""
+"""Find the faults to plant in a file, and choose some when there is time for a few."""
 
 import re
 from collections import Counter, defaultdict
@@ -7,7 +7,9 @@ from itertools import chain, zip_longest
 from posixpath import splitext
 from typing import Final
 
+from kith.features.testgen.mutants.cpp import mutate_cpp
 from kith.features.testgen.mutants.mutant import Lines, Mutant
+from kith.features.testgen.mutants.python import mutate_python
 
 _PYTHON: Final = frozenset({".py"})
 _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp"})
@@ -15,7 +17,7 @@ _LONE_RETURN: Final = re.compile(rb"\r(?!\n)")
 
 
 def can_mutate(path: str) -> bool:
-    """Whether kith knows the language of a file well enough to plant faults in it."""
+    """Tell whether kith knows the language of a file well enough to plant faults in it."""
     return splitext(path)[1].lower() in _PYTHON | _CPP
 
 
@@ -29,12 +31,8 @@ def find_mutants(path: str, source: bytes, lines: Lines = ()) -> tuple[Mutant, .
         return ()
     found: Sequence[Mutant] = ()
     if ending in _PYTHON:
-        from kith.features.testgen.mutants.python import mutate_python
-
         found = mutate_python(path, source)
     elif ending in _CPP:
-        from kith.features.testgen.mutants.cpp import mutate_cpp
-
         found = mutate_cpp(path, source)
     wanted = [each for each in found if not lines or any(a <= each.line <= b for a, b in lines)]
     return tuple(sorted(dict.fromkeys(wanted), key=lambda each: (each.start, len(each.before), each.after)))

@@ -35,8 +35,8 @@ from kith.features.web.trajectory import Step, steps_of
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
-from kith.terminal.questions import question_text
-from kith.view.quoting import quoted
+from kith.view.markup import quoted
+from kith.view.questions import question_text
 
 KEPT: Final = 20  # of the conversation before, the newest turns
 _routes = APIRouter(tags=["agent"])
@@ -135,8 +135,8 @@ def _why(stands: SessionState, seconds: float, working: bool) -> str:
 def _told(log: Path, session: str) -> tuple[list[Step], dict[str, Any]]:
     """The steps and the receipt, read with a connection of its own."""
     with closing(Log(log)) as own:
-        events = [record.event for record in own.events(session)]
-        return steps_of(events), describe_run(session, own.past(session))
+        told = ((record.event, record.path) for record in own.events(session))
+        return steps_of(told), describe_run(session, own.past(session))
 
 
 router = versioned(_routes)

@@ -14,7 +14,7 @@ from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.api.schemas import problems
 from kith.features.web.desk import Desk
 from kith.features.web.problems import Refused
-from kith.memory.live import Position, Seen, Watch
+from kith.memory.live import LiveReader, Position, Seen
 
 # A session's events as they happen: server-sent events, each with the position after it.
 
@@ -38,7 +38,10 @@ def silence() -> bytes:
 
 
 async def stream(
-    watch: Watch, frame: Frame, is_over: Callable[[], bool] = never, beside: Callable[[], bytes] = silence
+    watch: LiveReader,
+    frame: Frame,
+    is_over: Callable[[], bool] = never,
+    beside: Callable[[], bytes] = silence,
 ) -> AsyncIterator[bytes]:
     """What happens in a session, from the position of `watch` on, as `frame` tells it.
 
@@ -151,7 +154,7 @@ def over(desk: Desk, session: str) -> Callable[[], bool]:
     return is_over
 
 
-def _page(watch: Watch, limit: int) -> Response:
+def _page(watch: LiveReader, limit: int) -> Response:
     position = watch.position
     seen = [each for each in watch.look() if each.stored][:limit]
     position = seen[-1].position if seen else position

@@ -15,9 +15,9 @@ from prometheus_client.registry import Collector
 
 from kith import __version__
 from kith.features.web.api.dependencies import OneDesk
+from kith.memory.inbox import open_question
 from kith.memory.log import Log
 from kith.memory.queries import counted_after
-from kith.memory.questions import open_question
 
 Key = tuple[str, ...]  # labels
 router = APIRouter(tags=["measurements"])

@@ -1,26 +1,137 @@
-"""What goes on now: the replies that are being written, a status in words, how far a slow thing is."""
+"""Live parts of the page: replies that are being written, a status in words, how far a slow thing is.
 
-from collections.abc import Callable, Iterator, Mapping
+Pieces of a reply are shown at once, and read as Markdown when a block is whole.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from kith.core.events import Delta, Progress
-from kith.features.web.html.drafts import SLOT, Draft
-from kith.features.web.html.entries import read_event
-from kith.features.web.html.lazy_patches import LazyPatch
+from kith.core.events import (
+    Answered,
+    Asked,
+    Called,
+    Delta,
+    Event,
+    Progress,
+    Proposed,
+    Resumed,
+    RunEnded,
+    RunStarted,
+    Said,
+    Stepped,
+    ToolBegan,
+    ToolEnded,
+)
+from kith.features.web.html.markdown import render_markdown
+from kith.features.web.html.patches import LazyPatch, Patch
 from kith.memory.live import Seen
-from kith.view.lines import status_of
-from kith.view.markup import Html, element
+from kith.view.markup import NOTHING, Html, element, visible
+from kith.view.wording import status_of
 
-Body = Mapping[str, Any]
-_TURNS: Final = ("Resumed", "RunEnded", "RunStarted")
-_TELLING: Final = frozenset(("Answered", "Asked", "Delta", "Progress", "ToolBegan", "ToolEnded", *_TURNS))
-_WORDS: Final = {
-    "RunStarted": "beginning",
-    "Resumed": "beginning",
-    "Asked": "waiting for you",
-    "Answered": "going on",
-    "RunEnded": "",
+SLOT: Final = "live"  # the element that holds all drafts
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+@dataclass(slots=True)
+class Draft:
+    """One reply: whole blocks of its words, the rest of them, its thoughts, and the calls it writes."""
+
+    id: str
+    done: Html = NOTHING
+    tail: str = ""
+    thoughts: str = ""
+    calls: str = ""
+    _fence: str = ""  # that is open: what follows is code
+    _scanned: int = 0  # characters of the tail whose lines were looked at
+
+    def take(self, delta: Delta) -> Iterator[Patch]:
+        """One more piece, and what that changes on the page."""
+        if delta.kind == "text":
+            yield from self._say(delta.text)
+        elif delta.kind == "thinking":
+            yield from self._grow("thoughts", delta.text)
+        else:
+            yield from self._grow("calls", delta.text)
+
+    def _grow(self, part: str, piece: str) -> Iterator[Patch]:
+        before = getattr(self, part)
+        setattr(self, part, before + piece)
+        if before:
+            yield Patch("text", f"{self.id}-{part}", visible(piece))
+        else:  # the part itself is not on the page yet
+            yield Patch("replace", self.id, self.html())
+
+    def _say(self, piece: str) -> Iterator[Patch]:
+        was, self.tail = self._fence, self.tail + piece
+        end = self._scan()
+        if not end and self._fence == was:
+            yield Patch("text", f"{self.id}-tail", visible(piece))
+            return
+        blocks, self.tail = render_markdown(self.tail[:end]), self.tail[end:]
+        self._scanned -= end
+        self.done = Html(self.done + blocks)
+        yield Patch("append", f"{self.id}-done", blocks)
+        yield Patch("replace", f"{self.id}-tail", self._tail_html())
+
+    def _scan(self) -> int:
+        """Look at the lines that are whole now; returns up to where blocks are: a blank line, or a fence."""
+        end = 0
+        while (stop := self.tail.find("\n", self._scanned)) >= 0:
+            begin, line = self._scanned, self.tail[self._scanned : stop]
+            self._scanned = stop + 1
+            mark = _FENCE.match(line)
+            if self._fence and line.strip() and set(line.strip()) == {self._fence[0]} and mark:
+                if len(mark[1]) >= len(self._fence):
+                    self._fence, end = "", self._scanned
+            elif mark and not self._fence:
+                self._fence, end = mark[1], begin
+            elif not self._fence and not line.strip():
+                end = self._scanned
+        return end
+
+    def _tail_html(self) -> Html:
+        kind = "code" if self._fence else "plain"
+        return element("div", self.tail, id=f"{self.id}-tail", class_=f"tail {kind}")
+
+    def html(self) -> Html:
+        """All of it."""
+        return element(
+            "section",
+            self._part("thoughts", "Thinking", open_=True),
+            element("div", self.done, id=f"{self.id}-done", class_="prose"),
+            self._tail_html(),
+            self._part("calls", "Writing a tool call", open_=False),
+            id=self.id,
+            class_="draft",
+        )
+
+    def _part(self, part: str, name: str, *, open_: bool) -> Html:
+        written: str = getattr(self, part)
+        if not written:
+            return NOTHING
+        pieces = element("div", written, id=f"{self.id}-{part}", class_="plain")
+        return element(
+            "details",
+            element("summary", name),
+            pieces,
+            open_=open_,
+            class_="thinking",
+            id=f"{self.id}-{part}-d",
+        )
+
+
+_TURNS: Final = (Resumed, RunEnded, RunStarted)
+_TELLING: Final = (Answered, Asked, Delta, Progress, ToolBegan, ToolEnded, *_TURNS)
+_WORDS: Final[dict[type, str]] = {
+    RunStarted: "beginning",
+    Resumed: "beginning",
+    Asked: "waiting for you",
+    Answered: "going on",
+    RunEnded: "",
 }
 
 
@@ -29,27 +140,30 @@ class Activity:
 
     def __init__(self) -> None:
         self._drafts: dict[tuple[str, ...], Draft] = {}
-        self._last: Seen | None = None
+        self._last: Event | None = None
         self._piece = ""  # the kind of the last piece, while pieces come
 
-    def take(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
+    def take(self, event: Event, seen: Seen) -> Iterator[LazyPatch]:
         """One more event, and what that changes."""
-        if seen.kind == "Delta":
-            yield from self._write(seen)
-        elif _ends_draft(seen.kind, body):
-            yield from self._drop(seen)
-        if not _tells(seen.kind, body):
+        if isinstance(event, Delta):
+            yield from self._write(event, seen)
+        elif _ends_draft(event):
+            yield from self._drop(seen.path, all_of_them=isinstance(event, _TURNS))
+        if not _tells(event):
             return
-        piece = str(body.get("kind", "")) if seen.kind == "Delta" else ""
-        self._last, again = seen, bool(piece) and piece == self._piece
+        piece = event.kind if isinstance(event, Delta) else ""
+        self._last, again = event, bool(piece) and piece == self._piece
         self._piece = piece
         if not again:
             yield from (LazyPatch("replace", name, make) for name, make in self.slots()[1:])
 
-    def _write(self, seen: Seen) -> Iterator[LazyPatch]:
-        delta = read_event(seen)
-        if not isinstance(delta, Delta):
-            return
+    def copied(self) -> "Activity":
+        """The same, to be gone on with apart from this."""
+        same = copy(self)
+        same._drafts = {path: copy(draft) for path, draft in self._drafts.items()}
+        return same
+
+    def _write(self, delta: Delta, seen: Seen) -> Iterator[LazyPatch]:
         draft = self._drafts.get(seen.path)
         if draft is None:
             draft = self._drafts[seen.path] = Draft(f"d{seen.position}".replace(".", "-"))
@@ -57,10 +171,9 @@ class Activity:
         for patch in draft.take(delta):
             yield LazyPatch(patch.op, patch.target, partial(str, patch.html))
 
-    def _drop(self, seen: Seen) -> Iterator[LazyPatch]:
-        gone = list(self._drafts) if seen.kind in _TURNS else [seen.path]
-        for path in gone:
-            draft = self._drafts.pop(path, None)
+    def _drop(self, path: tuple[str, ...], all_of_them: bool) -> Iterator[LazyPatch]:
+        for each in list(self._drafts) if all_of_them else [path]:
+            draft = self._drafts.pop(each, None)
             if draft:
                 yield LazyPatch("remove", draft.id)
 
@@ -75,7 +188,7 @@ class Activity:
         return element("span", self._words(), id="now")
 
     def progress_html(self) -> Html:
-        event = read_event(self._last) if self._last and self._last.kind == "Progress" else None
+        event = self._last
         if not isinstance(event, Progress) or not (event.done or event.total):
             return element("p", id="progress", hidden=True)
         of = f" of {event.total:,}" if event.total else ""
@@ -84,25 +197,24 @@ class Activity:
         return element("p", bar, f" {event.done:,}{of}", id="progress")
 
     def _words(self) -> str:
-        if self._last is None:
+        event = self._last
+        if event is None:
             return ""
-        if self._last.kind in _WORDS:
-            return _WORDS[self._last.kind]
-        event = read_event(self._last)
         if isinstance(event, Progress):  # its numbers stand beside it: nobody wants them read aloud
             return "waiting for the model" if event.what == "asked" else event.what
-        return status_of(event) or ""
+        words = _WORDS.get(type(event))
+        return (status_of(event) or "") if words is None else words
 
 
-def _tells(kind: str, body: Body) -> bool:
-    """Whether an event says what goes on now."""
-    if kind == "Stepped":
-        return body.get("state") == "began"
-    return kind in _TELLING or (kind == "Proposed" and bool(body.get("files")))
+def _tells(event: Event) -> bool:
+    """Tell events that say what goes on now."""
+    if isinstance(event, Stepped):
+        return event.state == "began"
+    return isinstance(event, _TELLING) or (isinstance(event, Proposed) and bool(event.files))
 
 
-def _ends_draft(kind: str, body: Body) -> bool:
-    """Whether the reply that was being written is told by the log from here on, or will never be told."""
-    if kind == "Said":
-        return bool(body["message"]["role"] == "assistant")
-    return kind in _TURNS or (kind == "Called" and body["stop"] == "error")
+def _ends_draft(event: Event) -> bool:
+    """Tell events after which a draft is in the log, or never will be."""
+    if isinstance(event, Said):
+        return event.message.role == "assistant"
+    return isinstance(event, _TURNS) or (isinstance(event, Called) and event.stop == "error")

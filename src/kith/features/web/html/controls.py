@@ -1,24 +1,23 @@
 """What frames a session's steps: its title; where one speaks to the model; what can be done now."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
+from kith.core.events import Applied, Event, Named, Resumed, RunEnded, RunStarted
 from kith.features.web.html.listing import select, title_of
 from kith.features.web.html.patches import Patch
 from kith.view.markup import NOTHING, Html, element
 
-CONTROLLING: Final = frozenset(
-    ("Applied", "Named", "Resumed", "RunEnded", "RunStarted")
-)  # kinds of events that change it
+CONTROLLING: Final = frozenset(("Applied", "Named", "Resumed", "RunEnded", "RunStarted"))  # kinds of events
 _SAY: Final = "Steer, or give the next task"
 
 
 @dataclass(slots=True)
 class Controls:
-    """A fold of what stands above and below a session's steps; it reads events as plain data."""
+    """A fold of what stands above and below a session's steps."""
 
     session: str
     project: str = ""
@@ -35,24 +34,24 @@ class Controls:
     def working(self) -> bool:
         return self.begun and not self.lost
 
-    def take(self, kind: str, body: Mapping[str, Any], at: float) -> Iterator[Patch]:
+    def take(self, event: Event, at: float) -> Iterator[Patch]:
         """One more event, and what it changes."""
         before = self.working, self.applied
-        match kind:
-            case "RunStarted":
-                self.model, self.begun = body["model"], True
+        match event:
+            case RunStarted(task=task, model=model):
+                self.model, self.begun = model, True
                 if not self.began:
-                    self.title, self.began = title_of(body["task"]), at
+                    self.title, self.began = title_of(task), at
                     yield Patch("replace", "head", self.head())
-            case "Named":
-                self.title = title_of(body["title"])
+            case Named(title):
+                self.title = title_of(title)
                 yield Patch("replace", "head", self.head())
-            case "Resumed":
+            case Resumed():
                 self.begun, self.lost = True, False
-            case "RunEnded":
+            case RunEnded():
                 self.begun = False
-            case "Applied":
-                self.applied, self.waits = "" if body.get("undoes") else body["change_id"], False
+            case Applied(change_id=id, undoes=undoes):
+                self.applied, self.waits = "" if undoes else id, False
         if before != (self.working, self.applied):
             yield Patch("replace", "actions", self.actions())
 

@@ -1,177 +1,204 @@
-"""What happened beside the steps of models, as HTML: words of people, verdicts, changes, plans, notes."""
+"""Items of a session as HTML: steps of models, words of people, verdicts, changes, questions, notes."""
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Iterable, Sequence
 from textwrap import dedent
-from typing import Final
+from typing import Any, Final
 
-from kith.core.decisions import Coached, Compared, Routed
-from kith.core.events import (
-    Answered,
-    Applied,
-    Asked,
-    Compacted,
-    Engaged,
-    Event,
-    Judged,
-    Locked,
-    Named,
-    Planned,
-    Proposed,
-    RunEnded,
-    RunStarted,
-    Said,
-    Stepped,
-    Tasked,
-)
+from kith.core.events import Called, RunEnded, ToolEnded
+from kith.core.values import FileChange, Message, Ran, Text, Thinking, ToolCall
 from kith.features.web.html.diff import diff_html
-from kith.features.web.html.entries import Entry
 from kith.features.web.html.markdown import render_markdown
-from kith.features.web.html.meter import took
-from kith.features.web.html.outputs import output_html
-from kith.features.web.html.plan import plan_html
+from kith.features.web.html.outputs import clipped, output_html
+from kith.features.web.html.plans import plan_html
 from kith.features.web.html.questions import answered_html
-from kith.features.web.html.receipt import word_status
-from kith.features.web.html.steps import action_html, message_html, ran_html, step_html
+from kith.features.web.html.receipt import took
 from kith.features.web.part import web_parts
 from kith.memory.applied import short_id
-from kith.terminal.questions import question_text
-from kith.view.lines import count, line_of, tasks_text
+from kith.view.items import (
+    AppliedChange,
+    AskedQuestion,
+    ClosingWords,
+    CouncilTalk,
+    GateVerdict,
+    Item,
+    ModelStep,
+    ModelTold,
+    Note,
+    PersonSpoke,
+    ProposedChange,
+    RunResult,
+    TaskBegun,
+    TaskList,
+    ToolUse,
+    WorkPart,
+    WorkPlan,
+)
 from kith.view.markup import NOTHING, Html, element, joined
+from kith.view.questions import question_text
+from kith.view.wording import (
+    fact_line,
+    note_line,
+    tasks_text,
+    word_applied,
+    word_exit,
+    word_result,
+    word_size,
+    word_verdict,
+)
 
 Parts = Iterable[str]
+_CLASSES: Final = {
+    TaskBegun: "task",
+    PersonSpoke: "words",
+    ModelTold: "letter",
+    WorkPart: "part",
+    GateVerdict: "verdict",
+    ProposedChange: "change",
+    AppliedChange: "change",
+    WorkPlan: "plan",
+    TaskList: "plan",
+    AskedQuestion: "question",
+    ClosingWords: "answer",
+    CouncilTalk: "council",
+}
+_STYLES: Final = {"note": "warn", "bad": "bad", "good": "good"}
 
 
-def entry_html(entry: Entry, whole: str | None = None) -> Html:
+def item_html(item: Item, whole: str | None = None) -> Html:
     """An item of the log. `whole` is the address of all that this session holds; None: the page is all."""
-    if entry.kind == "step":
-        return step_html(entry, whole)
-    if entry.kind == "action":
-        return action_html(entry, whole)
-    drawn = next((each.items[entry.kind] for each in web_parts() if entry.kind in each.items), None)
-    inner = joined(drawn(entry.events) if drawn else _TELL.get(entry.kind, _note)(entry, whole))
-    return element("li", inner, id=entry.id, class_=entry.kind, hidden=not inner)
+    if isinstance(item, ModelStep):
+        return step_html(item, whole)
+    if isinstance(item, ToolUse):
+        return use_html(item, whole)
+    kind = _CLASSES.get(type(item), "note")
+    if isinstance(item, RunResult):
+        kind = "over" if item.said else "end"
+    inner = joined(_said(item, whole))
+    return element("li", inner, id=id_of(item), class_=kind, hidden=not inner)
 
 
-def _task(entry: Entry, whole: str | None) -> Parts:
-    """What the person asked for, and all that the model was given with it."""
-    started, said = entry.first(RunStarted), entry.first(Said)
-    words = started.task if started else said.message.text if said else ""
-    yield element("header", element("span", "You", class_="who"))
-    yield element("div", words, class_="plain words")
-    if said and started and said.message.text.strip() != words.strip():
-        yield output_html(said.message.text, "What the model was given", whole)
+def _said(item: Item, whole: str | None) -> Parts:
+    """Draw words, questions and the end; `_done` draws the rest."""
+    match item:
+        case TaskBegun():
+            return _task(item, whole)
+        case PersonSpoke(text=text):
+            return (_YOU, element("div", text, class_="plain words"))
+        case ModelTold():
+            return _letter(item, whole)
+        case ClosingWords(message=message):
+            return (message_html(message),)
+        case AskedQuestion(question=question, answer=None):
+            return (element("p", question_text(question), class_="plain"),)
+        case AskedQuestion(question=question, answer=answer) if answer:
+            return (answered_html(question, answer),)
+        case RunResult():
+            return _end(item, whole)
+        case CouncilTalk(events=events):
+            drawn = next((each.items["council"] for each in web_parts() if "council" in each.items), None)
+            return drawn(events) if drawn else ()
+        case _:
+            return _done(item, whole)
 
 
-def _words(entry: Entry, whole: str | None) -> Parts:
-    """What the person said meanwhile."""
-    said = entry.first(Said)
-    yield element("header", element("span", "You", class_="who"))
-    yield element("div", said.message.text if said else "", class_="plain words")
+def _done(item: Item, whole: str | None) -> Parts:
+    match item:
+        case WorkPart():
+            return _part(item)
+        case GateVerdict():
+            return _verdict(item, whole)
+        case ProposedChange():
+            return _proposed(item)
+        case AppliedChange():
+            return _applied(item)
+        case WorkPlan(plan=plan):
+            return (element("h3", "Plan"), plan_html(plan))
+        case TaskList(tasks=tasks):
+            return (element("div", tasks_text(tasks), class_="plain"),)
+        case Note():
+            return _note(item)
+        case _:
+            return ()
 
 
-def _letter(entry: Entry, whole: str | None) -> Parts:
-    """What kith, or a gate, told the model."""
-    said = entry.first(Said)
-    if said:
-        who = said.message.author or "kith"
-        yield element("p", element("span", who, class_="who"), " → the model", class_="dim")
-        yield output_html(said.message.text, "Letter", whole, folded="\n" in said.message.text.strip())
+_YOU: Final = element("header", element("span", "You", class_="who"))
 
 
-def _part(entry: Entry, whole: str | None) -> Parts:
+def _task(task: TaskBegun, whole: str | None) -> Parts:
+    """The person's task, and all that the model was given with it."""
+    yield from (_YOU, element("div", task.words, class_="plain words"))
+    if task.given and task.given.text.strip() != task.words.strip():
+        yield output_html(task.given.text, "What the model was given", whole)
+
+
+def _letter(told: ModelTold, whole: str | None) -> Parts:
+    """A letter of kith, or of a gate, to the model."""
+    who, text = told.message.author or "kith", told.message.text
+    yield element("p", element("span", who, class_="who"), " → the model", class_="dim")
+    yield output_html(text, "Letter", whole, folded="\n" in text.strip())
+
+
+def _part(part: WorkPart) -> Parts:
     """A part of the work begins; when it has ended, also how long it took."""
-    first, last = entry.first(Stepped), list(entry.events)[-1]
-    name = first.name if first else ""
-    yield element("h2", name[:1].upper() + name[1:])
-    if isinstance(last, Stepped) and last.state != "began":
-        failed = " (stopped)" if last.state == "failed" else ""
-        yield element("span", f"{took(last.seconds)}{failed}", class_="took")
+    step = part.step
+    yield element("h2", step.name[:1].upper() + step.name[1:])
+    if step.state != "began":
+        failed = " (stopped)" if step.state == "failed" else ""
+        yield element("span", f"{took(step.seconds)}{failed}", class_="took")
 
 
-def _verdict(entry: Entry, whole: str | None) -> Parts:
+def _verdict(verdict: GateVerdict, whole: str | None) -> Parts:
     """A gate's yes or no, with its command."""
-    judged = entry.first(Judged)
-    if judged is None:
-        return
-    mark, state, words = _verdict_words(judged)
+    judged = verdict.judged
+    mark, state = ("–", "dim") if judged.skipped else ("✓", "good") if judged.ok else ("✗", "bad")
     before = " before the change" if judged.when == "before" else ""
     seconds = sum(ran.seconds for ran in judged.ran)
     line = (
         element("span", f"{mark} ", class_=state),
         element("span", f"{judged.gate}{before}", class_="gate"),
-        element("span", f" {words}", class_=state),
+        element("span", f" {word_verdict(judged)}", class_=state),
         element("span", f"{seconds:.1f} s", class_="took") if seconds >= 0.05 else NOTHING,
     )
     told = element("div", judged.feedback, class_="plain") if judged.feedback else NOTHING
     inner = joined((told, *(ran_html(ran, whole) for ran in judged.ran)))
-    yield (
-        element("details", element("summary", *line), inner, id=f"{entry.id}-d")
-        if inner
-        else element("p", *line)
-    )
+    if inner:
+        yield element("details", element("summary", *line), inner, id=f"{id_of(verdict)}-d")
+    else:
+        yield element("p", *line)
 
 
-def _verdict_words(judged: Judged) -> tuple[str, str, str]:
-    if judged.skipped:
-        return "–", "dim", "was not checked"
-    if judged.ok:
-        return "✓", "good", "passed"
-    if any(ran.timed_out for ran in judged.ran):
-        return "✗", "bad", "timed out"
-    return "✗", "bad", "failed"
-
-
-def _change(entry: Entry, whole: str | None) -> Parts:
-    """A change as it stands, or as it came into the tree."""
-    proposed, applied = entry.first(Proposed), entry.first(Applied)
-    files = proposed.files if proposed else applied.files if applied else ()
-    added, removed = sum(file.added for file in files), sum(file.removed for file in files)
-    words = f"{count(len(files), 'file')}, +{added} -{removed}"
-    if applied:
-        verb = "Taken back" if applied.undoes else "Applied"
-        undo = (". To take it back: ", element("code", f"kith undo {short_id(applied.change_id)}"))
-        yield element("p", element("span", f"{verb}: ", class_="good"), words, *undo)
-    if files:
-        name = f"Change: {words}" if proposed else "What was changed"
-        yield element("details", element("summary", name), diff_html(files), id=f"{entry.id}-d")
-    elif proposed:
+def _proposed(change: ProposedChange) -> Parts:
+    """A change as it stands."""
+    if change.files:
+        yield _diff(change, change.files, f"Change: {word_size(change.files)}")
+    else:
         yield element("p", "No change so far.", class_="dim")
 
 
-def _plan(entry: Entry, whole: str | None) -> Parts:
-    """A plan, or the tasks of a build."""
-    planned, tasked = entry.first(Planned), entry.first(Tasked)
-    if planned:
-        yield from (element("h3", "Plan"), plan_html(planned.plan))
-    if tasked:
-        yield element("div", tasks_text(tasked.tasks), class_="plain")
+def _applied(change: AppliedChange) -> Parts:
+    """A change as it came into the tree."""
+    applied = change.applied
+    head = element("span", f"{word_applied(applied)}: ", class_="good")
+    undo = element("code", f"kith undo {short_id(applied.change_id)}")
+    yield element("p", head, word_size(applied.files), ". To take it back: ", undo)
+    if applied.files:
+        yield _diff(change, applied.files, "What was changed")
 
 
-def _question(entry: Entry, whole: str | None) -> Parts:
-    """What the person was asked, and what was answered."""
-    asked, answered = entry.first(Asked), entry.first(Answered)
-    if asked and answered:
-        yield answered_html(asked.question, answered.answer)
-    elif asked:
-        yield element("p", question_text(asked.question), class_="plain")
+def _diff(item: Item, files: Sequence[FileChange], name: str) -> Html:
+    return element("details", element("summary", name), diff_html(files), id=f"{id_of(item)}-d")
 
 
-def _answer(entry: Entry, whole: str | None) -> Parts:
-    """The last word of a task."""
-    said = entry.first(Said)
-    yield message_html(said.message) if said else NOTHING
-
-
-def _end(entry: Entry, whole: str | None) -> Parts:
-    """How a task ended; its words, unless they have been said already."""
-    ended = entry.first(RunEnded)
-    if ended:
-        yield element("h2", word_status(ended.status), class_="good" if ended.status == "done" else "bad")
-        if ended.text and entry.kind == "end":
-            yield _last_words(ended)
-        if ended.status == "unavailable" and whole:
-            models = element("a", "Models", href="/models")
-            yield element("p", models, " tells which can be asked, and what fits this machine.", class_="dim")
+def _end(result: RunResult, whole: str | None) -> Parts:
+    """The end of a task; its words, unless they have been said already."""
+    ended = result.ended
+    yield element("h2", word_result(ended.status), class_="good" if ended.status == "done" else "bad")
+    if ended.text and not result.said:
+        yield _last_words(ended)
+    if ended.status == "unavailable" and whole:
+        models = element("a", "Models", href="/models")
+        yield element("p", models, " tells which can be asked, and what fits this machine.", class_="dim")
 
 
 def _last_words(ended: RunEnded) -> Html:
@@ -181,49 +208,142 @@ def _last_words(ended: RunEnded) -> Html:
     return element("div", ended.text, class_="plain")
 
 
-def _note(entry: Entry, whole: str | None) -> Parts:
+def _note(note: Note) -> Parts:
     """One calm line, as the terminal says it; what the terminal leaves out is told here too."""
-    told = ((joined(words), style) for words, style in map(_note_words, entry.events))
-    yield from (element("p", words, class_=style or "dim") for words, style in told if words)
+    if fact := fact_line(note.event):
+        yield element("p", fact, class_="dim")
+        return
+    style, line = note_line(note.event)
+    if line:
+        yield element("p", dedent(line).strip(), class_=_STYLES.get(style, "dim"))
 
 
-def _note_words(event: Event) -> tuple[Parts, str]:
-    match event:
-        case Engaged(model=model, server=server, window=window, cloud=cloud):
-            where = "in the cloud" if cloud else f"at {server}" if server else "here"
-            return [f"{model} {where}", f", window {window:,}" if window else ""], ""
-        case Routed(plan=[_], by="person", after=""):
-            return [], ""  # nobody chose but the person, and which model it is comes next
-        case Routed(plan=plan, why=why, after="") if plan:
-            return [f"asked: {', then '.join(plan)}", f" ({why})" if why else ""], ""
-        case Named(title):
-            return [f"From now on this is called: {title}"], ""
-        case Compacted(before=before, after=after, upto=upto, summary=summary):
-            how = f"{count(upto, 'message')} summed up" if summary else "without old results of tools"
-            return [f"The conversation is sent shorter now: {before:,} → {after:,} tokens, {how}"], ""
-        case Coached(model=model, state=state, why=why, kind=kind):
-            return [f"A way to ask {model} ({kind}): {state}. {why}"], ""
-        case Compared(strategy=strategy, task=task, before=before, after=after):
-            was, became = (("solved" if each else "not solved") for each in (before, after))
-            return [f"{task}: {was}, with {strategy} {became}"], ""
-        case Locked(task=task, tests=tests):
-            return [f"Locked: {count(len(tests), 'test')} of task {task}"], ""
-        case _:
-            style, line = line_of(event)
-            return [dedent(line).strip()], _STYLES.get(style, "")
+def step_html(step: ModelStep, whole: str | None) -> Html:
+    """One turn of a model: the figures of the call, thoughts, words, and the tools that it used."""
+    called, message, id = step.called, step.message, id_of(step)
+    who = message.author if message and message.author else called.model if called else ""
+    head = element(
+        "header",
+        element("a", f"{step.number}", href=f"#{id}", class_="number", aria_label=f"Step {step.number}"),
+        element("span", who, class_="who"),
+        _figures(called) if called else NOTHING,
+    )
+    words = message_html(message) if message else _wordless(called)
+    uses = (use_html(each, whole) for each in step.tools)
+    inside = element("ol", *uses, class_="actions") if step.tools else NOTHING
+    return element("li", head, words, inside, id=id, class_="step")
 
 
-_STYLES: Final = {"note": "warn", "bad": "bad", "good": "good"}
-_TELL: Final[dict[str, Callable[[Entry, str | None], Parts]]] = {
-    "task": _task,
-    "words": _words,
-    "letter": _letter,
-    "part": _part,
-    "verdict": _verdict,
-    "change": _change,
-    "plan": _plan,
-    "question": _question,
-    "answer": _answer,
-    "end": _end,
-    "over": _end,
-}
+def id_of(item: Item) -> str:
+    """The id of an item's element."""
+    return f"e{item.key}"
+
+
+def message_html(message: Message) -> Html:
+    """Thoughts, folded, and words, as Markdown; a reply that was cut says so."""
+    thoughts = "\n\n".join(part.text for part in message.parts if isinstance(part, Thinking) and part.text)
+    words = "\n\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
+    cut = NOTHING if message.complete else element("p", "[cut at the limit of tokens]", class_="cut")
+    return joined((thinking_html(thoughts), words_html(words), cut))
+
+
+def words_html(words: str) -> Html:
+    """A model's words; data in JSON, which is meant for kith, is folded."""
+    if not words.strip():
+        return NOTHING
+    if words.lstrip()[:1] in ("{", "["):
+        return output_html(words, "What it wrote", folded=True)
+    return element("div", render_markdown(words), class_="prose")
+
+
+def thinking_html(thoughts: str) -> Html:
+    if not thoughts:
+        return NOTHING
+    summary = element("summary", f"Thinking: {len(thoughts):,} characters")
+    return element("details", summary, element("div", thoughts, class_="plain"), class_="thinking")
+
+
+def _wordless(called: Called | None) -> Html:
+    """A call whose answer joined no conversation, or that failed."""
+    if called is None:
+        return NOTHING
+    if called.stop == "error":
+        return element("p", called.error or "It failed.", class_="bad")
+    return element("p", f"asked for: {called.purpose}", class_="dim")
+
+
+def _figures(called: Called) -> Html:
+    """`4.2 s, 1,534 tokens read (1,439 cached), 58 written`."""
+    usage, parts = called.usage, [f"{called.timing.total_s:.1f} s"]
+    if usage.input:
+        known = f" ({usage.cached:,} cached)" if usage.cached else ""
+        parts.append(f"{usage.input:,} tokens read{known}")
+    if usage.output:
+        parts.append(f"{usage.output:,} written")
+    parts += [f"attempt {called.attempt}"] if called.attempt > 1 else []
+    slow = element("span", f" {called.slow}", class_="warn") if called.slow else NOTHING
+    return element("span", ", ".join(parts), slow, class_="figures")
+
+
+def use_html(use: ToolUse, whole: str | None) -> Html:
+    """One tool that was used: what on, and what came of it; folded, with a line that says enough."""
+    ended, id = use.ended, id_of(use)
+    told = use.name in _SAID and bool(use.ok)  # its words are the next thing that is said
+    line = (
+        element("span", use.name, class_="tool"),
+        NOTHING if told or not use.target else element("code", clipped(use.target), class_="target"),
+        NOTHING if told else _outcome(ended),
+        element("span", f"{ended.seconds:.1f} s", class_="took")
+        if ended and ended.seconds >= 0.05
+        else NOTHING,
+    )
+    inner = NOTHING if told else joined((_arguments(use.call), _observation(use, whole)))
+    if inner:
+        body = element("details", element("summary", *line), inner, id=f"{id}-d")
+    else:
+        body = element("div", *line, class_="summary")
+    return element("li", body, id=id, class_=f"action {_STATES[use.ok]}{' told' if told else ''}")
+
+
+_STATES: Final = {None: "running", True: "ok", False: "bad"}
+_SAID: Final = ("done",)
+
+
+def _outcome(ended: ToolEnded | None) -> Html:
+    """`exit 1`, or the tool's own line."""
+    if ended is None:
+        return NOTHING
+    if ended.ran is not None:
+        return element("span", word_exit(ended.ran), class_="good" if ended.ran.code == 0 else "bad")
+    return element("span", clipped(ended.line), class_="line") if ended.line else NOTHING
+
+
+def _arguments(call: ToolCall | None) -> Html:
+    """The arguments of a call, one row each, and what was wrong with them."""
+    if call is None:
+        return NOTHING
+    rows = [
+        joined((element("dt", name), element("dd", output_html(_as_text(value), name))))
+        for name, value in call.args.items()
+        if value not in ("", None)
+    ]
+    fault = element("p", call.fault, class_="bad") if call.fault else NOTHING
+    return joined((element("dl", *rows, class_="arguments") if rows else NOTHING, fault))
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _observation(use: ToolUse, whole: str | None) -> Html:
+    """The output of the command where one ran, else the answer to the model."""
+    if use.ended and use.ended.ran:
+        return ran_html(use.ended.ran, whole)
+    return output_html(use.result.text, "Result", whole) if use.result else NOTHING
+
+
+def ran_html(ran: Ran, whole: str | None) -> Html:
+    """A command that ran: itself, and what it wrote."""
+    command = element("pre", f"$ {ran.command}", class_="command")
+    loose = NOTHING if ran.sandboxed else element("p", "ran outside of the sandbox", class_="warn")
+    return joined((command, loose, output_html(ran.output, "Output", whole, ran.cut)))

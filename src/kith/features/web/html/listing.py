@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kith.view.figures import figure
+from kith.view.lines import figure
 from kith.view.markup import NOTHING, Html, element, joined
 
 _LONGEST: Final = 160  # characters of a title

@@ -1,6 +1,8 @@
-"""The shell around every page: its head, the bar on top, the list of keys."""
+"""The shell around every page: its head, the bar on top, the list of keys; or nothing beside itself."""
 
+import base64
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Final
 
 from kith.features.web.html.assets import address, assets
@@ -67,6 +69,26 @@ _PAGE: Final = """\
 </html>
 """
 
+_NO_BAR: Final = ":root { --top: 0rem; }\n"  # the bar above the pages of `kith serve`
+_ALONE: Final = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{digest}'; \
+base-uri 'none'; form-action 'none'">
+<title>{title} - kith</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
 
 def page(
     title: str, body: Html, here: str = "", styles: Sequence[str] = (), content: str = "content"
@@ -124,3 +146,10 @@ def problem_page(title: str, sentence: str) -> Html:
 def frame(*columns: Html, kind: str = "") -> Html:
     """Columns side by side: `kind` is "one", or "" for a list and a page."""
     return element("div", *columns, class_=f"frame {kind}".strip())
+
+
+def standalone_page(title: str, body: Html, styles: Sequence[str]) -> str:
+    """A page that needs no script, no font and no network; these files dress it as those of `kith serve`."""
+    style = _NO_BAR + "".join(assets()[name].decode() for name in styles)
+    digest = f"sha256-{base64.b64encode(sha256(style.encode()).digest()).decode()}"
+    return _ALONE.format(digest=digest, style=style, title=text(title), body=body)

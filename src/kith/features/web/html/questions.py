@@ -11,24 +11,13 @@ from urllib.parse import quote
 from kith.core.values import Answer, Kept, Plan, Question
 from kith.edits.pieces import pieces_of
 from kith.features.web.html.diff import diff_html, show_path
-from kith.features.web.html.plan import plan_html
-from kith.view.always import always_words
+from kith.features.web.html.plans import plan_html
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
+from kith.view.questions import always_words, word_answer
 
 _REVISE: Final = "Say what to do differently"
-_DONE: Final = {
-    "all": "Everything was kept",
-    "none": "Nothing was kept",
-    "some": "A part was kept",
-    "edit": "It was edited",
-    "revise": "Something else was asked for",
-    "back": "Back to the whole change",
-    "yes": "Yes",
-    "no": "No",
-    "always": "Yes, always",
-}
 _HINTS: Final = (
     ("q", "to this question"),
     ("j k", "next part, the one before"),
@@ -67,13 +56,12 @@ def question_html(session_id: str, question: Question, project: str = "", plan: 
 
 def answered_html(question: Question, answer: Answer) -> Html:
     """A question that is over: what was asked, what was answered, and where."""
-    done = _DONE.get(answer.choice, answer.choice)
     where = f" (answered in {answer.by})" if answer.by else ""
     kept = [_kept(question, each) for each in answer.kept if each.hunks] if answer.choice == "some" else []
     return element(
         "div",
         element("p", *_asked(question), class_="asked"),
-        element("p", element("strong", f"{done}."), element("span", where, class_="dim")),
+        element("p", element("strong", f"{word_answer(answer)}."), element("span", where, class_="dim")),
         element("ul", *(element("li", each) for each in kept)) if kept else NOTHING,
         element("blockquote", answer.text, class_="words") if answer.text else NOTHING,
         class_="answered",
@@ -104,7 +92,7 @@ def _kept(question: Question, kept: Kept) -> str:
 
 
 def _parts(question: Question, project: str, plan: Plan | None) -> tuple[Html, list[Html]]:
-    """What a question shows, and the buttons that answer it."""
+    """The body of a question, and the buttons that answer it."""
     if question.kind == "change":
         choose = "some" in question.choices
         hints = _hints() if choose else NOTHING

@@ -1,53 +1,25 @@
-"""The receipt: what was really done, as the log tells it and no model."""
+"""The receipt of a task, and the meter of its cost, as the log tells it and no model."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kith.core.numbers import dollars
-from kith.features.web.html.entries import read_event
-from kith.features.web.html.meter import took
 from kith.features.web.html.outputs import clipped
 from kith.memory.applied import short_id
-from kith.memory.live import Seen
-from kith.memory.past import fold
-from kith.memory.receipt import describe_run
 from kith.view.evidence import evidence_lines, read_evidence
-from kith.view.lines import count
+from kith.view.lines import count, figure
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
+from kith.view.wording import word_result
 
-# What a receipt is made of; calls are summed up by the meter.
-KINDS: Final = frozenset(
-    ("Applied", "Judged", "Notice", "Proposed", "Reviewed", "RunEnded", "RunStarted", "Stepped", "ToolEnded")
-)
 _MOST: Final = 100  # commands in a receipt; the steps show all
-_WORDS: Final = {
-    "done": "Done",
-    "failed": "Not done",
-    "rejected": "Nothing was applied",
-    "held": "Held back",
-    "limit": "Stopped at a limit",
-    "unavailable": "No model could be asked",
-    "interrupted": "Interrupted",
-    "unfinished": "Not finished",
-}
-
-
-def word_status(status: str) -> str:
-    """How a task ended, for a heading."""
-    return _WORDS.get(status, status.capitalize())
-
-
-def describe(session: str, seen: Iterable[Seen]) -> dict[str, Any]:
-    """The receipt of a task as plain data, from those of its events that are of KINDS."""
-    return describe_run(session, fold(map(read_event, seen)))
 
 
 def receipt_html(report: Mapping[str, Any] | None, meter: Meter | None = None) -> Html:
     """The section `receipt`, hidden until the task is over."""
     if report is None:
         return element("section", id="receipt", hidden=True)
-    parts = [element("h2", f"Receipt: {word_status(report['status'])}"), *_parts(report)]
+    parts = [element("h2", f"Receipt: {word_result(report['status'])}"), *_parts(report)]
     return element("section", *parts, _cost(meter or Meter()), id="receipt", class_="panel")
 
 
@@ -64,7 +36,7 @@ def _parts(report: Mapping[str, Any]) -> Iterator[Html]:
 
 
 def _commands(commands: Sequence[Mapping[str, Any]]) -> Html:
-    """What the model ran, folded; of very many, the last ones."""
+    """The model's commands, folded; of very many, the last ones."""
     if not commands:
         return NOTHING
     last = f", the last {_MOST} of them" if len(commands) > _MOST else ""
@@ -134,3 +106,48 @@ def _cost(meter: Meter) -> Html:
     read = f"{meter.read:,} tokens read, {meter.written:,} written"
     words = f"{took(meter.last - meter.began)}; {count(meter.calls, 'call')}, {read}{money}."
     return element("p", words, class_="dim")
+
+
+# --- the meter -------------------------------------------------------------------------------
+
+
+def meter_html(meter: Meter) -> Html:
+    """The section `meter`."""
+    rows = (joined((element("dt", name), element("dd", value))) for name, value in _rows(meter))
+    return element("section", element("h2", "Meter"), element("dl", *rows), id="meter", class_="panel")
+
+
+def _rows(meter: Meter) -> Iterator[tuple[str, Html | str]]:
+    if meter.model:
+        yield "model", meter.model
+    if meter.window and meter.held:
+        share = element(
+            "meter", value=min(meter.held, meter.window), max=meter.window, aria_label="window used"
+        )
+        yield "window", joined((f"{meter.held:,} of {meter.window:,} ", share))
+    if meter.reused is not None:
+        yield "cache", f"{meter.reused:.0%} of what could be reused was"
+    if meter.read_rate:
+        yield "reading", f"{figure(meter.read_rate)} tokens/s"
+    if meter.write_rate:
+        yield "writing", f"{figure(meter.write_rate)} tokens/s"
+    if meter.calls:
+        yield "calls", f"{count(meter.calls, 'call')}, {meter.read:,} tokens read, {meter.written:,} written"
+    if meter.usd:
+        yield "cost", dollars(meter.usd)
+    if meter.began:
+        yield "elapsed", _elapsed(meter)
+
+
+def _elapsed(meter: Meter) -> Html:
+    """Seconds of the task; while it runs, the page may count on from `data-since`."""
+    since = f"{meter.began:.3f}" if meter.running else None
+    return element("time", took(meter.last - meter.began), class_="elapsed", data_since=since)
+
+
+def took(seconds: float) -> str:
+    """`4.2 s`, `3 min 5 s`, `2 h 10 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

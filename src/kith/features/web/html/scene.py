@@ -1,32 +1,73 @@
 """A session as a page: its events folded into HTML, all at once or one change after another."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from kith.core.codec import decode
+from kith.core.events import (
+    Advanced,
+    Applied,
+    Event,
+    Judged,
+    Named,
+    Notice,
+    Proposed,
+    Resumed,
+    Reviewed,
+    RunEnded,
+    RunStarted,
+    Stepped,
+    Tasked,
+    ToolEnded,
+)
 from kith.core.values import Plan, Question, TodoItem
-from kith.features.web.html.activity import Activity
-from kith.features.web.html.drafts import SLOT
-from kith.features.web.html.entries import read_body
-from kith.features.web.html.forks import kind_of
-from kith.features.web.html.lazy_patches import LazyPatch, draw_all, shielded, tell_bug
-from kith.features.web.html.meter import meter_html
-from kith.features.web.html.panels import Draw, build_section, plan_section, question_section
-from kith.features.web.html.patches import Patch
-from kith.features.web.html.receipt import KINDS, describe, receipt_html
+from kith.features.web.html.activity import SLOT, Activity
+from kith.features.web.html.patches import LazyPatch, Patch, draw_all, shielded, tell_bug
+from kith.features.web.html.plans import plan_html, todo_html
+from kith.features.web.html.questions import question_html
+from kith.features.web.html.receipt import meter_html, receipt_html
 from kith.features.web.html.story import Story
-from kith.features.web.html.todo import todo_html
-from kith.memory.asides import KIND as ASIDE
-from kith.memory.live import Position, Seen
+from kith.memory.live import Position, Seen, read_seen
+from kith.memory.past import fold
+from kith.memory.receipt import describe_run
+from kith.memory.records import COMMAND as ASIDE
+from kith.view.items import AskedQuestion, Items, TodoList, WorkPlan
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter
 
-NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
+Draw = Callable[[], Html]
 
-_BUILDING: Final = frozenset(("Advanced", "Resumed", "RunEnded", "RunStarted", "Stepped", "Tasked"))
-Body = Mapping[str, Any]
+
+def plan_section(plan: Plan | None) -> Html:
+    """The section `plan`, hidden while there is none."""
+    return _section("plan", "Plan", plan_html(plan) if plan else NOTHING)
+
+
+def question_section(session: str, question: Question | None, plan: Plan | None, project: str = "") -> Html:
+    """The section `question`, empty and hidden while nobody is asked."""
+    if question is None:
+        return _section("question", "", NOTHING)
+    return _section("question", "", question_html(session, question, project, plan))
+
+
+def build_section(draw: Draw | None) -> Html:
+    """The section `build`, hidden where nothing is built."""
+    return _section("build", "Build", draw() if draw else NOTHING)
+
+
+def _section(id: str, title: str, inner: Html) -> Html:
+    if not inner:
+        return element("section", id=id, hidden=True)
+    head = element("h2", title) if title else NOTHING
+    return element("section", joined((head, inner)), id=id)
+
+
+NEWEST: Final = 200  # items of the log that a page begins with, if they are short; older ones are asked for
+# What a receipt is made of; calls are summed up by the meter.
+RECEIPT: Final = (Applied, Judged, Notice, Proposed, Reviewed, RunEnded, RunStarted, Stepped, ToolEnded)
+_BUILDING: Final = (Advanced, Resumed, RunEnded, RunStarted, Stepped, Tasked)
 
 
 class Scene:
@@ -44,14 +85,23 @@ class Scene:
         self.position = Position()
         self.title = ""  # the first task
         self.question: Question | None = None  # that is open
-        self._story = Story(f"/sessions/{session}" if live else None)
+        self._items = Items()
+        self._story = Story(self._items, f"/sessions/{session}" if live else None)
         self._build = build
         self._activity = Activity()
         self._meter = Meter()
         self._todo: tuple[TodoItem, ...] = ()
         self._plan: Plan | None = None
-        self._task: list[Seen] = []  # what the receipt of the present task is made of
-        self._done: tuple[list[Seen], Meter] | None = None  # a task that is over, and what it took
+        self._task: list[Event] = []  # what the receipt of the present task is made of
+        self._done: tuple[list[Event], Meter] | None = None  # a task that is over, and what it took
+
+    def copied(self, build: Draw | None = None) -> "Scene":
+        """The same, to be gone on with apart from this; cheap, since no item ever changes."""
+        same = copy(self)
+        same._items, same._activity, same._build = self._items.copied(), self._activity.copied(), build
+        same._story = self._story.copied(same._items)
+        same._meter, same._task = replace(self._meter), [*self._task]
+        return same
 
     def take(self, seen: Seen) -> tuple[Patch, ...]:
         """One more event: what changes on the page."""
@@ -85,13 +135,13 @@ class Scene:
         return self._story.item_html(id)
 
     def log_html(self, newest: int | None = NEWEST) -> Html:
-        """What happened, with so many of the newest items (None: all); then what waits, or came of it."""
+        """The log with so many of its newest items (None: all); then the question, and the receipt."""
         live = shielded(self._activity.live_html, SLOT)
         question, receipt = shielded(self._question_html, "question"), shielded(self._receipt_html, "receipt")
         return joined((self._story.log_html(newest), live, question, receipt))
 
     def panels_html(self, newest: int | None = NEWEST) -> Html:
-        """What stands beside it: to do, plan, build, time line, meter."""
+        """The panels beside the log: to do, plan, build, time line, meter."""
         return joined(
             (
                 shielded(partial(todo_html, self._todo), "todo"),
@@ -103,7 +153,7 @@ class Scene:
         )
 
     def status_html(self) -> Html:
-        """What goes on now, in words that are read aloud, and how far it is."""
+        """The present activity, in words that are read aloud, and how far it is."""
         words = element("p", self._activity.now_html(), id="status", role="status", aria_live="polite")
         return joined((words, self._activity.progress_html()))
 
@@ -122,56 +172,60 @@ class Scene:
 
     def _fold(self, seen: Seen) -> Iterator[LazyPatch]:
         self.position = seen.position
-        body = read_body(seen)
+        event = read_seen(seen)
         try:
             if seen.stored:
-                yield from self._story.take(seen, body)
-                yield from self._panels(seen, body)
-            yield from self._activity.take(seen, body)
+                yield from self._show(event, seen)
+                yield from self._panels(event, seen.at)
+            yield from self._activity.take(event, seen)
         except Exception:  # a bug must not end the stream: what comes after it can be shown
             tell_bug()
             if seen.stored:
-                yield from self._story.note(seen)
+                lost = Notice(f"An event of kind {seen.kind} cannot be shown (a bug in kith).", "warning")
+                yield from self._show(lost, seen)
 
-    def _panels(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
-        """What changes beside the log."""
-        if self._meter.take(seen.kind, body, seen.at):
+    def _show(self, event: Event, seen: Seen) -> Iterator[LazyPatch]:
+        """Fold an event into the log, and into the panels that show one of its items."""
+        for changed in self._items.take(event, seen.path, seen.at, seen.position.seq):
+            yield from self._story.show(changed, len(seen.body))
+            match changed.item:
+                case TodoList(entries=entries):
+                    self._todo = entries
+                    yield LazyPatch("replace", "todo", lambda: todo_html(self._todo))
+                case WorkPlan(plan=plan):
+                    self._plan = plan
+                    yield LazyPatch("replace", "plan", lambda: plan_section(self._plan))
+                case AskedQuestion(question=question, answer=answer):
+                    yield from self._ask(None if answer else question)
+
+    def _panels(self, event: Event, at: float) -> Iterator[LazyPatch]:
+        """Fold an event into the other panels."""
+        if self._meter.take(event, at):
             yield LazyPatch("replace", "meter", lambda: meter_html(self._meter))
-        match seen.kind:
-            case "TodoSet":
-                self._todo = decode(body["items"], tuple[TodoItem, ...])
-                yield LazyPatch("replace", "todo", lambda: todo_html(self._todo))
-            case "Planned":
-                self._plan = decode(body["plan"], Plan)
-                yield LazyPatch("replace", "plan", lambda: plan_section(self._plan))
-            case "Named":
-                self.title = str(body["title"])
-            case "Asked":
-                yield from self._ask(decode(body["question"], Question))
-            case "Answered":
-                yield from self._ask(None)
-            case "RunStarted" | "Resumed" | "RunEnded":
-                yield from self._turn(seen, body)
-        if self._build and seen.kind in _BUILDING:
+        if isinstance(event, Named):
+            self.title = event.title
+        elif isinstance(event, RunStarted | Resumed | RunEnded):
+            yield from self._turn(event)
+        if self._build and isinstance(event, _BUILDING):
             yield LazyPatch("replace", "build", partial(build_section, self._build))
-        if seen.kind in KINDS:
-            self._task.append(seen)
+        if isinstance(event, RECEIPT):
+            self._task.append(event)
 
     def _ask(self, question: Question | None) -> Iterator[LazyPatch]:
         if question or self.question:
             self.question = question
             yield LazyPatch("replace", "question", self._question_html)
 
-    def _turn(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
+    def _turn(self, event: RunStarted | Resumed | RunEnded) -> Iterator[LazyPatch]:
         """A task begins or is over."""
         yield from self._ask(None)
-        if seen.kind == "Resumed":
+        if isinstance(event, Resumed):
             self._done = None
-        elif seen.kind == "RunEnded":
-            self._done = ([*self._task, seen], replace(self._meter))
-        elif kind_of(body) != ASIDE:
+        elif isinstance(event, RunEnded):
+            self._done = ([*self._task, event], replace(self._meter))
+        elif event.options.kind != ASIDE:
             self._task, self._done = [], None
-            self.title = self.title or str(body["task"])
+            self.title = self.title or event.task
         yield LazyPatch("replace", "receipt", self._receipt_html)
 
     def _question_html(self) -> Html:
@@ -180,5 +234,5 @@ class Scene:
     def _receipt_html(self) -> Html:
         if self._done is None:
             return receipt_html(None)
-        seen, meter = self._done
-        return receipt_html(describe(self.session, seen), meter)
+        events, meter = self._done
+        return receipt_html(describe_run(self.session, fold(events)), meter)

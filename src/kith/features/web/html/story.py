@@ -1,223 +1,182 @@
-"""The log of a session as a list: which event begins an item, and which one belongs to an earlier item."""
+"""The log of a session as a list of its items, and as a time line; what each change of an item changes.
 
-from collections.abc import Iterator, Mapping
+The time line has a bar for each step, of what its seconds went into, on a scale that never changes.
+"""
+
+import math
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from kith.core.names import place_of
-from kith.features.web.html.entries import Entry, read_body
-from kith.features.web.html.forks import kind_of, unfold_fork
-from kith.features.web.html.items import entry_html
-from kith.features.web.html.lazy_patches import LazyPatch, shielded
-from kith.features.web.html.steps import action_html
-from kith.features.web.html.timeline import bar_html, timeline_html
-from kith.memory.live import Seen
-from kith.memory.turns import FORK
+from kith.core.values import Timing
+from kith.features.web.html.items import id_of, item_html
+from kith.features.web.html.patches import LazyPatch, shielded
+from kith.view.items import Changed, GateVerdict, Item, Items, ModelStep, TodoList, ToolUse
 from kith.view.lines import count
-from kith.view.markup import Html, element, joined
+from kith.view.markup import NOTHING, Html, element, joined
 
-Body = Mapping[str, Any]
-# Kinds that are an item of their own; those of _UNTOLD are shown elsewhere, any other is a note.
-_ITEMS: Final = {
-    "Judged": "verdict",
-    "Proposed": "change",
-    "Applied": "change",
-    "Planned": "plan",
-    "Tasked": "plan",
-}
+PHASES: Final = ("waiting", "reading", "writing", "tools", "checks")
+_HEIGHT, _WIDTH = 48, 8  # of a bar, in pixels
+_LEAST_S, _MOST_S = 0.05, 1_000.0  # the scale is logarithmic: bars of long sessions need no other one
+
+
+def has_bar(item: Item) -> bool:
+    """True for a part of the time line: a step, or a check that ran."""
+    return isinstance(item, ModelStep) or (isinstance(item, GateVerdict) and bool(item.judged.ran))
+
+
+def bar_html(item: Item) -> Html:
+    """A step's bar, which leads to it; nothing for what takes no time."""
+    spent = {phase: seconds for phase, seconds in seconds_of(item).items() if seconds >= _LEAST_S / 10}
+    total = sum(spent.values())
+    words = f"Step {item.number}" if isinstance(item, ModelStep) else "Checks"
+    told = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
+    label = f"{words}: {total:.1f} s" + (f" ({told})" if told else "")
+    picture = element(
+        "svg",
+        *_stacked(spent, total),
+        width=_WIDTH,
+        height=_HEIGHT,
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        aria_hidden="true",
+    )
+    link = element("a", picture, href=f"#{id_of(item)}", title=label, aria_label=label)
+    return element("li", link, id=f"{id_of(item)}-bar")
+
+
+def seconds_of(item: Item) -> dict[str, float]:
+    """Sum up a step's seconds by phase."""
+    spent = dict.fromkeys(PHASES, 0.0)
+    if isinstance(item, ModelStep):
+        if item.called:
+            spent["waiting"], spent["reading"], spent["writing"] = _phases(item.called.timing)
+        spent["tools"] = sum(each.ended.seconds for each in item.tools if each.ended)
+    elif isinstance(item, GateVerdict):
+        spent["checks"] = sum(ran.seconds for ran in item.judged.ran)
+    return spent
+
+
+def _phases(timing: Timing) -> tuple[float, float, float]:
+    """Seconds of waiting, reading and writing; where a server tells none, its first token parts the two."""
+    waiting = timing.load_s + timing.queue_s
+    if timing.prefill_s or timing.decode_s:
+        return waiting, timing.prefill_s, timing.decode_s
+    reading = timing.first_token_s or timing.total_s
+    return waiting, max(reading - waiting, 0.0), max(timing.total_s - reading, 0.0)
+
+
+def _stacked(spent: dict[str, float], total: float) -> list[Html]:
+    if not total:
+        return [NOTHING]
+    scale = math.log(max(total, _LEAST_S) / _LEAST_S) / math.log(_MOST_S / _LEAST_S)
+    height, top, bars = max(2.0, min(scale, 1.0) * _HEIGHT), float(_HEIGHT), []
+    for phase, seconds in spent.items():
+        part = height * seconds / total
+        top -= part
+        bars.append(element("rect", class_=phase, width=_WIDTH - 1, height=f"{part:.1f}", y=f"{top:.1f}"))
+    return bars
+
+
+def timeline_html(bars: Html) -> Html:
+    """The section `timeline`, with what its colours mean."""
+    key = (joined((element("dt", class_=phase), element("dd", phase))) for phase in PHASES)
+    return element(
+        "section",
+        element("h2", "Time"),
+        element("ol", bars, id="bars"),
+        element("dl", *key, class_="key"),
+        id="timeline",
+        class_="panel",
+    )
+
+
 _MOST: Final = 400_000  # characters of the events that a page begins with: what is long counts for more
 _FEWEST: Final = 20  # items, however long they are
-_UNTOLD: Final = frozenset(("Carded", "Resumed", "TodoSet"))
 
 
 class Story:
-    """The items so far. `base` is where the page finds one item whole; None: the page holds everything."""
+    """The list, and its time line. `base` is where the page finds one item whole; None: it holds everything.
 
-    def __init__(self, base: str | None) -> None:
-        self.entries: list[Entry] = []
-        self._base = base
-        self._steps = 0
-        self._spoken = ""  # by a model, last
-        self._open: dict[str, Entry] = {}  # items that later events may join, by what these are known by
-        self._of: dict[str, Entry] = {}  # the step of each tool call
+    What is drawn is the item as it is then, however many changes came before.
+    """
 
-    def take(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
-        """One more event, and what that changes in the list."""
-        match seen.kind:
-            case "Said":
-                yield from self._hear(seen, body)
-            case "RunStarted" | "Forked":
-                yield from self._set_out(seen, body)
-            case "Called":
-                yield from self._begin(seen, "step", f"called:{'/'.join(seen.path)}")
-            case "ToolBegan" | "ToolEnded":
-                yield from self._act(seen, str(body["call_id"]))
-            case "Stepped":
-                yield from self._enter(seen, str(body["state"]), "/".join(seen.path))
-            case "Asked":
-                yield from self._begin(seen, "question", f"asked:{body['question']['id']}")
-            case "Answered":
-                yield from self._join(seen, f"asked:{body['question_id']}", "question")
-            case "Judged" if body["ran"]:
-                yield from self._show(self._add(seen, "verdict", bar=True))
-            case "RunEnded":
-                yield from self._begin(seen, "over" if body["text"] == self._spoken else "end")
-            case "Convened" | "Claimed" | "Concluded":
-                yield from self._join(seen, f"council:{body['council']}", "council")
-            case kind if kind not in _UNTOLD:
-                yield from self._begin(seen, _ITEMS.get(kind, "note"))
+    def __init__(self, items: Items, base: str | None) -> None:
+        self._items, self._base = items, base
+        self._keys: list[str] = []
+        self._sizes: dict[str, int] = {}  # of each item's events, in characters
 
-    def _set_out(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
-        """A task begins, or a fork, with what it has copied."""
-        if seen.kind == "Forked":
-            for each in unfold_fork(seen):
-                yield from self.take(each, read_body(each))
-        elif kind_of(body) != FORK:  # the other session's name is no task of this one
-            yield from self._begin(seen, "task", "task")
-
-    def note(self, seen: Seen) -> Iterator[LazyPatch]:
-        """An event that found no place: a line of its own."""
-        yield from self._begin(seen, "note")
-
-    # --- where an event belongs ----------------------------------------------------------------
-
-    def _begin(self, seen: Seen, kind: str, key: str = "") -> Iterator[LazyPatch]:
-        """A new item; with a key, later events can join it."""
-        yield from self._show(self._add(seen, kind, key))
-
-    def _add(self, seen: Seen, kind: str, key: str = "", *, bar: bool = False) -> Entry:
-        entry = Entry(f"e{seen.position}".replace(".", "-c"), kind, [seen], bar=bar or kind == "step")
-        if kind == "step":
-            self._steps += 1
-            entry.number = self._steps
-        if key:
-            self._open[key] = entry
-        self.entries.append(entry)
-        return entry
-
-    def _join(self, seen: Seen, key: str, kind: str) -> Iterator[LazyPatch]:
-        """An event of an item that is there; of a new one if there is none."""
-        entry = self._open.get(key)
-        if entry is None:
-            yield from self._begin(seen, kind, key)
-        else:
-            entry.seen.append(seen)
-            yield LazyPatch("replace", entry.id, partial(self._html, entry))
-
-    def _enter(self, seen: Seen, state: str, path: str) -> Iterator[LazyPatch]:
-        """A part of the work begins or ends."""
-        if state == "began":
-            yield from self._begin(seen, "part", f"part:{path}")
-        else:
-            yield from self._join(seen, f"part:{path}", "part")
-
-    def _hear(self, seen: Seen, body: Body) -> Iterator[LazyPatch]:
-        message, thread = body["message"], str(body["thread"])
-        if place := place_of(thread):
-            yield from self._join(seen, f"council:{place[0]}", "council")
-        elif message["role"] == "assistant":
-            self._spoken = _words(message)
-            yield from self._answer(seen, message)
-        elif message["role"] == "tool":
-            for part in message["parts"]:
-                yield from self._act(seen, str(part.get("call_id", "")))
-        elif message["author"] != "person":
-            yield from self._begin(seen, "letter")
-        elif self._is_task(message):
-            yield from self._join(seen, "task", "task")
-            del self._open["task"]
-        else:
-            yield from self._begin(seen, "words")
-
-    def _is_task(self, message: Body) -> bool:
-        """Whether a person's message is the task itself, with what the model was given beside it."""
-        task = self._open.get("task")
-        return task is not None and str(read_body(task.seen[0]).get("task", "")) in _words(message)
-
-    def _answer(self, seen: Seen, message: Body) -> Iterator[LazyPatch]:
-        """A model's message joins the call that it answers."""
-        step = self._open.pop(f"called:{'/'.join(seen.path)}", None)
-        new = step is None
-        step = step or self._add(seen, "answer" if message["author"] == "kith" else "step")
-        if not new:
-            step.seen.append(seen)
-        calls = [part["id"] for part in message["parts"] if part["type"] == "ToolCall"]
-        for number, call in enumerate(calls):
-            action = Entry(f"{step.id}-{number}", "action", [seen], call=call)
-            step.inside.append(action)
-            self._open[f"call:{call}"], self._of[call] = action, step
-        yield from self._show(step) if new else [LazyPatch("replace", step.id, partial(self._html, step))]
-
-    def _act(self, seen: Seen, call: str) -> Iterator[LazyPatch]:
-        """What a tool does and answers belongs to its call; without one it stands by itself."""
-        action, step = self._open.get(f"call:{call}"), self._of.get(call)
-        if action is None:
-            action = self._add(seen, "action", f"call:{call}")
-            action.call = call
-            yield from self._show(action)
+    def show(self, changed: Changed, size: int) -> Iterator[LazyPatch]:
+        """An item has come or changed, by an event of so many characters."""
+        item, key = changed.item, changed.step or changed.item.key
+        if isinstance(item, TodoList):
+            return  # it has a panel
+        self._sizes[key] = self._sizes.get(key, 0) + size
+        if changed.is_new:
+            self._keys.append(key)
+            yield LazyPatch("append", "log", partial(self._html, key))
+            if has_bar(item):
+                yield LazyPatch("append", "bars", partial(self._bar, key))
             return
-        action.seen.append(seen)
-        yield LazyPatch("replace", action.id, partial(action_html, action, self._whole(step or action)))
-        if step and step.bar and seen.kind == "ToolEnded":
-            yield LazyPatch("replace", f"{step.id}-bar", partial(bar_html, step))
+        use = item.key if changed.step else ""
+        yield LazyPatch("replace", id_of(item), partial(self._html, key, use))
+        if isinstance(item, ToolUse) and changed.step and item.state == "ended":
+            yield LazyPatch("replace", f"e{key}-bar", partial(self._bar, key))
 
-    # --- how it is shown -----------------------------------------------------------------------
+    def copied(self, items: Items) -> "Story":
+        """The same list, of items that are copied."""
+        same = Story(items, self._base)
+        same._keys, same._sizes = [*self._keys], {**self._sizes}
+        return same
 
-    def _show(self, entry: Entry) -> Iterator[LazyPatch]:
-        yield LazyPatch("append", "log", partial(self._html, entry))
-        if entry.bar:
-            yield LazyPatch("append", "bars", partial(self._bar, entry))
+    def _html(self, key: str, use: str = "") -> Html:
+        """An item, or one use of a tool in it, as it is now."""
+        item = self._items.by_key[key]
+        if use and isinstance(item, ModelStep):
+            item = next(each for each in item.tools if each.key == use)
+        whole = None if self._base is None else f"{self._base}/items/e{key}"
+        return shielded(lambda: item_html(item, whole), id_of(item), "li")
 
-    def _html(self, entry: Entry) -> Html:
-        return shielded(lambda: entry_html(entry, self._whole(entry)), entry.id, "li")
-
-    def _bar(self, entry: Entry) -> Html:
-        return shielded(partial(bar_html, entry), f"{entry.id}-bar", "li")
-
-    def _whole(self, entry: Entry) -> str | None:
-        """Where all of an item is, if it is not on the page."""
-        return None if self._base is None else f"{self._base}/items/{entry.id}"
+    def _bar(self, key: str) -> Html:
+        return shielded(lambda: bar_html(self._items.by_key[key]), f"e{key}-bar", "li")
 
     def item_html(self, id: str) -> Html | None:
         """All of one item, nothing left out; None when there is no such item."""
-        return next((entry_html(entry) for entry in self.entries if entry.id == id), None)
+        item: Item | None = self._items.by_key.get(id[1:]) if id[:1] == "e" else None
+        return item_html(item) if item else None
 
     def log_html(self, newest: int | None) -> Html:
         """The list `log`, with its newest items, or all."""
-        return element("ol", self._slice(len(self.entries), newest)[0], id="log")
+        return element("ol", self._slice(len(self._keys), newest)[0], id="log")
 
     def timeline_html(self, newest: int | None) -> Html:
         """The section `timeline`, for the same items."""
-        return timeline_html(self._slice(len(self.entries), newest)[1])
+        return timeline_html(self._slice(len(self._keys), newest)[1])
 
     def earlier(self, before: str, count: int) -> tuple[tuple[str, Html], ...]:
-        """What takes the places of `earlier` and `earlier-bars`: items before an item, by its id."""
-        end = next((n for n, entry in enumerate(self.entries) if entry.id == before), 0)
+        """Items before an item, by its id, for the places of `earlier` and `earlier-bars`."""
+        end = next((n for n, key in enumerate(self._keys) if f"e{key}" == before), 0)
         items, bars = self._slice(end, count)
         return ("earlier", items), ("earlier-bars", bars)
 
     def _slice(self, end: int, most: int | None) -> tuple[Html, Html]:
         """Items up to `end` and their bars, with a door to the older ones in front."""
         begin = 0 if most is None else self._begin_of(end, most)
-        shown = self.entries[begin:end]
-        items, bars = map(self._html, shown), (self._bar(each) for each in shown if each.bar)
+        shown = self._keys[begin:end]
+        items = map(self._html, shown)
+        bars = (self._bar(key) for key in shown if has_bar(self._items.by_key[key]))
         if not begin:
             return joined(items), joined(bars)
         return joined((self._door(begin), *items)), joined((element("li", id="earlier-bars"), *bars))
 
     def _begin_of(self, end: int, most: int) -> int:
-        """Where the newest items up to `end` begin: so many, or fewer where they are long."""
+        """Find where the newest items up to `end` begin: so many, or fewer where they are long."""
         begin, left = end, _MOST
         while begin > max(0, end - most) and (left > 0 or end - begin < _FEWEST):
             begin -= 1
-            left -= self.entries[begin].size
+            left -= self._sizes[self._keys[begin]]
         return begin
 
     def _door(self, begin: int) -> Html:
         words = f"Show {count(begin, 'earlier item')}"
-        link = element("a", words, href="?all=1", data_before=self.entries[begin].id)
+        link = element("a", words, href="?all=1", data_before=f"e{self._keys[begin]}")
         return element("li", link, id="earlier")
-
-
-def _words(message: Body) -> str:
-    return "".join(part["text"] for part in message["parts"] if part["type"] == "Text")

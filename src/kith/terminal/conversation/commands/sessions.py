@@ -16,7 +16,7 @@ from kith.core.run import new_id
 from kith.memory.applied import short_id
 from kith.memory.listing import Summary
 from kith.memory.past import Past
-from kith.memory.turns import Turn, turns
+from kith.memory.turns import SessionTurn, turns
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import in_rows
@@ -225,14 +225,14 @@ def _number(rest: str) -> int:
     return int(rest or 0)
 
 
-async def _pick_turn(talk: Talk, every: Sequence[Turn]) -> int:
+async def _pick_turn(talk: Talk, every: Sequence[SessionTurn]) -> int:
     rows = [(str(each.number), when(each.at), _what(each)) for each in every]
     shown = in_rows(rows, talk.terminal.width - 4)
     chosen = await talk.terminal.pick("Go back to before which turn?", shown, len(rows) - 1)
     return 0 if chosen is None else every[chosen].number
 
 
-def _what(turn: "Turn") -> str:
+def _what(turn: "SessionTurn") -> str:
     files = f"  ({count(len(turn.files), 'file')} changed)" if turn.files else ""
     return f"{turn.words}{files}"
 

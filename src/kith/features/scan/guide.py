@@ -1,0 +1,348 @@
+"""Write notes for agents from a scan: how a project is tested, what lies where, what its authors keep to."""
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kith.agent.apply_edits import write_edits
+from kith.agent.knowledge import last_ruling, texts_shown
+from kith.agent.project import Project
+from kith.agent.trust import decide
+from kith.context.git_paths import list_paths
+from kith.context.source import NO_CODE
+from kith.core.errors import TreeError, UsageError
+from kith.core.events import Applied, Event
+from kith.core.run import Run
+from kith.core.values import Answer, Change, Changes, Question
+from kith.core.workspace import ExecLimits
+from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
+from kith.features.scan.facts import FileFacts
+from kith.features.scan.report import Report
+from kith.features.scan.scan import Patience, Scanned, run_scan
+from kith.features.scan.visible import visible
+from kith.gates.untouched import is_test_file
+from kith.settings import load_settings
+from kith.settings.brought import NOTES, find_notes
+
+_FOLDERS: Final = 24  # of a layout, with what they hold; as many more are named
+_SHARE: Final = 0.1  # of the code, from which on a language is worth naming
+_MOSTLY: Final = 0.8  # of the files of a folder that is called one of tests
+_SCRIPTS, _ENTRIES = 8, 4
+_ABOUT: Final = 110  # characters of what a folder says of itself
+# How what is configured is started: a file, or a table in pyproject.toml, and the command.
+_FILES: Final = {
+    ".pre-commit-config.yaml": ("All hooks", "pre-commit run --all-files"),
+    "tox.ini": ("All environments", "tox"),
+    "noxfile.py": ("All sessions", "nox"),
+    "rustfmt.toml": ("Format", "cargo fmt"),
+    "mypy.ini": ("Types", "mypy"),
+    "ruff.toml": ("Lint", "ruff check"),
+    "pyrightconfig.json": ("Types", "pyright"),
+}
+_TABLES: Final = {
+    "ruff": ("Lint", "ruff check"),
+    "black": ("Format", "black ."),
+    "isort": ("Imports", "isort ."),
+    "mypy": ("Types", "mypy"),
+    "pyright": ("Types", "pyright"),
+    "flake8": ("Lint", "flake8"),
+}
+# As people type it: kith itself builds in a folder of its own.
+_CMAKE: Final = ("cmake -S . -B build && cmake --build build", "ctest --test-dir build --output-on-failure")
+# What of the notes a heading of notes that are there already is about.
+_ABOUTS: Final = {
+    "Commands": r"command|build|test|develop|setup|getting started",
+    "Layout": r"layout|structure|architecture|overview|director|organi[sz]ation",
+    "Conventions": r"convention|style|guideline|rules|practice",
+}
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class GuideFacts:
+    """A project's scan, the facts of its files, its conventions, and texts by path."""
+
+    report: Report
+    facts: Mapping[str, FileFacts]
+    conventions: Sequence[str]
+    read: Callable[[str], str]
+
+
+def write_guide(found: GuideFacts, present: str = "") -> str:
+    """The notes as Markdown; to notes that are `present` only what they do not speak of is added."""
+    sections = {
+        "Commands": [*_commands(found)],
+        "Layout": [*_layout(found)],
+        "Conventions": [*found.conventions],
+    }
+    spoken = [heading.lower() for heading in _HEADING.findall(present)]
+    told = []
+    for name, lines in sections.items():
+        if lines and not any(re.search(_ABOUTS[name], heading) for heading in spoken):
+            told.append("\n".join([f"## {name}", "", *(f"- {visible(line)}" for line in lines)]))
+    if present.strip():
+        return "\n\n".join([present.rstrip(), *told]) + "\n" if told else present
+    return "\n\n".join([f"# {visible(found.report.name)}", *_beginning(found.report), *told]) + "\n"
+
+
+def _beginning(report: Report) -> Iterator[str]:
+    sizes: Counter[str] = Counter()
+    names = [each.name for each in report.languages]
+    for each in report.languages:
+        if each.name not in NO_CODE:
+            sizes[written_in(each.name, names)] += each.code
+    if large := [name for name, code in sizes.most_common() if code >= _SHARE * sizes.total()]:
+        yield f"Written in {_listed(large)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+def _commands(found: GuideFacts) -> Iterator[str]:
+    for each in found.report.toolchains:
+        several = len(found.report.toolchains) > 1
+        of = f" ({each.name})" if several else ""
+        build, test = _joined(each.configure, each.build), each.test
+        if each.configure.startswith("cmake "):
+            build, test = _CMAKE
+        if build:
+            yield f"Build{of}: `{build}`"
+        yield f"Test{of}: `{test}`"
+        if each.name == "pytest":
+            yield f"One test: `{each.test} PATH::NAME`"
+    seen = set[str]()
+    for what, command in (*_configured(found), *_scripts(found)):
+        if command not in seen:
+            seen.add(command)
+            yield f"{what}: `{command}`"
+    targets = [each.name for each in found.report.entries if each.kind == "target"]
+    if targets:
+        yield f"Targets of make: {', '.join(f'`{name}`' for name in targets[:_SCRIPTS])}"
+    for entry in [entry for entry in found.report.entries if entry.kind == "command"][:_ENTRIES]:
+        yield f"The command `{entry.name}` starts `{entry.target or entry.path}`"
+
+
+def _joined(*commands: str) -> str:
+    return " && ".join(filter(None, commands))
+
+
+def _configured(found: GuideFacts) -> Iterator[tuple[str, str]]:
+    tools = _table(_toml(found.read("pyproject.toml")), "tool")
+    for name, command in _TABLES.items():
+        if name in tools:
+            yield command
+    if "format" in _table(tools, "ruff"):
+        yield "Format", "ruff format"
+    for path, command in _FILES.items():
+        if path in found.facts and (path != "tox.ini" or "[tox" in found.read(path)):
+            yield command
+    if ".clang-format" in found.facts:
+        yield "Format", "clang-format -i FILE"
+    if "go.mod" in found.facts:
+        yield "Format", "gofmt -w ."
+
+
+def _scripts(found: GuideFacts) -> Iterator[tuple[str, str]]:
+    """The scripts of package.json beside the tests."""
+    try:
+        data = json.loads(found.read("package.json") or "{}")
+    except (ValueError, RecursionError):
+        return
+    scripts = data.get("scripts") if isinstance(data, dict) else None
+    names = [name for name in scripts if re.fullmatch(r"[\w:.-]+", name)] if isinstance(scripts, dict) else []
+    manager = next((each.name.split()[0] for each in found.report.toolchains if "test" in each.name), "npm")
+    runner = manager if manager in ("npm", "pnpm", "yarn", "bun") else "npm"
+    for name in [each for each in names if each != "test" and not each.startswith(("pre", "post"))][
+        :_SCRIPTS
+    ]:
+        yield name.capitalize(), f"{runner} run {name}"
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = data.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+# --- layout --------------------------------------------------------------------------------------
+
+
+def _layout(found: GuideFacts) -> Iterator[str]:
+    folders = _folders(found)
+    for folder, paths in list(folders.items())[:_FOLDERS]:
+        about = _about(found, folder) or _what_is_in(found, paths)
+        yield f"`{folder}`: {about}"
+    if rest := [f"`{folder}`" for folder in list(folders)[_FOLDERS:]]:
+        more = f" and {len(rest) - _FOLDERS} more" if len(rest) > _FOLDERS else ""
+        yield f"beside them {', '.join(rest[:_FOLDERS])}{more}"
+
+
+def _folders(found: GuideFacts) -> dict[str, list[str]]:
+    """The folders at the top, then those inside of one that holds most of the code."""
+    top = _group(found.facts, "")
+    code = {folder: sum(_code(found, path) for path in paths) for folder, paths in top.items()}
+    main = next((folder for folder in top if code[folder] > sum(code.values()) / 2), "")
+    return top | (_inside(main, top[main]) if main else {})
+
+
+def _inside(folder: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    """The folders in a folder; in src/ with a package and nothing else, that one and what is in it."""
+    groups = _group(dict.fromkeys(paths), folder)
+    inner = next(iter(groups), "")
+    if len(groups) == 1 and len(groups[inner]) == len(paths):
+        return groups | _inside(inner, paths)
+    return groups if len(groups) > 1 else {}
+
+
+def _group(paths: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
+    """The folders right inside a folder, with the files below them; hidden ones are nobody's matter."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        name, slash, _ = path.removeprefix(folder).partition("/")
+        if slash and not name.startswith("."):
+            groups.setdefault(f"{folder}{name}/", []).append(path)
+    return groups
+
+
+def _code(found: GuideFacts, path: str) -> int:
+    facts = found.facts[path]
+    return 0 if facts.language in NO_CODE else facts.lines - facts.blank - facts.comment
+
+
+def _about(found: GuideFacts, folder: str) -> str:
+    """A folder's own description: the first line of its package's docstring, or of its README."""
+    text = found.read(f"{folder}__init__.py") if f"{folder}__init__.py" in found.facts else ""
+    if says := re.match(r"\s*[rR]?(\"\"\"|''')\s*(.{8,}?)(?:\1|\n|\Z)", text, re.DOTALL):
+        return _clip(says[2])
+    for name in ("README.md", "README.rst", "README"):
+        text = found.read(folder + name) if folder + name in found.facts else ""
+        prose = (" ".join(each.split()) for each in re.split(r"\n[ \t]*\n", text))
+        first = next((each for each in prose if re.match(r"[A-Z][\w ,'-]{15,}", each)), "")
+        sentence = first.partition(". ")[0].rstrip(".:")
+        if 0 < len(sentence) <= _ABOUT:
+            return sentence
+    return ""
+
+
+def _clip(text: str) -> str:
+    text = text.strip().partition(". ")[0].rstrip(".")
+    return text if len(text) <= _ABOUT else f"{text[: _ABOUT - 3].rsplit(' ', 1)[0]}..."
+
+
+def _what_is_in(found: GuideFacts, paths: Sequence[str]) -> str:
+    languages = Counter(found.facts[path].language for path in paths if found.facts[path].language)
+    name = languages.most_common(1)[0][0] if languages else "other"
+    tests = sum(map(is_test_file, paths))
+    what = "files of tests" if tests > _MOSTLY * len(paths) else f"{name} files"
+    return f"{len(paths):,} {what}" if len(paths) > 1 else f"one {what.replace('files', 'file')}"
+
+
+# --- the proposal ----------------------------------------------------------------------------
+
+
+_SAMPLES: Final = 300  # sources that are looked into
+_LARGEST: Final = 200_000  # bytes of one
+_COMMITS: Final = 200
+_LIMITS: Final = ExecLimits(seconds=5.0, output=1_000_000)
+
+
+async def propose_guide(project: Project, hear: Callable[[Event], None]) -> Changes:
+    """The notes that a scan gives, as a change; () where those that are there say all of it.
+
+    Notes that count already are added to, whatever their name. Raises TreeError, UsageError where there is
+    nothing to speak of.
+    """
+    path = find_notes(project.root) or NOTES[0]
+    before = await _read_bytes(project, path)
+    scanned = await run_scan(project, "", Patience(lint=False), hear)
+    if not scanned.survey.facts:
+        raise UsageError("There is nothing here yet that notes could speak of.")
+    found = await _look(project, scanned)
+    text = write_guide(found, (before or b"").decode("utf-8-sig", "replace"))
+    after = text.encode()
+    if after == before:
+        return ()
+    modes = await project.tree.modes([path])
+    change = Change(path, before, after)
+    return (replace(change, mode=modes[path], mode_before=modes[path]) if path in modes else change,)
+
+
+async def _look(project: Project, scanned: Scanned) -> GuideFacts:
+    facts = scanned.survey.facts
+    sources = [path for path, each in facts.items() if each.functions and each.language not in NO_CODE]
+    texts = await _read_texts(project, _spread(sources))
+    beside = await _read_texts(project, [path for path in facts if _is_told(path)])
+    conventions = (*find_conventions(texts), *find_commit_style(await _messages(project)))
+    return GuideFacts(scanned.report, facts, conventions, lambda path: beside.get(path, ""))
+
+
+def _spread(paths: Sequence[str]) -> Sequence[str]:
+    """Some of them, from all over the tree."""
+    return paths[:: len(paths) // _SAMPLES + 1]
+
+
+def _is_told(path: str) -> bool:
+    """Tell whether a file says something of its folder, or of how the project is worked on."""
+    name = path.rpartition("/")[2]
+    return name in ("__init__.py", "README.md", "README.rst", "README") or "/" not in path
+
+
+async def _read_texts(project: Project, paths: Iterable[str]) -> dict[str, str]:
+    contents = await project.tree.read_many(paths)
+    return {
+        path: data.decode("utf-8", "replace")
+        for path, data in contents.items()
+        if len(data) <= _LARGEST and b"\0" not in data
+    }
+
+
+async def _read_bytes(project: Project, path: str) -> bytes | None:
+    with suppress(TreeError):
+        return await project.tree.read(path)
+    return None
+
+
+async def _messages(project: Project) -> Sequence[str]:
+    """The last messages of commits, those of merges aside."""
+    run = Run(lambda event, path: None, _nobody, project.tree)
+    words = ["log", f"-n{_COMMITS}", "--no-merges", "--format=%B", "-z"]
+    return await list_paths(run, words, _LIMITS) or ()
+
+
+async def _nobody(question: Question) -> Answer:
+    return Answer("no")
+
+
+async def keep_guide(project: Project, changes: Changes) -> tuple[Applied, bool]:
+    """Write the notes that the person said yes to; whether they count from now on.
+
+    They do where nothing else waits for a word of the person: what they saw just now they need not be asked
+    about again. Raises KithError.
+    """
+    brought = project.settings.brought
+    ruling = last_ruling(project.log, project.root, brought)
+    seen = texts_shown(project.log, ruling, brought) if brought.standing == "trusted" else {}
+    applied = await write_edits(project, changes, "write notes for agents")
+    now = load_settings(project.root, {}).brought
+    known = set(now.files) - {change.path for change in changes}
+    if brought.standing == "trusted" or not known:
+        nested = {path: text.encode() for path, text in seen.items()}
+        decide(project.root, now, yes=True, by="kith init", nested=nested)
+        return applied, True
+    return applied, False
