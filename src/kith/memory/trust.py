@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from kith.core.events import Asked
 from kith.core.values import FolderFiles
-from kith.memory.log import Log
+from kith.memory.log import LOG_FILE, Log
 
 YES: Final = "yes"
 NO: Final = "no"
@@ -27,6 +27,15 @@ class FolderRuling:
 def said_of(log: Log, root: Path) -> tuple[FolderRuling, ...]:
     """What was said of a folder since the last time that all of it was forgotten, oldest first."""
     return everything_said(log).get(str(root), ())
+
+
+def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed", "declined", "trusted"]:
+    """How the person stands to a folder's files as they are. Raises KithError where the log is broken."""
+    said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+    choice = {each.digest: each.choice for each in said}.get(digest)
+    if choice is not None:
+        return "trusted" if choice == YES else "declined"
+    return "changed" if last_trusted(said) else "new"
 
 
 def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:

@@ -2,11 +2,13 @@
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
+from kith.core.feature import Lazy
 from kith.core.model import Emit
 from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card, cards, kind_of
@@ -27,6 +29,7 @@ from kith.models.discovery.servers import (
     wait_for_port,
 )
 from kith.models.discovery.stored import FILES
+from kith.models.pool import Member, Pool
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
@@ -38,6 +41,11 @@ from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback, load_http
 from kith.models.sources import Source, Sources, files_of
 
+# Of the cloud: most people never ask them.
+_anthropic: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy(
+    "kith.models.providers.anthropic:Anthropic"
+)
+_gemini: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy("kith.models.providers.gemini:Gemini")
 # The servers that need no configuration, and where they listen by default.
 _USUAL: Mapping[str, Named] = {
     "llama-server": Named("llama-server", "http://127.0.0.1:8080"),
@@ -156,8 +164,6 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
     member that is no endpoint or is in the cloud.
     """
-    from kith.models.pool import Member, Pool
-
     found = list[Member]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
         endpoint = endpoint_of(place, places.stall_s)
@@ -208,13 +214,9 @@ async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places,
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
         emit(Notice(f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine.", "warning"))
     if kind == "anthropic":
-        from kith.models.providers.anthropic import Anthropic
-
-        return Anthropic(model, endpoint)
+        return _anthropic.load()(model, endpoint)
     if kind == "gemini":
-        from kith.models.providers.gemini import Gemini
-
-        return Gemini(model, endpoint)
+        return _gemini.load()(model, endpoint)
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.core.errors import UsageError
-from kith.settings.values import KeyPath
+from kith.core.feature import Lazy
+from kith.settings.values import KeyPath, MistakeError
+
+# Most people write TOML.
+_read_yaml: Final[Lazy[Callable[[str], tuple[dict[str, Any], dict[KeyPath, int]]]]] = Lazy(
+    "kith.settings.yaml_files:read_yaml"
+)
 
 
 def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, Path]:
@@ -195,10 +201,8 @@ def _parse_toml(path: Path, text: str) -> dict[str, Any]:
 
 
 def _parse_yaml(path: Path, text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
-    from kith.settings.yaml_files import MistakeError, read_yaml  # most people write TOML
-
     try:
-        return read_yaml(text)
+        return _read_yaml.load()(text)
     except MistakeError as error:
         place = f"{path}, line {error.line}" if error.line else f"{path}"
         raise UsageError(f"{place}: not valid YAML: {error}.") from error

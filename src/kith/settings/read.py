@@ -3,12 +3,13 @@
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kith.core.errors import KithError, UsageError
+from kith.core.feature import Lazy
 from kith.settings.brought import Brought, Standing, find_brought
 from kith.settings.check import (
     KEYS,
@@ -37,6 +38,8 @@ _CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
 _EDITORS = ("VISUAL", "EDITOR")  # every program's: what is chosen for kith goes before them
 # Secrets of commands, and what hooks are told, which may call kith themselves.
 _NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN", "KITH_HOOK", "KITH_MARK", "KITH_ROOT")
+# Reads the log, which only a folder with files of its own needs.
+_standing_of: Final[Lazy[Callable[[Path, Path, str], Standing]]] = Lazy("kith.memory.trust:standing_of")
 # Where two name the same setting, the later one wins.
 _PEOPLES_VARIABLES = {
     "OLLAMA_HOST": "ollama_host",
@@ -102,17 +105,10 @@ def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
 
 def _standing(brought: Brought, root: Path, state: Path) -> Standing:
     """How the person stands to these files; where the log cannot tell, nobody has looked at them."""
-    from kith.memory.log import LOG_FILE, Log  # only where there is something to trust
-    from kith.memory.trust import YES, last_trusted, said_of
-
     try:
-        said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+        return _standing_of.load()(state, root, brought.digest)
     except KithError:
         return "new"
-    choice = {each.digest: each.choice for each in said}.get(brought.digest)
-    if choice is not None:
-        return "trusted" if choice == YES else "declined"
-    return "changed" if last_trusted(said) else "new"
 
 
 def _holds(folder: str, root: Path) -> bool:

@@ -177,3 +177,11 @@ class Settings:
     def roles(self) -> Path:
         """Where the person's own roles are."""
         return self.config / "roles"
+
+
+class MistakeError(Exception):
+    """What is wrong with a text, and on which line (0: nobody can say)."""
+
+    def __init__(self, words: str, line: int = 0) -> None:
+        super().__init__(words)
+        self.line = line

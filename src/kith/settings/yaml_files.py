@@ -8,15 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from kith.settings.values import KeyPath
-
-
-class MistakeError(Exception):
-    """What is wrong with a text, and on which line (0: nobody can say)."""
-
-    def __init__(self, words: str, line: int = 0) -> None:
-        super().__init__(words)
-        self.line = line
+from kith.settings.values import KeyPath, MistakeError
 
 
 class _Loader(yaml.SafeLoader):

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from kith import __version__
+from kith.agent.asking.hidden import Hidden, find_hidden
+from kith.agent.hooks import ProjectHooks
 from kith.agent.known_secrets import known_values
 from kith.agent.project import Project
 from kith.core.errors import NoModelError
@@ -22,10 +24,8 @@ from kith.models.account import Account, Budget
 from kith.models.stack import Opened
 from kith.models.wrappers.gate import RejectedError, Sending
 from kith.settings import Settings
-
-if TYPE_CHECKING:
-    from kith.agent.asking.hidden import Hidden
-    from kith.tools.veiled import Veil
+from kith.tools.veiled import Veil, hide, veil_tools
+from kith.tools.wrappers import show_calls
 
 _PLACES: Final = ("anthropic", "gemini", "ollama", "llama-server", "lmstudio", "vllm")
 _FILES_NAMED: Final = 4  # in a question; the rest is counted
@@ -70,8 +70,6 @@ class Terms:
             self._told.add((facts.name, facts.server))
             self.run.emit(opened.engaged())
         if facts.cloud:  # each opening has a gate of its own
-            from kith.agent.asking.hidden import find_hidden
-
             self._hidden = self._hidden or await find_hidden(self.project)
             opened.gate.keep_back(self._hidden.values)
         else:
@@ -84,8 +82,6 @@ class Terms:
         """
         veil = self._veil(opened, *others)
         if veil is not None:
-            from kith.tools.veiled import veil_tools
-
             tools = veil_tools(tools, veil)
         return self.hook(tools, opened, *others)
 
@@ -93,9 +89,6 @@ class Terms:
         """The tools, whose calls are shown to the hooks there are; these see no more than the models may."""
         if not self.project.settings.hooks:
             return tools
-        from kith.agent.hooks import ProjectHooks
-        from kith.tools.wrappers import show_calls
-
         return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
 
     def veils(self, *opened: Opened) -> bool:
@@ -107,8 +100,6 @@ class Terms:
         veil = self._veil(*opened)
         if veil is None:
             return run
-        from kith.tools.veiled import hide
-
         return run.inside(hide(run.workspace, veil))
 
     def wrap(
@@ -165,7 +156,7 @@ class Terms:
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
-    def _veil(self, *opened: Opened) -> "Veil | None":
+    def _veil(self, *opened: Opened) -> Veil | None:
         """What these models must not see; None where none of them is in the cloud."""
         if not any(each.facts.cloud for each in opened):
             return None

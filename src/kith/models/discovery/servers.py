@@ -11,6 +11,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from kith.core.errors import ModelError, UsageError
+from kith.core.feature import Lazy
 from kith.core.model import Emit
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.providers.faults import LoadingError
@@ -27,6 +28,11 @@ FAR_CONNECT_S: Final = 1.0  # a machine elsewhere may take a moment, and a serve
 PATIENCE_S: Final = 1.5  # for everything that one server is asked
 DETAILS_S: Final = 3.0  # for asking about each of its models
 STARTS_S: Final = 2.0  # for a server that was started a moment ago, until its port is open
+# Of the cloud: most people never ask them.
+_anthropic_endpoint: Final[Lazy[Callable[..., Endpoint]]] = Lazy(
+    "kith.models.providers.anthropic:anthropic_endpoint"
+)
+_gemini_endpoint: Final[Lazy[Callable[..., Endpoint]]] = Lazy("kith.models.providers.gemini:gemini_endpoint")
 _LOOK_AGAIN_S: Final = 0.1
 
 
@@ -318,13 +324,9 @@ async def servers_of(
 def endpoint_of(place: Named, stall_s: float) -> Endpoint:
     """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
     if place.kind == "anthropic":
-        from kith.models.providers.anthropic import anthropic_endpoint
-
-        return anthropic_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
+        return _anthropic_endpoint.load()(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
     if place.kind == "gemini":
-        from kith.models.providers.gemini import gemini_endpoint
-
-        return gemini_endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
+        return _gemini_endpoint.load()(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
     return Endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
 
 
