@@ -121,7 +121,7 @@ def targets(file: Path, modules: dict[str, Path]) -> set[str]:
 
 
 def test_the_kernel_imports_its_own_modules_at_the_top() -> None:
-    """Inside a function, or for types only, where a cycle of types cannot be cut; what must wait is `Lazy`."""
+    """What must wait until it is needed is named as `Lazy`."""
     kernel = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
     assert {place_of(file) for file in kernel if has_late_import(file)} == {"__main__"}
 
