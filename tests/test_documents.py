@@ -1,4 +1,4 @@
-"""Check the documents for developers: files, folders and names that they mention exist, links lead somewhere."""
+"""Check the documents for developers: what they name is there, and their links lead somewhere."""
 
 import re
 from collections.abc import Iterator
