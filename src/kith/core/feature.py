@@ -98,7 +98,7 @@ class Feature:
     adapt: Lazy[Any] | None = None
     # Hears that a task asked in such a way is over: agent.asking.adaptation.Settle.
     settle: Lazy[Any] | None = None
-    # Lets several models play one role: agent.asking.panels.Panels, made from the session's Terms.
+    # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.
     panels: Lazy[Any] | None = None
     # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.
     notes: Lazy[Any] | None = None
@@ -112,7 +112,7 @@ class Feature:
     status: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.feature_lines.TellLines.
     lines: Lazy[Any] | None = None
-    # Edits that need no model: agent.direct_edits.MoreEdits.
+    # Edits that need no model: agent.direct.MoreEdits.
     edits: Lazy[Any] | None = None
     # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
     forget: Lazy[Any] | None = None
