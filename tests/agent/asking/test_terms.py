@@ -168,6 +168,8 @@ def test_a_no_sends_nothing_and_nobody_there_is_said_so(repository: Path) -> Non
 def test_never_means_never_and_allow_tells(repository: Path) -> None:
     with pytest.raises(NoModelError, match='cloud = "never"'):
         visit(repository, ["done"], Person(["yes"]), cloud="never", model="vllm/standin")
+    with pytest.raises(NoModelError, match="--offline is set"):
+        visit(repository, ["done"], Person(["yes"]), offline=True, model="vllm/standin")
     person = Person()
     _, task = visit(repository, ["done"], person, cloud="allow")
     assert not person.asked

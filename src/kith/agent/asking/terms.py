@@ -120,7 +120,7 @@ class Terms:
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.
 
-        Raises RejectedError when they say no, NoModelError where nobody can be asked, or `cloud` is "never".
+        Raises RejectedError when they say no, NoModelError where nobody can be asked, or a setting says never.
         """
         consent = Consent(sending.model, sending.server, sending.group)
         async with self._one_by_one:
@@ -138,6 +138,8 @@ class Terms:
         chosen, where = self.project.settings, f"{sending.model} at {sending.server}"
         if chosen.cloud == "never":
             raise NoModelError(f'{sending.model} is in the cloud, and cloud = "never" is set.')
+        if chosen.offline:  # also a feature's own model, which no list of servers knows
+            raise NoModelError(f"{sending.model} is in the cloud, and --offline is set.")
         if self.is_agreed(consent):
             self.run.emit(Notice(f"{where} gets {_content(sending)}; {_money(sending)}."))
             return
