@@ -120,7 +120,7 @@ class Terms:
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.
 
-        Raises RejectedError when they say no, NoModelError where nobody can be asked, or a setting says never.
+        Raises RejectedError when they say no; NoModelError where nobody can be asked or a setting forbids it.
         """
         consent = Consent(sending.model, sending.server, sending.group)
         async with self._one_by_one:
