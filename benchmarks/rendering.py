@@ -16,8 +16,8 @@ from itertools import cycle, islice
 from kith.core.values import Change, FileChange
 from kith.edits import summarise
 from kith.terminal.rendering.diffs import diff_lines
+from kith.terminal.rendering.look import Palette, paint
 from kith.terminal.rendering.markdown import MarkdownStream
-from kith.terminal.rendering.palette import Palette, paint
 
 REPLY = """## Part
 

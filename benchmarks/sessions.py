@@ -15,8 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said, ToolBegan, ToolEnded
-from kith.core.options import Options
+from kith.core.events import Applied, Called, Event, Options, RunEnded, RunStarted, Said, ToolBegan, ToolEnded
 from kith.core.values import (
     CacheUse,
     FileChange,

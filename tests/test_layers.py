@@ -175,6 +175,6 @@ def test_the_app_loads_nothing_heavy() -> None:
 
 
 def test_a_conversation_loads_the_parser_of_markdown_with_the_first_words() -> None:
-    begin = "from kith.terminal.conversation import voice; stream = voice.MarkdownStream(80)"
+    begin = "from kith.terminal.conversation import item_view; stream = item_view.MarkdownStream(80)"
     assert "markdown_it" not in loaded_by(begin)
     assert "markdown_it" in loaded_by(f"{begin}; stream.take('words\\n')")

@@ -12,8 +12,7 @@ from typing import IO, Final, NoReturn
 
 from kith import __version__
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.core.feature import Lazy
-from kith.core.quick_loading import quick_loading
+from kith.core.feature import Lazy, quick_loading
 from kith.settings import unknown_variables
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS

@@ -10,8 +10,7 @@ from kith.agent.conversations import find_conversation, forget, last_conversatio
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.errors import BusyError, UsageError
-from kith.core.events import Applied, Notice, Resumed, RunEnded, RunStarted, ToolEnded
-from kith.core.options import Options
+from kith.core.events import Applied, Notice, Options, Resumed, RunEnded, RunStarted, ToolEnded
 from kith.core.values import Answer, FileChange, Question, Ran
 from kith.features.measure.measured_rows import read_measured
 from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off

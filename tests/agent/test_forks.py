@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kith.agent.forks import files_since, fork, go_back
+from kith.agent.conversations import files_since, fork, go_back
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.errors import TreeError, UsageError

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kith.agent.mentions import Mention, find_named
-from kith.context.held_files import files_shown
+from kith.context.compact import files_shown
 from kith.core.values import say
 from outside import Kith, Serve, Server
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.apply_edits import write_edits
 from kith.agent.project import Project
-from kith.agent.proposals import propose_given
+from kith.agent.proposals import propose_given, write_edits
 from kith.core.errors import EXIT_FAILED, EXIT_UNRECORDED, KithError, UnrecordedError
 from kith.core.values import Answer, Change, Question
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.context.budget import estimate_tokens
-from kith.context.compact import elide, summarise
-from kith.context.held_files import files_shown
+from kith.context.compact import elide, files_shown, summarise
 from kith.context.notes import (
     Note,
     Skill,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kith.core import decisions, events, values
 from kith.core.codec import KINDS, decode_event, encode_event
-from kith.core.events import Event, RunEnded, RunStarted, is_transient
-from kith.core.options import Options
+from kith.core.events import Event, Options, RunEnded, RunStarted, is_transient
 
 words = st.text(st.characters(), max_size=20)  # lone surrogates included: file names need not be UTF-8
 json_values = st.recursive(

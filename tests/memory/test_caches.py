@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.memory.caches import find_place, is_storable, settle
+from kith.memory.caches import KeptScan, ScanStore, find_place, is_storable, settle
 from kith.memory.index import open_index
-from kith.memory.scanned import KeptScan, ScanStore
 
 
 def names(folder: Path) -> set[str]:

@@ -16,6 +16,7 @@ from kith.core.events import (
     Event,
     Named,
     Notice,
+    Options,
     Proposed,
     Resumed,
     RunEnded,
@@ -25,7 +26,6 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
-from kith.core.options import Options
 from kith.core.values import FileChange, Message, Ran, Text, TodoItem, Usage, say
 from kith.memory.log import Log
 from kith.memory.past import Past, fold

@@ -19,8 +19,8 @@ from kith.models import wrappers
 from kith.models.account import Account, Budget, longest_reply
 from kith.models.providers.faults import BrokenReplyError
 from kith.models.wrappers.counter import Counter
-from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
+from kith.models.wrappers.prompt_cache import Meter
 from kith.models.wrappers.retry import Retrying
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched

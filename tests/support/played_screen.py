@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kith.terminal.conversation.driver import Driver
 from kith.terminal.conversation.modes import Mode
 from kith.terminal.conversation.talk import Talk, open_talk
-from kith.terminal.rendering.look import Look
-from kith.terminal.rendering.palette import Palette
+from kith.terminal.rendering.look import Look, Palette
 from kith.terminal.rendering.spans import Line
 
 if TYPE_CHECKING:

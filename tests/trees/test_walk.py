@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kith.trees.copy import clone_tree
-from kith.trees.layers import Layers
 from kith.trees.listing import list_files
+from kith.trees.overlay import Layers
 from kith.trees.private_files import find_private
 from kith.trees.reachable import why_private
 from kith.trees.trial_folder import claim_folder, list_aside

@@ -13,7 +13,7 @@ from kith.features.web.api.schemas import question_of
 from kith.features.web.html.questions import question_html
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
-from kith.view.questions import always_words
+from kith.view.wording import always_words
 from outside import Kith
 
 ASKED = Question(

@@ -16,6 +16,7 @@ from kith.core.events import (
     Event,
     Forked,
     Notice,
+    Options,
     Resumed,
     RunEnded,
     RunStarted,
@@ -25,7 +26,6 @@ from kith.core.events import (
     ToolEnded,
     is_transient,
 )
-from kith.core.options import Options
 from kith.core.values import Answer, Message, Question, Spoken, Text, ToolCall, ToolResult, say
 from kith.view.items import (
     AskedQuestion,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kith.core.values import FileChange
-from kith.terminal.approving.showing import show_file
 from kith.terminal.console_screen import ConsoleScreen
+from kith.terminal.show_change import show_file
 from kith.view.printing import folded, printable, whole
 
 PAYLOAD = "rm -rf ~"

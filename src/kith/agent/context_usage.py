@@ -1,4 +1,4 @@
-"""What fills a model's context window, before a task and in a conversation, and making room in it."""
+"""What fills a model's context window, making room in it, and what another model would read anew."""
 
 import json
 import re
@@ -9,24 +9,22 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
 
+from kith.agent.asking.task_worker import make_worker
 from kith.agent.asking.terms import Terms
-from kith.agent.asking.worker import make_worker
 from kith.agent.index import look_nowhere
 from kith.agent.knowledge import gather, opening_of
-from kith.agent.open_project import with_servers
-from kith.agent.project import Project
+from kith.agent.project import Project, with_servers
 from kith.agent.task_prompt import opening_parts
 from kith.agent.tasks import THREAD, first_worker, open_first
 from kith.context.brief import EXCERPTS, HEADING
 from kith.context.budget import estimate_tokens, opening_room
-from kith.context.compact import View, opening, show
-from kith.context.held_files import NAMED
+from kith.context.compact import NAMED, View, opening, show
 from kith.context.notes import HEADING as SKILLS
 from kith.context.notes import OF_PROJECT, OF_USER, part_notes
 from kith.core.events import Compacted
 from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread
-from kith.core.values import Answer, Message, Part, Question, Text, Thinking, ToolCall, ToolResult, say
+from kith.core.values import Answer, Message, Part, Question, Text, Thinking, ToolCall, ToolResult, Usage, say
 from kith.memory.past import Past
 from kith.memory.session import Session
 from kith.models.stack import Opened
@@ -235,3 +233,32 @@ async def compact_now(
     role = make_worker(project, opened, past, known, look, terms, thread=thread)
     prompt = Prompt(role.system, said, role.tools, sampling=role.sampling, thread=THREAD)
     return await opened.sum_up(prompt, past.compacted, terms.account, terms.permit, run.emit)
+
+
+# Another model in the middle of a conversation: what it has to read anew, and what that takes.
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model reads of a conversation that another one has led: tokens, about; None: nobody knows.
+
+    `fits` is whether it holds that in its window, without anything being left out.
+    """
+
+    tokens: int
+    fits: bool
+    seconds: float | None = None
+    usd: float | None = None
+
+
+def read_anew(opened: Opened, past: Past, thread: str) -> Reading | None:
+    """What `opened` will read with the next request; None where nothing was said yet."""
+    messages = tuple(past.threads.get(thread, ()))
+    if not messages:
+        return None
+    prompt = Prompt("", messages)
+    tokens = opened.counter.estimate(prompt)
+    forecast = opened.foresight.expect(prompt) if opened.foresight else None
+    usd = opened.price(opened.facts.name, Usage(tokens)) if opened.facts.cloud else None
+    fits = not opened.window or tokens < opened.window
+    return Reading(tokens, fits, forecast.mid_s if forecast else None, usd)

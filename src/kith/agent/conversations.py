@@ -1,22 +1,33 @@
-"""Conversations by their ids: which one to go on with, what it is called, and how it is forgotten."""
+"""Conversations by their ids: gone on with, copied up to a turn, named, and forgotten."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain, takewhile
 from typing import Final
 
+from kith import __version__
 from kith.agent.project import Project
+from kith.agent.task_prompt import LATER, name_files, news_of
 from kith.agent.worker import WORKERS
-from kith.core.errors import UsageError
-from kith.core.events import Named
+from kith.core.errors import BusyError, TreeError, UsageError
+from kith.core.events import Applied, Forked, Named, Options, RunEnded, RunStarted, Said
+from kith.core.values import Changes
+from kith.edits import summarise
+from kith.memory.applied import holds, short_id
 from kith.memory.listing import Summary, list_sessions
 from kith.memory.log import Log
+from kith.memory.past import Past, fold
 from kith.memory.queries import applied_changes, kinds_in
+from kith.memory.session import telling
+from kith.memory.turns import FORK, TASK, SessionTurn, turns
 from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.settings.features import known_features
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
+from kith.trees.undo import GoneError
 
 LONGEST_TITLE: Final = 120  # characters
 
@@ -112,3 +123,195 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
     for end in ("log", "lock"):
         with suppress(OSError):
             (settings.state / WORKERS / f"{session}.{end}").unlink()
+
+
+# Beginning again in a conversation: a new session copies an old one up to a turn, and files go back,
+# too.
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A session that began as a copy; `words` are those of the turn that it begins before ("" for none).
+
+    `undone` is what was taken back for it, the newest change first.
+    """
+
+    id: str
+    words: str = ""
+    undone: tuple[Applied, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a session is left: what it came to there, the turns before that, and those that are given up."""
+
+    session: str
+    past: Past
+    upto: int
+    kept: tuple[SessionTurn, ...]
+    given_up: tuple[SessionTurn, ...]
+
+    @property
+    def words(self) -> str:
+        return self.given_up[0].words if self.given_up else ""
+
+
+def fork(project: Project, session: str, turn: int = 0) -> Fork:
+    """A new session with all that was said in another one before a turn (its number; 0: with everything).
+
+    Files stay as they are. Raises UsageError for a turn that is not there, or a session of another folder.
+    """
+    return _begin(project, _find(project, session, turn), ())
+
+
+async def go_back(project: Project, session: str, turn: int) -> Fork:
+    """A fork from before a turn, with what was applied since then taken back, too: all of it or nothing.
+
+    Edits of other hands stay. Raises UsageError as `fork` does, TreeError where a change cannot be taken
+    back; the files are then as they were.
+    """
+    place = _find(project, session, turn)
+    await project.recover(None)
+    undone = await _take_back(project, _open_changes(project, place.given_up))
+    with telling(undone[-1][0]) if undone else nullcontext():
+        return _begin(project, place, undone)
+
+
+def files_since(project: Project, session: str, turn: int) -> tuple[str, ...]:
+    """The files that going back before a turn would change. Raises as `fork` does."""
+    wanted = _open_changes(project, _find(project, session, turn).given_up)
+    return _paths(project, wanted)
+
+
+# --- finding the place -----------------------------------------------------------------------
+
+
+def _find(project: Project, session: str, turn: int) -> _Place:
+    log = project.log
+    root = next((started.root for started in (log.past(session).started,) if started), "")
+    if root != str(project.root):
+        where = f"belongs to {root}; use -C" if root else "holds no task"
+        raise UsageError(f"Session {session} {where}.")
+    every = turns(log, session)
+    if turn == 0:
+        return _Place(session, log.past(session), log.last(session), every, ())
+    if not 0 < turn <= len(every):
+        many = f"{len(every)} turns" if len(every) != 1 else "one turn"
+        raise UsageError(f"Session {session} has {many}, and no turn {turn}.")
+    kept, given_up = every[: turn - 1], every[turn - 1 :]
+    return _Place(session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up)
+
+
+def _past_before(project: Project, session: str, turn: SessionTurn) -> Past:
+    """What the session came to when the turn began."""
+    records = project.log.events(session)
+    past = fold(record.event for record in takewhile(lambda record: record.seq <= turn.upto, records))
+    if not turn.copied:
+        return past
+    # What was compacted later on may tell of what came after the turn.
+    said = past.threads.get(TASK, [])[: turn.after]
+    return Past(threads={TASK: said} if said else {}, symbols=past.symbols)
+
+
+def _open_changes(project: Project, given_up: Sequence[SessionTurn]) -> list[str]:
+    """The changes of these turns that hold now, the newest first."""
+    applied = project.log.applied(str(project.root))
+    ids = chain.from_iterable(turn.changes for turn in given_up)
+    return [id for id in reversed(list(ids)) if holds(applied, id)]
+
+
+def _paths(project: Project, changes: Iterable[str]) -> tuple[str, ...]:
+    wanted = set(changes)
+    applied = (each for _, each in project.log.applied(str(project.root)) if each.change_id in wanted)
+    return tuple(sorted({file.path for each in applied for file in each.files}))
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applied, Changes], ...]:
+    """Take changes back, one after the other; where one refuses, the others are brought again."""
+    undone: list[tuple[Applied, Changes]] = []
+    for id in ids:
+        try:
+            undone.append(await _undo(project, id))
+        except GoneError:
+            continue  # somebody has taken it back by hand
+        except (TreeError, BusyError) as error:
+            why = str(error).removesuffix("; nothing was changed")
+            text = f"{short_id(id)} cannot be taken back: {why}; {await _bring_again(project, undone)}."
+            _log_failure(project, undone, text)
+            raise TreeError(text) from error
+    return tuple(undone)
+
+
+async def _undo(project: Project, id: str) -> tuple[Applied, Changes]:
+    change_id, changes = await project.tree.undo(id)
+    return Applied(change_id, summarise(changes), undoes=id), changes
+
+
+async def _bring_again(project: Project, undone: list[tuple[Applied, Changes]]) -> str:
+    """Undo what was undone; says how the files are now."""
+    for applied, _ in reversed(tuple(undone)):
+        try:
+            undone.append(await _undo(project, applied.change_id))
+        except (TreeError, BusyError) as error:
+            return f"change {short_id(applied.undoes)} was, and could not be brought again ({error})"
+    return "all files are as they were"
+
+
+def _log_failure(project: Project, undone: Sequence[tuple[Applied, Changes]], text: str) -> None:
+    """What was done to the files and taken back stands in the journal, so the log has to know of it."""
+    if not undone:
+        return
+    with project.session(changes=_all_changes(undone)) as session:
+        session.emit(RunStarted("go back", str(project.root), "", __version__, Options("undo")))
+        for applied, _ in undone:
+            session.emit(applied)
+        session.emit(RunEnded("failed", text))
+
+
+def _all_changes(undone: Sequence[tuple[Applied, Changes]]) -> Changes:
+    return tuple(chain.from_iterable(changes for _, changes in undone))
+
+
+# --- the new session -------------------------------------------------------------------------
+
+
+def _begin(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> Fork:
+    past = place.past
+    said = tuple(Said(TASK, message) for message in past.threads.get(TASK, ()))
+    compacted = tuple(each for each in past.compacted if each.thread == TASK)
+    spoken = tuple(turn.spoken for turn in place.kept)
+    with project.session(changes=_all_changes(undone)) as session:
+        session.emit(_started(project, place, undone))
+        session.emit(Forked(place.session, place.upto, said, compacted, past.todo, spoken))
+        for applied, _ in undone:
+            session.emit(applied)
+        session.emit(RunEnded("done", f"A copy of session {place.session}."))
+        return Fork(session.id, place.words, tuple(applied for applied, _ in undone))
+
+
+def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> RunStarted:
+    """Its first event: the title is the other session's, the tools stay what models were told there."""
+    past = place.past
+    whole = project.log.past(place.session)
+    begun = (*place.kept, *place.given_up)
+    title = whole.title or (begun[0].words if begun else "")
+    options = Options(
+        FORK,
+        plan="no",
+        symbols=past.symbols if past.threads else None,
+        source=place.session,
+        news=_news(project, place, undone),
+    )
+    model = whole.started.model if whole.started else ""
+    return RunStarted(title, str(project.root), model, __version__, options)
+
+
+def _news(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> str:
+    """What the model must know of the files, which may be ahead of the conversation."""
+    gone = {applied.undoes for applied, _ in undone}
+    ahead = _paths(project, set(_open_changes(project, place.given_up)) - gone)
+    parts = (news_of(project, place.past), name_files(LATER, ahead) if ahead else "")
+    return "\n\n".join(filter(None, parts))

@@ -12,9 +12,9 @@ from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
+from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, Kept
 from kith.gates.evidence.judge import Check, evidence_gate
-from kith.gates.evidence.requested_tests import Claims
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate

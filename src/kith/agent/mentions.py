@@ -11,7 +11,7 @@ from typing import Final
 from kith.agent.asking.terms import Terms
 from kith.agent.knowledge import with_nested
 from kith.agent.project import Project
-from kith.context.held_files import NAMED
+from kith.context.compact import NAMED
 from kith.context.secrets import is_secret_file
 from kith.core.errors import TreeError
 from kith.core.events import Notice

@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from kith.agent.checks import KeptResults
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
 from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
-from kith.agent.outside_tools import OutsideTools
+from kith.agent.outside_tools import OpenTools, OutsideTools
 from kith.agent.prices import prices_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
@@ -30,11 +30,10 @@ from kith.core.errors import (
     UnrecordedError,
     UsageError,
 )
-from kith.core.events import Applied, Carded, Notice, RunEnded, RunStarted, Status
+from kith.core.events import Applied, Carded, Notice, Options, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
 from kith.core.model import Emit
 from kith.core.names import trial_name
-from kith.core.options import Options
 from kith.core.run import Answerer, Limits, Run, new_id
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
@@ -50,6 +49,7 @@ from kith.models.choose import choose_provider
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.settings import Brought, Settings, load_settings
+from kith.settings.features import find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
 from kith.trees.journal import Recovered
@@ -359,3 +359,44 @@ class Project:
         session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
         session.emit(RunEnded("failed", text))
         return GoneError(text)
+
+
+# A project with its servers of tools: for one task, or held open from task to task.
+
+
+@asynccontextmanager
+async def with_servers(project: Project) -> AsyncIterator[Project]:
+    """The project with the servers that the person named, which end with the block.
+
+    Where nothing outside may be asked anyway, none is started; those that are open already stay.
+    """
+    servers = None if project.servers or project.settings.read_only else _open(project)
+    if servers is None:
+        yield project
+        return
+    async with aclosing(servers):
+        yield replace(project, servers=servers)
+
+
+async def hold_servers(project: Project) -> Project:
+    """The project with the servers that its settings name, open until they are closed by `aclose`.
+
+    Those that are open stay, unless the settings name others now.
+    """
+    held = project.servers
+    if held and held.chosen.mcp == project.settings.mcp:
+        return project
+    if held:
+        await held.aclose()
+    return replace(project, servers=_open(project))
+
+
+def _open(project: Project) -> OutsideTools | None:
+    """None where the person named no servers, or no feature is on that connects to them."""
+    if not project.settings.mcp:
+        return None
+    connect: OpenTools | None = find_part(lambda each: each.outside_tools)
+    servers = connect(project.settings, project.root) if connect else None
+    if servers:
+        servers.begin()
+    return servers

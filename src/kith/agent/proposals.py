@@ -1,27 +1,106 @@
-"""Changes that come ready-made from outside kith: tried on the side, proposed to a person, taken back."""
+"""Ready-made changes from outside kith: edits applied as they are, or tried on the side and proposed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
-from kith.agent.apply_edits import Given, read_edits
+from kith import __version__
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.judges import find_project_toolchains
 from kith.agent.project import Project, Result
 from kith.core.errors import TreeError, UsageError
-from kith.core.events import Applied, Judged, Proposed
+from kith.core.events import Applied, Judged, Options, Proposed, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Change, Changes, FileChange, Question, Ran
 from kith.core.workspace import ExecLimits, Workspace
-from kith.edits import EditError, summarise
+from kith.edits import EditError, Form, find_edits, make_changes, paths_of, summarise
 from kith.gates.command import name_command
+from kith.gates.evidence.feedback import explain_report
 from kith.gates.failure_output import distil
-from kith.gates.results.explain_failures import explain_report
+from kith.gates.human import warnings_of
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
 from kith.memory.applied import find_applied, short_id
-from kith.memory.session import Listener
+from kith.memory.session import Listener, telling
 from kith.tools.veiled import hide
+
+# Edits that any model wrote, applied to a folder: nothing is run, no gate decides, nobody is asked.
+
+_NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A reply, and what was said about it outside of it.
+
+    `finish_reason` is the server's ("": not known), `path` the file that the reply is about, `folder` what
+    its names are relative to: "" or a folder of the project, with a slash at its end.
+    """
+
+    text: str
+    finish_reason: str = ""
+    form: Form = "auto"
+    path: str = ""
+    folder: str = ""
+
+
+async def read_edits(project: Project, given: Given, tree: Workspace | None = None) -> Changes:
+    """The changes that a reply asks for, made against the files as they are now.
+
+    `tree` is how the files are read, if not plainly. Raises EditError, a letter to the model, and TreeError
+    for paths that are out of bounds.
+    """
+    listed = await project.tree.files()
+    known = frozenset(p.removeprefix(given.folder) for p in listed if p.startswith(given.folder))
+    edits = find_edits(given.text, known, given.finish_reason, given.form, given.path)
+    if not edits:
+        raise EditError(_NOTHING)
+    paths = paths_of(edits)
+    contents = dict[str, bytes | None]()
+    for path in paths:
+        contents[path] = await _read(tree or project.tree, given.folder + path, path in known)
+    present = [given.folder + path for path in paths if contents[path] is not None]
+    found = await project.tree.modes(present)
+    modes = {path.removeprefix(given.folder): mode for path, mode in found.items()}
+    changes = make_changes(edits, contents, modes, known)
+    placed = tuple(replace(change, path=given.folder + change.path) for change in changes)
+    await project.tree.check(placed)
+    return placed
+
+
+async def _read(tree: Workspace, path: str, listed: bool) -> bytes | None:
+    """A file's content, None where there is none. One that is not listed may be new, or ignored by git."""
+    if listed:
+        return await tree.read(path)
+    with suppress(TreeError):
+        return await tree.read(path)
+    return None
+
+
+async def write_edits(project: Project, changes: Changes, words: str) -> Applied:
+    """Change the tree, in a session of its own, so that it can be taken back. Raises KithError."""
+    project.check_writable()
+    await project.recover(None)
+    with project.session(changes=changes) as session:  # before anything is changed: it may be refused
+        applied = Applied(await project.tree.apply(changes), summarise(changes))
+        with telling(applied):
+            session.emit(RunStarted(words, str(project.root), "", __version__, Options("edits")))
+        session.emit(applied)
+        session.emit(RunEnded("done", "Applied."))
+    return applied
+
+
+def warnings_for(project: Project, changes: Changes) -> Mapping[str, str]:
+    """Who runs which of the changed files by itself, but for those that the person allowed beforehand."""
+    return warnings_of(changes, project.settings.allow_file)
+
+
+def shown(changes: Changes, folder: str) -> Sequence[str]:
+    """Each change as a diff, with names relative to a folder of the project."""
+    inside = (replace(change, path=change.path.removeprefix(folder)) for change in changes)
+    return [file.diff for file in summarise(tuple(inside))]
+
 
 _SHOWN = 4_000  # characters of a check's output
 

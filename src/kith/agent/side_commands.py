@@ -9,14 +9,13 @@ from typing import Final
 from kith.agent.attempt import Outcome, adopt
 from kith.agent.judges import Judges
 from kith.agent.project import Project
-from kith.core.events import Notice, ToolBegan, ToolEnded
+from kith.core.events import Notice, Options, ToolBegan, ToolEnded
 from kith.core.evidence import Tries
-from kith.core.options import Options
 from kith.core.run import Answerer, Gate, Run, new_id
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import Command
 from kith.gates.human import change_question
-from kith.memory.records import COMMAND
+from kith.memory.database import COMMAND
 from kith.memory.session import Session
 from kith.tools.answers import plain_output
 from kith.tools.shell import lacks_network

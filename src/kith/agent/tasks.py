@@ -6,10 +6,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kith.agent.asking.adaptation import USUAL, Adaptation, adapt, settle
 from kith.agent.asking.routes import Pinned, Route, need_router
+from kith.agent.asking.task_worker import USUAL, Adaptation, adapt, make_worker, settle
 from kith.agent.asking.terms import Terms
-from kith.agent.asking.worker import make_worker
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct, parse_direct
 from kith.agent.hooks import ProjectHooks
@@ -17,8 +16,7 @@ from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.mentions import read_named
-from kith.agent.open_project import with_servers
-from kith.agent.project import Project, Result
+from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
 from kith.agent.start_state import find_commit
 from kith.agent.task_prompt import ToldChecks, open_task, with_news
@@ -26,11 +24,10 @@ from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import UsageError
 from kith.core.event_loop import leave
-from kith.core.events import Notice, Resumed
+from kith.core.events import Notice, Options, Planning, Resumed
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
 from kith.core.names import trial_name
-from kith.core.options import Options, Planning
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
 from kith.core.values import Verdict, say

@@ -10,15 +10,14 @@ from kith.agent.kept_trial import renew, save_left
 from kith.agent.project import Project, Result
 from kith.agent.verdicts import ask_gates, decide, in_a_line
 from kith.core.errors import KithError, UsageError
-from kith.core.events import Event, Notice, Proposed, RunStarted
+from kith.core.events import Event, Notice, Options, Proposed, RunStarted
 from kith.core.names import trial_name, trials_of
-from kith.core.options import Options
 from kith.core.run import Answerer, Run
 from kith.core.values import Changes
 from kith.edits import summarise
+from kith.memory.database import APPLY
 from kith.memory.past import Past, go_on
 from kith.memory.receipt import describe_run
-from kith.memory.records import APPLY
 from kith.memory.session import Listener, Session
 from kith.trees.waiting_changes import Waiting, list_waiting
 

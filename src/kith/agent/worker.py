@@ -22,13 +22,12 @@ from kith.agent.tasks import Task, run_task
 from kith.agent.waiting_changes import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.event_loop import run_loop
-from kith.core.events import Event, Notice, RunEnded, RunStarted
+from kith.core.events import Event, Notice, Options, RunEnded, RunStarted
 from kith.core.names import trials_of
-from kith.core.options import Options
+from kith.memory.database import APPLY
 from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off
 from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.records import APPLY
 from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
 from kith.tools import standard_tools

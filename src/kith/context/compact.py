@@ -1,12 +1,15 @@
-"""A conversation made shorter: what the model is sent of a thread that outgrew its window."""
+"""A conversation made shorter for its model's window, and the files whose contents it is known to hold."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kith.context.brief import EXCERPTS
 from kith.context.budget import fit_middle
-from kith.context.notes import TOLD, part_notes
+from kith.context.notes import OF_PROJECT, OF_USER, TOLD, part_notes
 from kith.core.events import Compacted
+from kith.core.line_ranges import passage_of
 from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
 
 SUMMARY_REQUEST: Final = (
@@ -229,3 +232,46 @@ def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:
     return [title, *lines] if lines else []
+
+
+# Which files' contents a conversation is known to hold.
+
+NAMED: Final = "# Named in the task"
+_NOTES: Final = re.compile(rf"^(?:{OF_USER}|{OF_PROJECT}|{NAMED}) \((.+)\)$", re.M)
+# A file's heading, its outline, and its lines between two fences.
+_EXCERPT: Final = re.compile(
+    r"(.+?)(?:, (?:lines [\d, -]+ of|definitions in) \d+(?: lines)?)?\n(?:defines .*\n)?"
+    r"(`{3,})\n(?:.*\n)*?\2(?:\n|$)"
+)
+
+
+def files_shown(messages: Sequence[Message]) -> tuple[str, ...]:
+    """The files that were read, changed, or shown in excerpts, each once, in that order of appearance.
+
+    What a command printed is not known to be a file.
+    """
+    return tuple(dict.fromkeys(path for message in messages for path in _files_of(message)))
+
+
+def _files_of(message: Message) -> Iterator[str]:
+    if message.role == "user":
+        yield from _NOTES.findall(message.text)
+        yield from _excerpts(message.text)
+    for result in message.results:
+        yield from result.detail.get(TOLD) or ()
+    for call in message.calls:
+        if call.name == "skill" and isinstance(call.args.get("name"), str):
+            yield f"skill {call.args['name']}"
+        if call.name == "read":
+            yield from (passage_of(path).path for path in call.args.get("paths", ()) if isinstance(path, str))
+        elif call.name in ("edit", "write") and isinstance(call.args.get("path"), str):
+            yield call.args["path"]
+
+
+def _excerpts(text: str) -> Iterator[str]:
+    """The files of the excerpts, which follow each other without a break."""
+    place = text.find(f"{EXCERPTS}\n")
+    at = place + len(EXCERPTS) + 1
+    while place >= 0 and (found := _EXCERPT.match(text, at)):
+        yield found[1]
+        at = found.end()

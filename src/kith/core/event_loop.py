@@ -1,10 +1,8 @@
-"""The event loop of a command: what is done beside its work is left behind a bounded time after that ends.
-
-`asyncio.run` waits at its end for every task and thread, however long one hangs in a slow disk, and so does
-Python itself for the threads of a pool.
-"""
+"""The event loop of a command: ended by its work or a signal; what goes on beside it is soon left behind."""
 
 import asyncio
+import signal
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -119,3 +117,30 @@ def _wait_for(running: set[Future[Any]]) -> None:
     for each in tuple(running):
         each.cancel()  # what has not begun
     wait(tuple(running), LEAVE_S)
+
+
+# Work that ends by itself, or by a signal.
+
+
+def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
+    terminated = False
+
+    async def guarded() -> T:
+        nonlocal terminated
+        task = asyncio.current_task()
+
+        def stop() -> None:
+            nonlocal terminated
+            terminated = True
+            if task:
+                task.cancel()
+
+        if sys.platform != "win32":
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+        return await work
+
+    try:
+        return run_loop(guarded())
+    except asyncio.CancelledError:
+        raise SystemExit(143 if terminated else 130) from None

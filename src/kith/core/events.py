@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 from kith.core.decisions import Claimed, Coached, Compared, Concluded, Convened, Delegated, Routed
 from kith.core.evidence import CheckEvidence
-from kith.core.options import Options
 from kith.core.values import (
     Answer,
     BuildTask,
@@ -25,6 +24,49 @@ from kith.core.values import (
     TodoItem,
     Usage,
 )
+
+# What a task was begun with beside its words, for whoever resumes it or reads of it later.
+
+Planning = Literal["no", "yes", "show"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a task was begun.
+
+    `kind` is the command ("": a plain task), `plan` None where planning has no place. `goal`: the person
+    named the checks in the command itself. `symbols`: whether models were offered the index, None where none
+    was asked yet. `system` and `append_system` are the person's own system prompt, `commit` is where the tree
+    stood. `agree`: of a build, whether its tasks are shown first. `quiet`: of the person's own command,
+    whether the model is not told of it. `source`: of a fork, the session that it copies, and `news` what its
+    model must know of the files. `gone`: the change that an undo did not find. Coaching tells its model's
+    weights (`digest`), the kind of `work`, the `strategy` and the `recorded` task that it tries.
+    """
+
+    kind: str = ""
+    plan: Planning | None = None
+    read_only: bool = False
+    check: tuple[str, ...] = ()
+    goal: bool = False
+    symbols: bool | None = None
+    system: str = ""
+    append_system: str = ""
+    commit: str = ""
+    agree: bool = False
+    quiet: bool = False
+    source: str = ""
+    news: str | None = None
+    gone: str = ""
+    digest: str = ""
+    work: str = ""
+    strategy: str = ""
+    recorded: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that the task was given to: `run` for a plain task."""
+        return self.kind or "run"
+
 
 # "held": nobody was asked, and the evidence is too little; the change waits for whoever takes it.
 Status = Literal["done", "failed", "rejected", "held", "limit", "unavailable", "interrupted"]

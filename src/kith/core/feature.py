@@ -1,6 +1,9 @@
 """A feature as one value: what it adds to kith, named here and loaded when it is needed."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import gc
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
@@ -94,9 +97,9 @@ class Feature:
     slash_commands: tuple[SlashCommand, ...] = ()
     # Chooses the models of a task that names none: agent.asking.routes.Router.
     router: Lazy[Any] | None = None
-    # Finds how one model is asked for one kind of work: agent.asking.adaptation.Adapt.
+    # Finds how one model is asked for one kind of work: agent.asking.task_worker.Adapt.
     adapt: Lazy[Any] | None = None
-    # Hears that a task asked in such a way is over: agent.asking.adaptation.Settle.
+    # Hears that a task asked in such a way is over: agent.asking.task_worker.Settle.
     settle: Lazy[Any] | None = None
     # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.
     panels: Lazy[Any] | None = None
@@ -110,9 +113,23 @@ class Feature:
     outside_tools: Lazy[Any] | None = None
     # Tells how its long work stands, for `kith status`: terminal.status.Underway.
     status: Lazy[Any] | None = None
-    # Shows its own events as lines on the terminal: terminal.feature_lines.TellLines.
+    # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
     # Edits that need no model: agent.direct.MoreEdits.
     edits: Lazy[Any] | None = None
     # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
     forget: Lazy[Any] | None = None
+
+
+@contextmanager
+def quick_loading() -> Iterator[None]:
+    """Load modules within: no garbage is looked for, and later none is looked for among what they made."""
+    collects, known = gc.isenabled(), len(sys.modules)
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(sys.modules) > known:
+            gc.freeze()
+        if collects:
+            gc.enable()

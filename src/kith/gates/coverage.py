@@ -6,7 +6,7 @@ from typing import Final
 
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.changed_lines import changed_lines, show_lines
+from kith.edits.rows import changed_lines, show_lines
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.untouched import is_test_file
 

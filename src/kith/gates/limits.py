@@ -9,7 +9,7 @@ from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.core.workspace import SizeLimits
 from kith.edits import summarise
-from kith.gates.changed_lines import changed_lines
+from kith.edits.rows import changed_lines
 
 _MARK: Final = MARK.encode()
 

@@ -8,9 +8,9 @@ from typing import Final
 from kith.core.run import Gate, Run
 from kith.core.values import SYMLINK, Changes, Finding, Verdict
 from kith.core.workspace import ExecLimits
-from kith.gates.changed_lines import changed_lines
-from kith.gates.linters.linter import Kind, Linter
-from kith.gates.linters.run import Linted, run_linter
+from kith.edits.rows import changed_lines
+from kith.gates.known_linters import Kind, Linter
+from kith.gates.linters import Linted, run_linter
 
 _TOLD: Final = 40  # findings in one letter
 

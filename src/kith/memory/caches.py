@@ -1,14 +1,17 @@
-"""Caches of a project: where they lie, when a file is the same, and one in SQLite that may vanish."""
+"""Caches of a project in SQLite that may vanish: where they lie, scans of files, rows of sessions."""
 
 import hashlib
 import os
 import sqlite3
+import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
+from kith import __version__
 from kith.memory.database import distrust, is_damaged
 
 Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
@@ -139,3 +142,185 @@ class CacheFile:
             with suppress(sqlite3.Error):
                 self._db.close()
         self._db = None
+
+
+# What a scan found in each file, kept until the file changes: a cache in SQLite that may vanish any
+# time.
+
+_SCAN_VERSION: Final = 3  # of the tables and of what is kept in them
+_SCAN_SCHEMA: Final = """
+CREATE TABLE files (
+  path TEXT PRIMARY KEY,
+  size INTEGER NOT NULL,
+  written INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  facts TEXT NOT NULL,
+  prints BLOB NOT NULL
+);
+CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScan:
+    """One file as it was looked at: `facts` and `prints` are the scan's own words, unread here."""
+
+    path: str
+    stamp: Stamp
+    digest: bytes
+    facts: str
+    prints: bytes
+
+
+class ScanStore:
+    """The cache of one project. Where the disk refuses, nothing is kept and nothing fails."""
+
+    def __init__(self, cache: Path, root: Path) -> None:
+        # What is found changes with kith's version, and the hashes, which are Python's own, with Python's.
+        version = f"{_SCAN_VERSION} {__version__} {sys.version_info[:2]}"
+        self._file = CacheFile(cache, "scan", root, _SCAN_SCHEMA, version)
+
+    def close(self) -> None:
+        self._file.close()
+
+    # --- files -------------------------------------------------------------------------------
+
+    def load(self) -> dict[str, KeptScan]:
+        """All that is kept, by path."""
+        rows = self._file.read("SELECT path, size, written, digest, facts, prints FROM files")
+        return {
+            path: KeptScan(path, (size, at), digest, facts, prints)
+            for path, size, at, digest, facts, prints in rows
+        }
+
+    def put(self, files: Iterable[KeptScan]) -> None:
+        """Keep these files, in place of what was known of them; names that are no Unicode are left out."""
+        rows = [
+            (each.path, *each.stamp, each.digest, each.facts, each.prints)
+            for each in files
+            if is_storable(each.path)
+        ]
+        self._change("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Files that are gone."""
+        self._change("DELETE FROM files WHERE path = ?", [(path,) for path in paths])
+
+    def _change(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._file.change((statement, rows))
+
+    # --- notes -------------------------------------------------------------------------------
+
+    def note(self, name: str) -> str:
+        """What was noted under a name, "" for nothing."""
+        found = self._file.read("SELECT text FROM notes WHERE name = ?", (name,))
+        return str(found[0][0]) if found else ""
+
+    def write_note(self, name: str, text: str) -> None:
+        """Note a text under a name, in place of what was there."""
+        self._change("INSERT OR REPLACE INTO notes VALUES (?, ?)", [(name, text)])
+
+
+# Rows that were folded from sessions: a cache in SQLite that may vanish any time.
+
+_ROWS_VERSION: Final = 1  # of the tables
+_ROWS_SCHEMA: Final = """
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY,
+  root TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  last REAL NOT NULL,
+  calls TEXT NOT NULL,
+  legs TEXT NOT NULL,
+  verdicts TEXT NOT NULL
+);
+CREATE TABLE undoes (
+  seq INTEGER PRIMARY KEY, session TEXT NOT NULL, change TEXT NOT NULL, undoes TEXT NOT NULL
+);
+CREATE TABLE log (events INTEGER NOT NULL, newest INTEGER NOT NULL, name TEXT NOT NULL)
+"""
+
+
+class Extent(NamedTuple):
+    """How far a log goes: its events, the newest one's number, and a name that no other log has."""
+
+    events: int = 0
+    newest: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """What one session came to, from its event `first` to the moment `last`.
+
+    `calls`, `legs` and `verdicts` are items of JSON lists, without the brackets, and unread here; `undoes`:
+    number, change, and the one that it took back.
+    """
+
+    session: str
+    root: str
+    first: int
+    last: float
+    calls: str
+    legs: str
+    verdicts: str
+    undoes: Sequence[tuple[int, str, str]] = ()
+
+
+class SessionRows:
+    """The cache of one log, for items of this shape; where the disk refuses, nothing is kept or fails."""
+
+    def __init__(self, cache: Path, log: Path, shape: object) -> None:
+        self._file = CacheFile(cache, "measured", log, _ROWS_SCHEMA, f"{_ROWS_VERSION} {__version__} {shape}")
+
+    @property
+    def usable(self) -> bool:
+        return self._file.usable
+
+    def close(self) -> None:
+        self._file.close()
+
+    # --- what is kept ------------------------------------------------------------------------
+
+    def extent(self) -> Extent:
+        """How far the log went when it was last read."""
+        rows = self._file.read("SELECT events, newest, name FROM log")
+        return Extent(*rows[0]) if rows else Extent()
+
+    def sessions(self) -> set[str]:
+        """The sessions whose rows are kept."""
+        return {session for (session,) in self._file.read("SELECT session FROM sessions")}
+
+    def put(self, rows: Iterable[SessionRow], gone: Iterable[str], extent: Extent) -> None:
+        """Keep what these sessions came to, in place of what was there, and drop those that are gone."""
+        rows = [each for each in rows if is_storable(each.root)]
+        dropped = [(session,) for session in (*gone, *(each.session for each in rows))]
+        kept = [
+            (each.session, each.root, each.first, each.last, each.calls, each.legs, each.verdicts)
+            for each in rows
+        ]
+        undoes = [(seq, each.session, *ids) for each in rows for seq, *ids in each.undoes]
+        self._file.change(
+            ("DELETE FROM sessions WHERE session = ?", dropped),
+            ("DELETE FROM undoes WHERE session = ?", dropped),
+            ("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", kept),
+            ("INSERT INTO undoes VALUES (?, ?, ?, ?)", undoes),
+            ("DELETE FROM log", [()]),
+            ("INSERT INTO log VALUES (?, ?, ?)", [extent]),
+        )
+
+    def forget(self, session: str) -> None:
+        """Drop what is kept of a session."""
+        self.put((), (session,), self.extent())
+
+    def rows(self, column: Literal["calls", "legs", "verdicts"], root: str, since: float) -> str:
+        """One sort of items, as a JSON list, of the sessions of a folder ("": of all) that went on since."""
+        query = f"SELECT {column} FROM sessions WHERE last >= ? AND ? IN ('', root) ORDER BY first"
+        texts = (text for (text,) in self._file.read(query, (since, root)) if text)
+        # Read as one text: thousands of small ones take far longer.
+        return f"[{','.join(texts)}]"
+
+    def undoes(self) -> list[tuple[int, str, str]]:
+        """All undoings, in their order: number, change, and the one that it took back."""
+        return self._file.read("SELECT seq, change, undoes FROM undoes ORDER BY seq")

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from kith.core.codec import decode, encode
 from kith.core.events import Asked
 from kith.core.values import Answer, Question
+from kith.memory.database import ASIDES, try_decode
 from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
-from kith.memory.records import ASIDES, try_decode
 
 
 @dataclass(frozen=True, slots=True)

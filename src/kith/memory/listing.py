@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.memory.records import APPLY, ASIDES, COMMAND
+from kith.memory.database import APPLY, ASIDES, COMMAND
 
 Query = Callable[[str, Sequence[object]], list[Any]]
 Started = dict[str, Any]

@@ -12,11 +12,20 @@ from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
-from kith.memory.database import distrust, explain_refusal, is_damaged, prepare
+from kith.memory.database import (
+    Record,
+    Row,
+    decode_all,
+    distrust,
+    explain_refusal,
+    is_damaged,
+    prepare,
+    try_decode,
+    without_collections,
+)
 from kith.memory.listing import Summary, list_sessions, task_begin
 from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import LASTING, Past, go_on, tells
-from kith.memory.records import Record, Row, decode_all, try_decode, without_collections
 from kith.memory.salvage import is_marked, mark, salvage
 
 S = TypeVar("S", bound=Subject)

@@ -31,7 +31,7 @@ from kith.core.events import (
 )
 from kith.core.evidence import Evidence, combine
 from kith.core.values import Answer, FileChange, Finding, Message, Plan, Ran, Timing, TodoItem, Usage
-from kith.memory.records import APPLY, is_aside
+from kith.memory.database import APPLY, is_aside
 
 # The events that tell on after their task and the next one: words, lists, names, and what frames them.
 LASTING = frozenset(

@@ -6,8 +6,8 @@ from typing import Final
 
 from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
 from kith.core.values import Message, Spoken
+from kith.memory.database import Record, try_decode, without_asides
 from kith.memory.log import Log
-from kith.memory.records import Record, try_decode, without_asides
 
 FORK: Final = "fork"  # the kind of the run with which a fork begins
 TASK: Final = "task"  # the conversation's thread; what planners or reviewers said beside it has others

@@ -12,7 +12,6 @@ from kith.core.feature import Lazy
 from kith.core.model import Emit
 from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card, cards, kind_of
-from kith.models.discovery.header import describe
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, choose_window, fits
 from kith.models.discovery.servers import (
@@ -30,16 +29,17 @@ from kith.models.discovery.servers import (
 )
 from kith.models.discovery.stored import FILES
 from kith.models.pool import Member, Pool
+from kith.models.providers.addresses import leads_out
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
 from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.reach import leads_out
 from kith.models.providers.sampling import Kind
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback, load_http
 from kith.models.sources import Source, Sources, files_of
+from kith.models.traits import describe
 
 # Of the cloud: most people never ask them.
 _anthropic: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy(

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from kith.context.compact import View, show
-from kith.context.held_files import files_shown
+from kith.context.compact import View, files_shown, show
 from kith.core.events import Called, Compacted, Engaged, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
@@ -17,11 +16,11 @@ from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.fitted import Fitted
 from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, Sending
-from kith.models.wrappers.ladder import Ladder
-from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
+from kith.models.wrappers.prompt_cache import Meter
 from kith.models.wrappers.retry import Queue, Retrying
+from kith.models.wrappers.tool_calling import Ladder
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
 

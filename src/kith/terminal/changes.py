@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from kith.agent.project import Project
 from kith.agent.waiting_changes import NothingWaits, apply_waiting, find_waiting
 from kith.core.errors import EXIT_DONE
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.values import FileChange
 from kith.edits import summarise
 from kith.memory.applied import short_id
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.look import Look
 from kith.terminal.report import print_event, print_text
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count
 from kith.view.printing import printable

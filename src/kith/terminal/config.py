@@ -19,7 +19,7 @@ from kith.settings.brought import find_brought
 from kith.settings.check import tables, unknown_key
 from kith.settings.files import find_file
 from kith.settings.write import set_setting, unset_setting
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.lines import from_home, wrapped
 from kith.view.printing import printable
 

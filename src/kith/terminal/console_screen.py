@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from kith.terminal.editor import open_editor
-from kith.terminal.rendering.keys import fit_keys
 from kith.terminal.rendering.look import Look
+from kith.terminal.rendering.panels import fit_keys
 from kith.terminal.rendering.spans import Line
 from kith.terminal.screen import LEAVE, SAY, plain_key
 

@@ -18,7 +18,7 @@ from kith.core.event_loop import run_loop
 from kith.core.numbers import size_text
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.terminal.shell_completion import plain_names
 from kith.view.lines import wrapped
 from kith.view.printing import printable

@@ -5,15 +5,14 @@ import json
 import sys
 from dataclasses import asdict
 
-from kith.agent.conversations import forget, rename, tell_damage
-from kith.agent.forks import fork, go_back
+from kith.agent.conversations import forget, fork, go_back, rename, tell_damage
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.core.event_loop import run_loop
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.turns import turns
 from kith.settings import load_settings
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.terminal.sessions import date_of, open_log
 from kith.view.lines import brief, count
 from kith.view.printing import printable

@@ -9,11 +9,10 @@ from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.run import new_id
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.printing import printable
 

@@ -1,10 +1,12 @@
-"""Options that several commands have, the settings that they override, and how their values are read."""
+"""Options that several commands have, the settings they override, and the project that a folder means."""
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import Any
 
+from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
 
 # What options take, read from words: numbers, amounts of money, moments, hosts.
@@ -211,3 +213,31 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     add("--cache-type-k", metavar="TYPE", help="type of the cached keys, such as q8_0")
     add("--cache-type-v", metavar="TYPE", help="type of the cached values")
     add("--engine-arg", action="append", metavar="ARG", help="handed to llama-server as it is")
+
+
+# Which project is meant by a folder.
+
+
+def find_root(folder: str) -> Path:
+    """The project's folder: the enclosing git repository's top, else the folder itself."""
+    path = Path(folder)
+    try:
+        if not path.is_dir():
+            what = f"{folder!r} is not a folder." if path.exists() else f"There is no folder {folder!r}."
+            raise UsageError(what)
+        path = path.resolve()
+        os.listdir(path)  # noqa: PTH208 -- only asks whether it may be read
+        return _find_top(path)
+    except OSError as error:
+        raise UsageError(f"The folder {folder!r} cannot be used: {error.strerror}.") from error
+
+
+def _find_top(path: Path) -> Path:
+    home = Path(os.environ.get("HOME", ""))
+    for parent in (path, *path.parents):
+        # A home folder kept in git is not the project that the person stands in.
+        if (parent / ".git").exists() and (parent != home or parent == path):
+            return parent
+        if parent.name != ".git" and all((parent / name).exists() for name in ("HEAD", "objects", "refs")):
+            raise UsageError(f"{parent} is a bare git repository, without files to work on; clone it first.")
+    return path

@@ -5,7 +5,7 @@ import sys
 
 from kith.agent.permits import decide_here, forget, remembered
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable
 

@@ -8,10 +8,10 @@ from kith.core.values import Answer, Question
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
 from kith.view.printing import whole
-from kith.view.questions import always_words, question_text
+from kith.view.wording import always_words, question_text
 
 _ask_change: Final[Lazy[Callable[[Screen, Question], Awaitable[Answer]]]] = Lazy(
-    "kith.terminal.approving.change:ask_change"
+    "kith.terminal.approving:ask_change"
 )  # with diffs, which most questions do without
 _KEYS: Final = (
     *(("y", "yes", "[y]es"), ("a", "always", "[a]lways in this project"), ("n", "no", "[n]o")),

@@ -8,9 +8,8 @@ from typing import Final
 
 from kith.agent.start_state import look_ahead
 from kith.core.errors import UsageError
-from kith.core.feature import Lazy
-from kith.core.quick_loading import quick_loading
-from kith.terminal.folder import find_root
+from kith.core.feature import Lazy, quick_loading
+from kith.terminal.options import find_root
 
 # The words of a task, from the command line and from standard input.
 

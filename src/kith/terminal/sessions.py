@@ -14,7 +14,7 @@ from kith.core.errors import EXIT_DONE
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.lines import brief
 from kith.view.printing import printable
 

@@ -17,7 +17,7 @@ from kith.core.event_loop import run_loop
 from kith.core.feature import Feature, Lazy
 from kith.memory.log import Log
 from kith.settings.features import find_part, need_part
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.evidence import word_standing
 from kith.view.lines import brief, count, wrapped
 from kith.view.printing import printable

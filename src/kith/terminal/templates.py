@@ -6,7 +6,7 @@ import json
 from kith.agent.templates import list_templates
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 
 
 def templates_command(args: argparse.Namespace) -> int:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from kith.core.events import Asked, Event
 from kith.core.values import Answer, Question
 from kith.terminal.console_screen import ConsoleScreen
-from kith.terminal.feature_lines import feature_lines
 from kith.terminal.questions import ask
-from kith.terminal.rendering.activity import tool_line
+from kith.terminal.rendering.activity import feature_lines, tool_line
 from kith.view.evidence import word_held_back
 from kith.view.items import Item, Items, ToolUse
 from kith.view.lines import wrapped

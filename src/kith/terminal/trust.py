@@ -13,11 +13,11 @@ from kith.core.values import Question
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.trust import everything_said, last_trusted
 from kith.settings import find_folders
-from kith.terminal.approving.showing import show_file
 from kith.terminal.console_screen import ConsoleScreen
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.terminal.questions import ask
 from kith.terminal.screen import Screen
+from kith.terminal.show_change import show_file
 from kith.view.lines import count, from_home, wrapped
 from kith.view.printing import printable
 

@@ -15,7 +15,7 @@ from kith.trees.environment import allowed_environment
 from kith.trees.exec import Captured, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
 from kith.trees.launch import Launch, launch_limited, launch_on
-from kith.trees.network.gateway import open_gateway
+from kith.trees.network import open_gateway
 from kith.trees.sandbox_view import HOME, Box, mounts_of
 from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter

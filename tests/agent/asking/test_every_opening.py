@@ -10,9 +10,8 @@ from test_terms import Person, Task, begin, new_secret, per_token, provider_at
 
 from kith.agent.asking.terms import Terms
 from kith.core.errors import LimitError
-from kith.core.events import Called, RunStarted
+from kith.core.events import Called, Options, RunStarted
 from kith.core.model import Prompt
-from kith.core.options import Options
 from kith.core.values import Sampling, Usage, say
 from kith.features.coach.coach import coaching_limits
 from kith.features.coach.settings import CoachSettings

@@ -3,8 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from kith.core.events import RunEnded, RunStarted
-from kith.core.options import Options
+from kith.core.events import Options, RunEnded, RunStarted
 from kith.core.run import new_id
 from kith.features.coach.replays import in_peace, is_busy
 from kith.memory.log import LOG_FILE, Log

@@ -14,13 +14,13 @@ from kith.core.events import (
     Called,
     Event,
     Judged,
+    Options,
     Proposed,
     RunEnded,
     RunStarted,
     Said,
     Stepped,
 )
-from kith.core.options import Options
 from kith.core.values import FileChange, Ran, Usage
 from kith.memory.log import Log
 from kith.memory.session import Session

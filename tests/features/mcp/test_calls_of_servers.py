@@ -13,9 +13,8 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.agent.open_project import hold_servers
 from kith.agent.permits import ProjectPermits, remembered
-from kith.agent.project import Project
+from kith.agent.project import Project, hold_servers
 from kith.agent.tasks import Task, run_task
 from kith.core.events import Event, Notice, ToolEnded
 from kith.core.policy import call_identity, call_target
@@ -24,7 +23,7 @@ from kith.features.mcp.client.connection import Address, ServerError, ServerProg
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, ToolServer
-from kith.view.questions import always_words
+from kith.view.wording import always_words
 
 SERVER = SUPPORT / "plain_server.py"
 

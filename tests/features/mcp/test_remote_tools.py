@@ -17,7 +17,7 @@ from kith.core.workspace import ExecLimits
 from kith.features.mcp.client.connection import CallResult, ListedTool
 from kith.features.mcp.client.text import text_of
 from kith.features.mcp.tool_servers import Tell, choose, make_tools, name_tool
-from kith.models.dialects.spoken import describe_tools
+from kith.models.dialects.own_dialect import describe_tools
 
 NOTHING: dict[str, Any] = {"type": "object"}
 events: list[Event] = []

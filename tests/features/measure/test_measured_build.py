@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from building import DONE, Stage, edit, tasks, write
-from kith.core.events import Applied, RunEnded, RunStarted
-from kith.core.options import Options
+from kith.core.events import Applied, Options, RunEnded, RunStarted
 from kith.features.measure.measured_rows import Measured, read_measured
 from kith.memory.session import Session
 

@@ -17,6 +17,7 @@ from kith.core.events import (
     Called,
     Event,
     Judged,
+    Options,
     Proposed,
     RunEnded,
     RunStarted,
@@ -24,7 +25,6 @@ from kith.core.events import (
     ToolBegan,
     ToolEnded,
 )
-from kith.core.options import Options
 from kith.core.values import Answer, FileChange, Question, Ran, Usage
 from kith.features.measure.measured_rows import Measured, read_measured
 from kith.features.measure.rows import LegRow

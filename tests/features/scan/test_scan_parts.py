@@ -18,7 +18,7 @@ from kith.features.scan.markdown import as_markdown
 from kith.features.scan.picture import TreemapBox, draw, squarify
 from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
 from kith.features.scan.visible import code, visible
-from kith.memory.scanned import KeptScan, ScanStore
+from kith.memory.caches import KeptScan, ScanStore
 from kith.trees.bulk_read import stamp_files
 
 # --- pictures and documents ----------------------------------------------------------------------
@@ -175,7 +175,7 @@ KILLER = """\
 import os, sys, asyncio
 from pathlib import Path
 from kith.features.scan import survey as surveying
-from kith.memory.scanned import ScanStore
+from kith.memory.caches import ScanStore
 from kith.trees.bulk_read import stamp_files
 
 find = surveying.find_facts

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change, Changes, Ran
 from kith.gates.evidence.changed_tests import (
+    Claims,
     compare_older,
     find_renames,
     find_tampering,
@@ -14,7 +15,6 @@ from kith.gates.evidence.changed_tests import (
     text_before,
     without_tampering,
 )
-from kith.gates.evidence.requested_tests import Claims
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
 
 OLD = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n"

@@ -17,12 +17,12 @@ from kith.core.events import Event, Notice
 from kith.core.run import Run
 from kith.core.values import Finding
 from kith.core.workspace import Command, Trial
+from kith.gates import known_linters
+from kith.gates.known_linters import Linter, as_arguments
 from kith.gates.lint import lint_gate, types_gate
-from kith.gates.linters import compilers, python
-from kith.gates.linters.linter import Linter, as_arguments
-from kith.gates.linters.run import Linted, find_linters, project_linters, run_linter, run_linters
+from kith.gates.linters import Linted, find_linters, project_linters, run_linter, run_linters
 
-RUFF = (python.make_ruff(""),)
+RUFF = (known_linters.make_ruff(""),)
 OLD = "import os\n\n\ndef half(n):\n    return n / 2\n"  # `os` is not used
 
 
@@ -91,7 +91,12 @@ def test_types_of_a_caller_elsewhere(tmp_path: Path) -> None:
 def test_what_is_not_installed_is_skipped_and_said(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"a.py": OLD})
     absent = Linter(
-        "nolint", "lint", "", lambda paths: f"nolint-xyz {paths}", python.parse_ruff, python.RUFF_SUFFIXES
+        "nolint",
+        "lint",
+        "",
+        lambda paths: f"nolint-xyz {paths}",
+        known_linters.parse_ruff,
+        known_linters.RUFF_SUFFIXES,
     )
     verdict = judge(root, {"a.py": "import sys\n"}, lambda home: lint_gate((absent,), LIMITS))
     assert verdict.ok and verdict.feedback == "nolint is not installed here, so it was not run."
@@ -126,7 +131,9 @@ def test_many_files_take_several_commands(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {names[0]: ""})
 
     async def work(home: Run, run: Run) -> Linted:
-        count = Linter("count", "lint", "", "echo {} | wc -w; false".format, _count, python.RUFF_SUFFIXES)
+        count = Linter(
+            "count", "lint", "", "echo {} | wc -w; false".format, _count, known_linters.RUFF_SUFFIXES
+        )
         return await run_linter(run, count, names, LIMITS)
 
     counted = [each.line for each in in_trial(root, work).findings]
@@ -141,7 +148,7 @@ def _count(output: str) -> tuple[Finding, ...]:
 def test_cppcheck_finds_what_a_change_brings(tmp_path: Path) -> None:
     good = "int third() {\n    int a[3] = {1, 2, 3};\n    return a[2];\n}\n"
     root = make_repository(tmp_path / "project", {"a.cpp": good})
-    linters = (compilers.make_cppcheck(),)
+    linters = (known_linters.make_cppcheck(),)
     bad = (
         good.replace("a[2]", "a[3]")
         + "#include <gtest/gtest.h>\nTEST(Third, Works) { EXPECT_EQ(third(), 3); }\n"
@@ -182,12 +189,12 @@ def test_clang_tidy_needs_to_know_how_files_are_compiled(tmp_path: Path) -> None
 
 
 PARSERS = {
-    "ruff": python.parse_ruff,
-    "mypy": python.parse_mypy,
-    "pyright": python.parse_pyright,
-    "clang-tidy": compilers.parse_clang_tidy,
-    "cppcheck": compilers.parse_cppcheck,
-    "shellcheck": compilers.parse_shellcheck,
+    "ruff": known_linters.parse_ruff,
+    "mypy": known_linters.parse_mypy,
+    "pyright": known_linters.parse_pyright,
+    "clang-tidy": known_linters.parse_clang_tidy,
+    "cppcheck": known_linters.parse_cppcheck,
+    "shellcheck": known_linters.parse_shellcheck,
 }
 TOLD = {
     "ruff": json.dumps({"filename": "/p/a.py", "code": "F401", "message": "m", "location": {"row": 3}}),

@@ -11,9 +11,9 @@ from gating import LIMITS, in_trial, make_repository, write_all
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial
+from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
-from kith.gates.results.explain_failures import explain_report, first_fault
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains

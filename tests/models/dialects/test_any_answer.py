@@ -14,12 +14,12 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.model import Prompt
 from kith.core.values import Reply, say
 from kith.models.discovery.cards import cards, kind_of
-from kith.models.discovery.header import describe
 from kith.models.discovery.memory import Memory, choose_window, fits
 from kith.models.providers.answers import fraction
 from kith.models.providers.ollama import Ollama, shape_of
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
+from kith.models.traits import describe
 
 HI = Prompt("", (say("hi"),))
 DEEP, HUGE = "[" * 100_000, 10**400

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
 from kith.models.dialects import Heard, coerce, fit_call, mend_json, read_calls
-from kith.models.dialects.spoken import write_call
+from kith.models.dialects.own_dialect import write_call
 from kith.models.providers.messages import read_args
 from kith.tools import standard_tools
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card
 from kith.models.discovery.catalogue import Entry, list_models, names_of
-from kith.models.discovery.header import Header, describe
 from kith.models.discovery.memory import GIB, Memory
 from kith.models.discovery.servers import Named, Places, Server
 from kith.models.discovery.stored import Stored
-from kith.models.traits import Template
+from kith.models.traits import Header, Template, describe
 
 OLLAMA, LLAMA = "http://127.0.0.1:11434", "http://127.0.0.1:8080"
 MEMORY = Memory(32 * GIB, 20 * GIB)

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.models.discovery.gguf import MOST_BYTES, ModelFileError, read_header
-from kith.models.discovery.header import QUANTISATIONS, Header, describe
-from kith.models.traits import Template, read_template
+from kith.models.traits import QUANTISATIONS, Header, Template, describe, read_template
 from model_files import write_model
 
 

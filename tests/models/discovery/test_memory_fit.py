@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from kith.models.discovery.advice import OFFERS, recommend
 from kith.models.discovery.gguf import read_header
-from kith.models.discovery.header import Header, describe
 from kith.models.discovery.machine import find_program, read_memory, total_memory, usable_cores
 from kith.models.discovery.memory import (
     GIB,
@@ -22,6 +21,7 @@ from kith.models.discovery.memory import (
     fits,
     memory_needed,
 )
+from kith.models.traits import Header, describe
 
 
 def shape(blocks: int, heads_kv: Any, length: int = 128, **more: Any) -> Header:

@@ -13,8 +13,8 @@ from kith.core.model import Prompt, Tool
 from kith.core.values import CacheUse, Message, Sampling, Text, ToolCall, ToolResult, say
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
+from kith.models.wrappers.prompt_cache import Meter
 
 pytestmark = pytest.mark.slow
 

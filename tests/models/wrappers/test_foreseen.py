@@ -14,8 +14,8 @@ from kith.models.discovery.machine import machine_name
 from kith.models.providers.facts import Facts
 from kith.models.stack import look
 from kith.models.wrappers.foreseen import Foresight, foresight_of
-from kith.models.wrappers.meter import Meter
 from kith.models.wrappers.metered import Metered
+from kith.models.wrappers.prompt_cache import Meter
 
 WORDS = "one two three four five six seven eight nine ten " * 80  # 1,000 tokens of four letters
 FIRST = Prompt("You are kith.", (say(WORDS),), thread="task")

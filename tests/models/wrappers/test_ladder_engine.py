@@ -12,11 +12,11 @@ import pytest
 from kith.core.events import Carded, Event
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, ToolCall, ToolResult, say
-from kith.models.dialects.spoken import write_call
+from kith.models.dialects.own_dialect import write_call
 from kith.models.providers.messages import message_rows
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.wrappers.ladder import Ladder, Rung, ask_on
+from kith.models.wrappers.tool_calling import Ladder, Rung, ask_on
 from kith.tools import standard_tools
 
 pytestmark = pytest.mark.slow

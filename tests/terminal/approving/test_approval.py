@@ -10,8 +10,7 @@ from kith.core.values import Answer, Change, Changes, Kept, Question
 from kith.edits import keep_hunks, split_hunks, summarise
 from kith.gates.human import CHOICES, change_question
 from kith.terminal.questions import ask
-from kith.terminal.rendering.look import Look
-from kith.terminal.rendering.palette import Palette
+from kith.terminal.rendering.look import Look, Palette
 from kith.terminal.rendering.spans import Line, plain
 
 if TYPE_CHECKING:

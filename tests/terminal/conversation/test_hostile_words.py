@@ -10,12 +10,10 @@ from rich.cells import cell_len
 from kith.context.notes import read_skill
 from kith.core.events import Delta, Engaged, Notice, Progress, RunStarted, Said
 from kith.core.values import Message, Plan, Question, Text
-from kith.terminal.conversation.completion import Sources, suggest
-from kith.terminal.conversation.details import Details
+from kith.terminal.conversation.completion import Paths, Sources, suggest
 from kith.terminal.conversation.input_line import Menu
-from kith.terminal.conversation.path_search import Paths
+from kith.terminal.conversation.item_view import Details, Voice
 from kith.terminal.conversation.status_line import StatusLine
-from kith.terminal.conversation.voice import Voice
 from kith.terminal.questions import ask
 from kith.terminal.rendering.spans import columns_of
 from kith.view.markup import quoted

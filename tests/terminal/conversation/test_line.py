@@ -14,11 +14,18 @@ from kith.agent.conversations import forget
 from kith.agent.project import Project
 from kith.core.events import RunStarted
 from kith.memory.typed import Typed, TypedLines
-from kith.terminal.conversation.completion import Offer, Sources, Suggestions, search, suggest, wants_any
+from kith.terminal.conversation.completion import (
+    Offer,
+    Paths,
+    Sources,
+    Suggestions,
+    search,
+    suggest,
+    wants_any,
+)
 from kith.terminal.conversation.history import LineHistory, Pastes
 from kith.terminal.conversation.input_line import MOST_ROWS, InputLine, Menu
 from kith.terminal.conversation.line_context import make_line_context
-from kith.terminal.conversation.path_search import Paths
 from kith.terminal.conversation.slash_commands import slash_commands
 
 FILES = ("README.md", "docs/my notes.md", "src/app/main.py", "src/app/remain.py", "src/maintain/x.py")

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from drawings import check_picture, drawn, with_roles
 from kith.core.values import Change, FileChange
 from kith.edits import split_hunks, summarise
-from kith.terminal.rendering.diff_pieces import read_diff
-from kith.terminal.rendering.diffs import changes_lines, diff_lines, hunk_lines
+from kith.terminal.rendering.diffs import changes_lines, diff_lines, hunk_lines, read_diff
 from kith.terminal.rendering.glyphs import ASCII
 from kith.terminal.rendering.spans import columns_of, plain
 from kith.view.printing import printable

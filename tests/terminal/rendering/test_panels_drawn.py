@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from drawings import check_picture, drawn
 from kith.core.events import Progress, ToolBegan, ToolEnded
 from kith.core.values import Ran, TodoItem
-from kith.terminal.rendering.activity import progress_line, running_line, tool_line
+from kith.terminal.rendering.activity import Thinking, progress_line, running_line, tool_line
 from kith.terminal.rendering.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
-from kith.terminal.rendering.palette import Palette, Theme, choose_palette
+from kith.terminal.rendering.look import Palette, Theme, choose_palette
 from kith.terminal.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
 from kith.terminal.rendering.spans import Line, Span, columns_of, plain
-from kith.terminal.rendering.thinking import Thinking
 from kith.view.items import ToolUse
 
 TODO = tuple(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.trees.network.proxy import is_near, is_public
+from kith.trees.network import is_near, is_public
 
 PUBLIC = ("93.184.216.34", "1.1.1.1", "2606:4700::6810:84e5", "64:ff9b::101:101", "::ffff:1.1.1.1")
 NEAR = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kith.trees.network.relay import Head, parse_head
+from kith.trees.network_relay import Head, parse_head
 
 
 def request(line: str, *fields: str) -> bytes:

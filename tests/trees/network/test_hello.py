@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.trees.network.relay import read_hello
+from kith.trees.network_relay import read_hello
 
 
 def hello(name: str | None) -> bytes:

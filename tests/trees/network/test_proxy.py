@@ -10,7 +10,7 @@ import pytest
 
 from kith.core.hosts import parse_host
 from kith.core.values import Reached
-from kith.trees.network.proxy import Proxy
+from kith.trees.network import Proxy
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -13,8 +13,7 @@ from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
 from kith.agent.session_kinds import SessionKind
 from kith.core.errors import UsageError
-from kith.core.events import Judged, Resumed
-from kith.core.options import Options
+from kith.core.events import Judged, Options, Resumed
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits

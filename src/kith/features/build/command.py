@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kith.agent.project import Project
+from kith.core.event_loop import run_until_signal
 from kith.core.run import new_id
 from kith.features.build.builds import find_build, has_builds, resume_build, run_build, show_build
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting, waiting_line
 from kith.terminal.run import read_task
-from kith.terminal.signals import run_until_signal
 from kith.terminal.status import Underway
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, wrapped

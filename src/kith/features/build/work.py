@@ -19,8 +19,8 @@ from kith.core.run import Run, Thread
 from kith.core.values import Change, Changes, say
 from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
-from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import project_linters
+from kith.gates.known_linters import Linter
+from kith.gates.linters import project_linters
 from kith.gates.toolchains import Toolchain
 
 # What a person may choose about a build.

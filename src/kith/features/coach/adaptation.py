@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from kith.agent.asking.adaptation import USUAL, Adaptation
+from kith.agent.asking.task_worker import USUAL, Adaptation
 from kith.agent.project import Project
 from kith.context.brief import Showing
 from kith.core.errors import LimitError

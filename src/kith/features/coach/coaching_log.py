@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kith.core.decisions import Coached, Compared
-from kith.core.events import RunEnded, RunStarted
-from kith.core.options import Options
+from kith.core.events import Options, RunEnded, RunStarted
 from kith.features.coach.sequential_test import Pair
 from kith.features.coach.strategy import Ways, fold_ways
 from kith.memory.log import Log

@@ -9,11 +9,10 @@ from typing import Any, Final
 from kith.agent.project import Project
 from kith.core.decisions import Coached
 from kith.core.errors import EXIT_DONE
+from kith.core.event_loop import run_until_signal
 from kith.features.coach.adoption import adopt_way, describe_coaching, settle_live, undo_way
 from kith.features.coach.coach import CoachRun, TriedStrategy, run_coach
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, day, wrapped
 from kith.view.printing import printable

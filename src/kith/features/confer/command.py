@@ -18,8 +18,7 @@ from kith.features.confer.council_lines import show_minutes
 from kith.features.confer.history import Minutes, read_minutes
 from kith.features.confer.live_view import PlainCouncil, TerminalCouncil
 from kith.features.confer.session import Conferred, Motion, run_confer
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_receipt, print_waiting
 from kith.terminal.terminal import yes_to_changes
 from kith.view.lines import wrapped

@@ -9,7 +9,7 @@ from kith.core.events import Event, Said
 from kith.core.numbers import dollars
 from kith.core.values import Message
 from kith.features.confer.history import Minutes, speaker_of
-from kith.terminal.feature_lines import Line
+from kith.terminal.rendering.activity import FeatureLine
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -34,13 +34,13 @@ def colour(label: str) -> str:
     return COLOURS.get(label, "bold")
 
 
-def heading(label: str, name: str, what: str = "") -> Line:
+def heading(label: str, name: str, what: str = "") -> FeatureLine:
     """The line above a block."""
     words = " ".join(filter(None, (printable(name), what)))
     return colour(label), f"{label} ┌ {words}"[:WIDTH]
 
 
-def block(label: str, message: Message) -> Iterator[Line]:
+def block(label: str, message: Message) -> Iterator[FeatureLine]:
     """What a speaker said, wrapped behind its letter; what was cut short says so."""
     text = message.text if message.complete else f"{message.text} (cut short)"
     for line in printable(text).strip().split("\n"):
@@ -48,7 +48,7 @@ def block(label: str, message: Message) -> Iterator[Line]:
             yield colour(label), f"{margin(label)}{part}".rstrip()
 
 
-def claim_lines(claim: Claimed) -> Iterator[Line]:
+def claim_lines(claim: Claimed) -> Iterator[FeatureLine]:
     """A claim, what speaks for it, and what a tool said."""
     mark, style = _MARKS[claim.check]
     who = f"{claim.by} on {claim.of}"
@@ -57,7 +57,7 @@ def claim_lines(claim: Claimed) -> Iterator[Line]:
         yield from _wrap("dim", more, _INDENT, _INDENT)
 
 
-def conclusion_lines(concluded: Concluded) -> Iterator[Line]:
+def conclusion_lines(concluded: Concluded) -> Iterator[FeatureLine]:
     """The last lines: whose plan holds, what decided it, and what that cost against a single call."""
     figures, name = concluded.figures, concluded.members.get(concluded.choice, "")
     yield from _wrap("green", f"→ {concluded.choice} ({name}). {concluded.why}", "", "  ")
@@ -69,13 +69,13 @@ def conclusion_lines(concluded: Concluded) -> Iterator[Line]:
     yield from _wrap("dim", f"{tokens:,} tokens{one}{usd}{said}", "  ", "  ")
 
 
-def _wrap(style: str, text: str, first: str, others: str) -> Iterator[Line]:
+def _wrap(style: str, text: str, first: str, others: str) -> Iterator[FeatureLine]:
     plain = printable(" ".join(text.split()))
     for line in textwrap.wrap(plain, WIDTH, initial_indent=first, subsequent_indent=others):
         yield style, line
 
 
-def council_lines(event: Event) -> Iterator[Line]:
+def council_lines(event: Event) -> Iterator[FeatureLine]:
     """What a council's event says to people: a whole block, a claim, the decision; else nothing."""
     if isinstance(event, Claimed):
         yield from claim_lines(event)

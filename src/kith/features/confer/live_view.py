@@ -20,7 +20,7 @@ from kith.features.confer.council_lines import (
     margin,
 )
 from kith.features.confer.history import speaker_of
-from kith.terminal.feature_lines import Line
+from kith.terminal.rendering.activity import FeatureLine
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.printing import printable
 
@@ -103,7 +103,7 @@ class PlainCouncil:
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _show(self, lines: Iterable[Line]) -> None:
+    def _show(self, lines: Iterable[FeatureLine]) -> None:
         for _, text in lines:
             print(text, file=sys.stderr)
         sys.stderr.flush()
@@ -114,7 +114,7 @@ class SpeakerBlock:
     """What somebody says; `words` wait while another block is on the screen."""
 
     label: str
-    title: Line
+    title: FeatureLine
     words: list[str] = field(default_factory=list)
     over: bool = False
 
@@ -255,7 +255,7 @@ class TerminalCouncil:
             self.voice.console.print(text, style=style, markup=False)
 
 
-def _lines_of(event: Claimed | Concluded) -> Iterable[Line]:
+def _lines_of(event: Claimed | Concluded) -> Iterable[FeatureLine]:
     return claim_lines(event) if isinstance(event, Claimed) else conclusion_lines(event)
 
 

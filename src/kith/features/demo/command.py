@@ -11,13 +11,12 @@ from pathlib import Path
 
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.values import Answer, Question
 from kith.memory.applied import short_id
 from kith.terminal.report import print_text
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice
-from kith.view.questions import question_text
+from kith.view.wording import question_text
 
 TASK = "fix the failing test in test_stats.py"
 
@@ -69,8 +68,8 @@ async def _agree(question: Question) -> Answer:
     """Nobody can be asked: say yes, visibly, to this project of kith's own."""
     from rich.console import Console
 
-    from kith.terminal.approving.showing import show_changes
     from kith.terminal.console_screen import ConsoleScreen
+    from kith.terminal.show_change import show_changes
 
     if question.kind == "change":
         show_changes(ConsoleScreen(Console(stderr=True, highlight=False)), question.changes)

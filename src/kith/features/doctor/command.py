@@ -16,7 +16,7 @@ from kith.core.events import Progress
 from kith.features.doctor.check import Check, Level
 from kith.features.doctor.examine import examine
 from kith.settings import load_settings
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.lines import count

@@ -37,7 +37,7 @@ from kith.features.editors.conversation import EditorConversation, list_conversa
 from kith.features.editors.wire import Wire
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.printing import printable
 
 _INVALID, _FAILED = -32602, -32603  # JSON-RPC's codes

@@ -16,7 +16,7 @@ from kith.features.editors.updates import Updates
 from kith.features.editors.wire import Wire
 from kith.view.evidence import word_evidence
 from kith.view.printing import printable
-from kith.view.questions import always_words, question_text
+from kith.view.wording import always_words, question_text
 
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
 _OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {

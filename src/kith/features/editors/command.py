@@ -5,9 +5,9 @@ import sys
 from typing import Any, cast
 
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.terminal.extras import check_extra
+from kith.core.event_loop import run_until_signal
+from kith.settings.features import check_extra
 from kith.terminal.options import settings_flags
-from kith.terminal.signals import run_until_signal
 
 _NO_EDITOR = "kith acp is started by an editor and speaks with it through pipes; docs/editors.md says how."
 

@@ -19,8 +19,7 @@ from acp.schema import (
     StopReason,
 )
 
-from kith.agent.open_project import hold_servers
-from kith.agent.project import Project, Result
+from kith.agent.project import Project, Result, hold_servers
 from kith.agent.tasks import Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.features.editors import prompts

@@ -23,8 +23,7 @@ from kith.features.editors.buffers import read_small
 from kith.view.items import GateVerdict, ToolUse
 from kith.view.markup import fenced
 from kith.view.printing import printable
-from kith.view.questions import question_text
-from kith.view.wording import line_of, word_exit, word_size
+from kith.view.wording import line_of, question_text, word_exit, word_size
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent]
 

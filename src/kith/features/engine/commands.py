@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 from kith.agent.models import places_of
 from kith.core.errors import EXIT_DONE
+from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
 from kith.core.numbers import size_text
@@ -17,8 +18,7 @@ from kith.features.engine.download.pull import pull_model as pull
 from kith.features.engine.model_files import engine_of
 from kith.features.engine.running import running_engines, stop_engines
 from kith.settings import Settings, load_settings
-from kith.terminal.folder import find_root
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root
 from kith.terminal.streams import is_lively
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable

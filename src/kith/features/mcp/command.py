@@ -11,9 +11,8 @@ from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_loop
 from kith.features.mcp.tool_servers import Served, look_at_servers, tool_tokens
 from kith.settings import ToolServer, describe_server, load_settings
-from kith.terminal.extras import check_extra
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.settings.features import check_extra
+from kith.terminal.options import find_root, settings_flags
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable
 

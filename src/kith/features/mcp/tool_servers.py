@@ -35,8 +35,8 @@ from kith.features.mcp.client.connection import (
 )
 from kith.features.mcp.client.schemas import complete, plain_schema
 from kith.features.mcp.client.text import clean_words
+from kith.models.providers.addresses import is_cloud
 from kith.models.providers.messages import tool_rows
-from kith.models.providers.reach import is_cloud
 from kith.settings import Settings, ToolServer
 
 # Tools of other programs as kith's own: named after their server, asked about, with plain schemas.

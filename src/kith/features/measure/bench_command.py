@@ -10,6 +10,7 @@ from typing import Final
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.event_loop import run_until_signal
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
 from kith.features.measure.bench.llama_bench import format_of, rows_of, write_rows
 from kith.features.measure.bench.result import BenchResult, Score
@@ -24,9 +25,7 @@ from kith.features.measure.bench.runs import (
 )
 from kith.features.measure.probe_command import tell_steps
 from kith.memory.session import Listener
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import WIDTH, paragraph

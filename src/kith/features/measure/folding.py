@@ -8,7 +8,7 @@ from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
 from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.task_parts import LoggedTask
-from kith.memory.records import Record, without_asides
+from kith.memory.database import Record, without_asides
 
 _UNREAD: Final = frozenset({"Said", "TodoSet", "Planned", "Compacted", "Carded", "Reviewed", "Locked"})
 KINDS: Final = frozenset(ALL) - _UNREAD  # the events that are read for this

@@ -13,8 +13,8 @@ from kith.core.values import Timing, Usage
 from kith.features.measure.folding import KINDS, Folded, VerdictRow, fold_session
 from kith.features.measure.legs import UNDONE
 from kith.features.measure.rows import CallRow, LegRow
+from kith.memory.caches import Extent, SessionRow, SessionRows
 from kith.memory.log import Log
-from kith.memory.session_rows import Extent, SessionRow, SessionRows
 from kith.settings import Settings
 
 # Rows as they are kept for the next time: a session's as JSON, and gone with the session.

@@ -13,6 +13,7 @@ from typing import Any, Final, TextIO
 from kith import __version__
 from kith.agent.models import end_of, places_of, sources_of
 from kith.core.errors import EXIT_DONE, KithError
+from kith.core.event_loop import run_until_signal
 from kith.core.events import Carded, Event, Notice, Progress, RunEnded, RunStarted, Stepped
 from kith.core.run import new_id
 from kith.features.measure.probe import probe
@@ -21,9 +22,7 @@ from kith.memory.session import Listener, Session
 from kith.models.choose import choose_provider
 from kith.models.stack import look
 from kith.settings import Settings, load_settings
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.printing import printable

@@ -15,7 +15,7 @@ from kith.features.measure.folding import VerdictRow
 from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
 from kith.features.measure.profile_text import choose_glyphs, profile_lines
 from kith.features.measure.rows import CallRow, LegRow
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.printing import printable
 
 # Measured rows as flat tables with columns that stay: for CSV, JSON, and programs that read them.

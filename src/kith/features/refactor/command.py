@@ -13,6 +13,7 @@ from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.project import Project, Result
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Answer, Question
@@ -23,10 +24,8 @@ from kith.features.refactor.make import make_refactoring
 from kith.features.refactor.suggest import RefactoringSuggestion, pick, suggest
 from kith.features.testgen.generate import TestgenRequest, generate_tests
 from kith.memory.session import Listener
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_text
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable

@@ -16,9 +16,9 @@ from kith.edits.hunks import is_text
 from kith.edits.rows import decode
 from kith.features.review.changed_files import ReviewSubject, Sheet, Sheets
 from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python, parse_python
+from kith.gates.known_linters import Linter
 from kith.gates.lint import fresh_findings
-from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import allowed_linters, project_linters, run_linter
+from kith.gates.linters import allowed_linters, project_linters, run_linter
 
 BY: Final = "kith"
 _SCRIPT: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")

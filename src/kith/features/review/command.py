@@ -12,16 +12,15 @@ from typing import Any, Final
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
 from kith.edits.rows import decode, hunk_between, split_keys
 from kith.features.review.review import FinishedReview, run_review
 from kith.features.review.sarif import as_sarif
 from kith.features.review.subjects import ReviewRequest
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_waiting
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable

@@ -16,7 +16,7 @@ from kith.features.review.changed_files import Sheets, make_sheets
 from kith.features.review.checks import find_by_looking
 from kith.features.review.evidence import check_claim
 from kith.features.review.findings import load_json, merge, read_claims
-from kith.gates.linters.run import project_linters, run_linter
+from kith.gates.linters import project_linters, run_linter
 
 SECONDS: Final = 2.0  # for all linters together: a person waits to see the diff
 _LEAST: Final = 0.2  # for one of them, however slow the others were

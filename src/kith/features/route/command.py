@@ -15,9 +15,9 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.events import Applied, Called, Event, Judged, RunEnded, RunStarted
 from kith.core.numbers import dollars
 from kith.memory.applied import holds
+from kith.memory.database import Record
 from kith.memory.log import Log
-from kith.memory.records import Record
-from kith.terminal.folder import find_root
+from kith.terminal.options import find_root
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable
 

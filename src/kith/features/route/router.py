@@ -17,7 +17,7 @@ from kith.features.route.beliefs import Task
 from kith.features.route.choose import look_around
 from kith.features.route.delegation import delegation_tools
 from kith.features.route.relay import Relay
-from kith.memory.records import Record
+from kith.memory.database import Record
 from kith.models.stack import Opened
 
 # Who plays a role where kith chooses: decided for each role and each task of a build.

@@ -15,10 +15,10 @@ from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
 from kith.features.scan.cache import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
-from kith.gates.linters.linter import Linter
-from kith.gates.linters.run import allowed_linters, find_linters, lint_clues, run_linter
+from kith.gates.known_linters import Linter
+from kith.gates.linters import allowed_linters, find_linters, lint_clues, run_linter
+from kith.gates.reports import ProjectPaths
 from kith.gates.results.coverage_reports import read_coverage
-from kith.gates.results.report_paths import ProjectPaths
 from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
 
 QUICK_FILES: Final = 2_000  # files that linters look at without being asked to

@@ -11,11 +11,11 @@ from typing import Final
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.event_loop import run_until_signal
 from kith.core.numbers import size_text
 from kith.features.scan.progress import ProgressLine
 from kith.features.scan.scan import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
-from kith.terminal.folder import find_root
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root
 from kith.view.lines import WIDTH, count, paragraph
 from kith.view.printing import printable
 

@@ -2,8 +2,7 @@
 
 from kith.edits import summarise
 from kith.features.scan.guide import keep_guide, propose_guide
-from kith.terminal.conversation.model import read_settings
-from kith.terminal.conversation.talk import Talk
+from kith.terminal.conversation.talk import Talk, read_settings
 from kith.terminal.rendering.diffs import changes_lines
 from kith.view.printing import printable
 

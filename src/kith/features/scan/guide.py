@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kith.agent.apply_edits import write_edits
 from kith.agent.knowledge import last_ruling, texts_shown
 from kith.agent.project import Project
+from kith.agent.proposals import write_edits
 from kith.agent.trust import decide
 from kith.context.git_paths import list_paths
 from kith.context.source import NO_CODE

@@ -5,16 +5,15 @@ import sys
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.features.scan.guide import keep_guide, propose_guide
 from kith.features.scan.progress import ProgressLine
 from kith.memory.applied import short_id
-from kith.terminal.approving.showing import show_changes
 from kith.terminal.console_screen import ConsoleScreen
-from kith.terminal.folder import find_root
-from kith.terminal.signals import run_until_signal
+from kith.terminal.options import find_root
+from kith.terminal.show_change import show_changes
 from kith.view.printing import printable
 
 

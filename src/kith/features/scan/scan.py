@@ -34,7 +34,7 @@ from kith.features.scan.markdown import as_markdown
 from kith.features.scan.picture import draw
 from kith.features.scan.report import Copied, Report, Survey
 from kith.features.scan.survey import survey
-from kith.memory.scanned import ScanStore
+from kith.memory.caches import ScanStore
 from kith.trees.git import head, is_repository
 
 _LAYOUT: Final = 120  # tokens of the layout: about twelve lines

@@ -22,8 +22,7 @@ from kith.features.scan.facts import (
     write_prints,
 )
 from kith.features.scan.report import Survey
-from kith.memory.caches import Stamp, settle
-from kith.memory.scanned import KeptScan, ScanStore
+from kith.memory.caches import KeptScan, ScanStore, Stamp, settle
 from kith.memory.workers import Crew
 from kith.trees.bulk_read import read_files, stamp_files
 

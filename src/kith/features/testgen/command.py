@@ -10,15 +10,14 @@ from typing import Any
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.event_loop import run_until_signal
 from kith.features.testgen.generate import TestgenOutcome, TestgenRequest, generate_tests, score_tests
 from kith.features.testgen.mutants import Mutant, show_mutant
 from kith.features.testgen.mutation import Mutation
 from kith.features.testgen.result import TestsWritten
 from kith.features.testgen.target import CodeUnderTest
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_text
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable

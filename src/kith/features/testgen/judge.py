@@ -12,8 +12,8 @@ from kith.features.testgen.mutants import Mutant
 from kith.features.testgen.mutation import TriedMutant, mutant_limits, try_mutant, try_mutants
 from kith.features.testgen.result import Dropped, KeptTests, TestRuling, why_failed
 from kith.features.testgen.target import CodeUnderTest
+from kith.gates.evidence.feedback import explain_report
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
-from kith.gates.results.explain_failures import explain_report
 from kith.gates.suites import Part, drop_parts, merge_tests
 
 PROMPT_CHARS: Final = 3_000

@@ -16,18 +16,17 @@ from urllib.parse import quote, urlsplit
 
 from kith.core.codec import KINDS, decode_event
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, BusyError, KithError, UsageError
-from kith.core.event_loop import leave
+from kith.core.event_loop import leave, run_until_signal
 from kith.core.events import Answered, Asked, Event, Notice, Resumed, RunEnded, RunStarted
 from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.questions import ask
-from kith.terminal.signals import run_until_signal
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 from kith.view.lines import brief
 from kith.view.printing import printable
-from kith.view.questions import always_words, question_text
+from kith.view.wording import always_words, question_text
 
 if TYPE_CHECKING:
     import httpx2

@@ -10,8 +10,8 @@ from kith.core.errors import EXIT_DONE
 from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.peers import can_tell
 from kith.features.web.tokens import ServerNote, forget, new_token, read_note, ticket_for
-from kith.terminal.extras import check_extra
-from kith.terminal.folder import find_root
+from kith.settings.features import check_extra
+from kith.terminal.options import find_root
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 

@@ -12,8 +12,8 @@ from kith.memory.live import LiveReader, Seen
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.queries import roots_of
 from kith.settings import load_settings
-from kith.terminal.extras import check_extra
-from kith.terminal.folder import find_root
+from kith.settings.features import check_extra
+from kith.terminal.options import find_root
 
 FORMATS = ("html", "md", "json")
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from kith.core.values import Change, Changes
-from kith.gates.changed_lines import touched_lines
+from kith.edits.rows import touched_lines
 from kith.gates.failure_output import TROUBLE, clean_output
 from kith.gates.reports import CaseResult, SuiteReport
 

@@ -1,13 +1,111 @@
-"""The judge's words: what a model has to repair, what it need not, and one line for the person."""
+"""Failures in words for a model: what it has to repair, where, and what it need not."""
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from kith.context.budget import fit_middle
 from kith.core.evidence import Blocked
 from kith.gates.evidence.compare import Comparison
-from kith.gates.reports import SuiteReport
-from kith.gates.results.explain_failures import explain_report, first_fault
+from kith.gates.failure_output import TROUBLE, distil
+from kith.gates.reports import CaseResult, SuiteReport
+
+# A report of tests as a letter: what failed, where in the project, in as few words as are enough.
+
+_BUILD_ERROR: Final = re.compile(
+    r"^(?P<where>(?!/usr/)[^\s:][^:\n]*:\d+(?::\d+)?): (?:fatal )?error: (?P<text>[^\n]*)"
+    r"|^.*(?P<link>undefined reference to [^\n]*|multiple definition of [^\n]*)"
+    r"|^CMake Error at (?P<script>\S+:\d+)[^\n]*\n+ *(?P<said>[^\n]*)",
+    re.M,
+)
+_LINE: Final = 200  # characters
+_SHARE: Final = 2  # a failing test may take this part of the room that is left
+
+
+def explain_report(report: SuiteReport, chars: int, *, first_only: bool = False) -> str:
+    """What a model needs to know of a run that failed, in at most `chars` characters; "" when it is ok.
+
+    The first line alone says what failed. Of each test follow its message and the project's own frames, with
+    `first_only` of the first one only; what has no report is distilled from the output.
+    """
+    if report.ok:
+        return ""
+    headline = first_fault(report)
+    room = chars - len(headline) - 2
+    if report.failed and any(case.message for case in report.failed):
+        failed = report.failed[:1] if first_only else report.failed
+        told = "\n\n".join(_fitting(failed, room))
+    else:
+        told = distil(report.ran.output, report.ran.command, max(room, 0)).strip() or "It printed nothing."
+    return fit_middle(f"{headline}\n\n{told}", chars)
+
+
+def first_fault(report: SuiteReport) -> str:
+    """A failed run in one line: how many tests fail and the first one, or the first error of the build."""
+    if report.ran.timed_out:
+        return f"The tests were stopped after {report.ran.seconds:.0f} s."
+    failed = report.failed
+    if failed:
+        first = failed[0]
+        many = f"{len(failed)} of {len(report.cases)} tests fail" if len(report.cases) > len(failed) else ""
+        many = many or (f"{len(failed)} tests fail" if len(failed) > 1 else "A test fails")
+        said = _in_a_line(first.message)
+        return _clip(f"{many}: {first.id}{f': {said}' if said else ''}")
+    error = next(build_errors(report.ran.output), "")
+    if error and not report.built:
+        return _clip(f"The build fails: {error}")
+    return _clip(_telling_line(report.ran.output))
+
+
+def build_errors(output: str) -> Iterator[str]:
+    """The errors of compiler, linker and CMake, with their places, each once."""
+    told = set[str]()
+    for match in _BUILD_ERROR.finditer(output):
+        where, text = match["where"] or match["script"], match["text"] or match["link"] or match["said"] or ""
+        line = f"{where}: {text}" if where else text
+        if line not in told:
+            told.add(line)
+            yield line
+
+
+def _fitting(failed: tuple[CaseResult, ...], room: int) -> Iterator[str]:
+    """The first failures whole as far as they fit, the others by name, and how many are not even that."""
+    for at, case in enumerate(failed):
+        left = f"{len(failed) - at} more {'test fails' if len(failed) - at == 1 else 'tests fail'}."
+        text = _told(case)
+        if len(text) > room - len(left):
+            text = fit_middle(text, max(room // _SHARE, 0)) if not at else case.id
+        if len(text) + len(left) + 4 > room:
+            yield left
+            return
+        room -= len(text) + 2
+        yield text
+
+
+def _told(case: CaseResult) -> str:
+    where = f"  ({case.path}:{case.line})" if case.path else ""
+    frames = [f"    at {frame}" for frame in case.frames] if len(case.frames) > 1 else []
+    message = [f"    {line}" for line in case.message.splitlines()]
+    return "\n".join([f"{case.id}{where}", *message, *frames])
+
+
+def _telling_line(output: str) -> str:
+    """The first line that sounds like trouble, else the last one."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next(
+        (line for line in lines if TROUBLE.search(line)), lines[-1] if lines else "It printed nothing."
+    )
+
+
+def _in_a_line(message: str) -> str:
+    """Its first paragraph: what was expected often stands a line below."""
+    return " ".join(message.strip().split("\n\n", 1)[0].split())
+
+
+def _clip(line: str) -> str:
+    return line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."
+
 
 FEEDBACK_CHARS: Final = 6_000
 _TOLD: Final = 8  # names in one sentence

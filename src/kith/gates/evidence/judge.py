@@ -11,23 +11,23 @@ from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.gates.evidence.affected_tests import Reach, choose_sources, find_reach
 from kith.gates.evidence.changed_tests import (
+    Claims,
     Older,
     compare_older,
     edited_tests,
     find_renames,
     find_tampering,
     is_renamed,
+    mentions,
     text_before,
     without_tampering,
 )
 from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
 from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
-from kith.gates.evidence.feedback import tell_blocked, write_exit, write_goal, write_regressions
-from kith.gates.evidence.requested_tests import Claims, mentions
+from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
 from kith.gates.evidence.smoke import find_unloadable
 from kith.gates.failure_output import TROUBLE
 from kith.gates.reports import SuiteReport
-from kith.gates.results.explain_failures import first_fault
 from kith.gates.results.missing_needs import blocked_cases, find_uninstalled, why_blocked
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kith.gates.reports import Coverage
-from kith.gates.results.report_paths import ProjectPaths
+from kith.gates.reports import Coverage, ProjectPaths
 
 _FAULTS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kith.gates.failure_output import distil
-from kith.gates.reports import CaseResult, Outcome
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
 from kith.gates.results.python import worst_of
-from kith.gates.results.report_paths import ProjectPaths
 
 _TOLD: Final = 1_200  # characters of what a test printed
 # CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.

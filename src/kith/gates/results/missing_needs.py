@@ -7,9 +7,17 @@ from typing import Final
 from kith.core.evidence import Blocked
 from kith.core.evidence import Missing as Kind
 from kith.core.values import Change, Changes, Ran
+from kith.gates.packages import (
+    FIXTURES,
+    OPTIONS,
+    SERVICES,
+    TOOLS,
+    distribution_of,
+    is_manifest,
+    is_renowned,
+    read_declared,
+)
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.results.package_names import FIXTURES, OPTIONS, SERVICES, TOOLS, distribution_of, is_renowned
-from kith.gates.soundness.declared_packages import is_manifest, read_declared
 from kith.gates.toolchains import PYTHON, Toolchain
 from kith.gates.toolchains.python import normal_name
 

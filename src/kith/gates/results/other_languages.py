@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, Final
 
-from kith.gates.reports import CaseResult, Outcome
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
 from kith.gates.results.python import worst_of
-from kith.gates.results.report_paths import ProjectPaths
 
 _RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
 _RUST_BLOCK: Final = re.compile(r"^---- (\S.*?) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", re.M | re.S)

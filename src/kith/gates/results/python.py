@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kith.gates.reports import CaseResult, Outcome
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
-from kith.gates.results.report_paths import ProjectPaths
 
 _CAPTURED: Final = re.compile(r"\n(?:Stdout|Stderr):\n.*", re.S)
 

@@ -12,7 +12,7 @@ from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.gates.failure_output import failing_tests
-from kith.gates.reports import CaseResult, Coverage, SuiteReport
+from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
 from kith.gates.results.coverage_reports import read_coverage
 from kith.gates.results.cpp import (
     Program,
@@ -32,7 +32,6 @@ from kith.gates.results.other_languages import (
 )
 from kith.gates.results.python import read_lines, read_pytest, read_unittest, worst_of
 from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
-from kith.gates.results.report_paths import ProjectPaths
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import narrow
 

@@ -16,7 +16,7 @@ from kith.core.errors import TreeError
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.gates.soundness.declared_packages import Declared, is_manifest, read_declared
+from kith.gates.packages import Declared, is_manifest, read_declared
 from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.find_faults import find_suspects
 from kith.gates.soundness.syntax import PYTHON as PYTHON_ENDINGS

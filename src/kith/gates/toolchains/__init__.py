@@ -1,7 +1,29 @@
-"""How a project says it is configured, built and tested; one module per ecosystem."""
+"""How a project says it is configured, built and tested; one module per ecosystem, all asked in turn."""
 
-from kith.gates.toolchains.find import choose_clues, find_candidates, find_toolchains
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, PYTHON, Read, Toolchain
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from kith.gates.toolchains.cmake import cmake_clues, find_cmake
+from kith.gates.toolchains.manifests import (
+    MAKEFILES,
+    NODE_CLUES,
+    OTHER_CLUES,
+    find_cargo,
+    find_go,
+    find_make,
+    find_node,
+)
+from kith.gates.toolchains.python import (
+    PYTHON_CLUES,
+    PYTHON_MANIFESTS,
+    TEST_MODULES_READ,
+    find_python,
+    needs_clues,
+    test_modules,
+)
+from kith.gates.toolchains.stated_commands import find_stated, stated_clues
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, PYTHON, Read, Toolchain, read_text
 
 __all__ = [
     "BUILD_FOLDER",
@@ -12,3 +34,50 @@ __all__ = [
     "find_candidates",
     "find_toolchains",
 ]
+
+_CLUES = frozenset({*MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
+
+
+def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain, ...], ...]:
+    """Groups of alternative toolchains, one group for each ecosystem; in a group the most promising first.
+
+    `files` are paths relative to the root, `read` gives a file's bytes or None. Only the top folder is asked
+    for manifests; a project inside a project is its own affair.
+    """
+    tree = frozenset(files)
+    stated = find_stated(tree, read)
+    python, cmake = find_python(tree, read, stated), find_cmake(tree, read)
+    if cmake and not PYTHON_MANIFESTS.intersection(tree):
+        python = ()  # scripts among the sources of C++, which CTest starts if anybody does
+    asked = [python, cmake, find_cargo(tree, read), find_go(tree, read), find_node(tree, read)]
+    made = find_make(tree, read, tuple(each for group in asked for each in group))
+    if cmake and made:
+        asked[1] = (*cmake, *made)  # another way to the same tests
+    else:
+        asked.append(made)
+    absent = _absent_submodules(tree, read)
+    return tuple(tuple(replace(each, absent=absent) for each in group) for group in asked if group)
+
+
+def find_toolchains(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """The toolchains of a tree, the most specific first, at most one per ecosystem."""
+    return tuple(group[0] for group in find_candidates(files, read))
+
+
+def choose_clues(files: Collection[str]) -> tuple[str, ...]:
+    """The files that `find_candidates` would read: for who reads them beforehand."""
+    tree = frozenset(files)
+    known = {*_CLUES.intersection(tree), *stated_clues(tree), *cmake_clues(tree), *needs_clues(tree)}
+    return (*sorted(known), *test_modules(tree)[:TEST_MODULES_READ])
+
+
+def _absent_submodules(files: Collection[str], read: Read) -> tuple[tuple[str, str], ...]:
+    """Folders that `.gitmodules` names and that hold no file, with the addresses they come from."""
+    text = read_text(read, ".gitmodules") if ".gitmodules" in files else ""
+    found = []
+    for section in re.split(r"^\[submodule[^\n]*$", text, flags=re.M)[1:]:
+        values = dict(re.findall(r"^\s*(path|url)\s*=\s*(\S+)\s*$", section, re.M))
+        path = values.get("path", "")
+        if path and not any(each.startswith(f"{path}/") for each in files):
+            found.append((path, values.get("url", "")))
+    return tuple(found)

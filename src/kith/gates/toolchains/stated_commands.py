@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.gates.toolchains.make import MAKEFILES, TARGETS, recipe_lines
+from kith.gates.toolchains.manifests import MAKEFILES, TARGETS, recipe_lines
 from kith.gates.toolchains.toolchain import Read, read_text
 
 _SETTINGS: Final = ("tox.ini", "setup.cfg", "pyproject.toml", "hatch.toml", "pixi.toml", "noxfile.py")

@@ -1,10 +1,12 @@
-"""Where calls stand in a reply, between which marks: past everything that only shows code."""
+"""Where calls stand in a reply, between which marks, and a reply as it streams without them."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from kith.core.events import Delta, Event
+from kith.core.model import Emit
 from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, read_object, skip
 from kith.models.dialects.pythonic import read_python
 
@@ -293,3 +295,63 @@ def _is_shown(text: str, last: int, found: Found) -> bool:
     line_end = text.find("\n", found.end)
     after = text[found.end : line_end if line_end >= 0 else len(text)].strip()
     return bool(text[line_start : found.start].strip()) and bool(after) and not _MARK.match(after)
+
+
+# A reply as it streams, without the syntax of its calls.
+
+_MARKS: Final = (
+    "<tool_call>",
+    "<function=",
+    "[TOOL_CALLS]",
+    "[TOOL_REQUEST]",
+    "<|python_tag|>",
+    "<|python_start|>",
+    "<|channel|>",
+)
+_CALL_MARK: Final = re.compile("|".join(map(re.escape, _MARKS)))
+_BEGINNINGS: Final = frozenset(mark[:length] for mark in _MARKS for length in range(1, len(mark)))
+_LONGEST: Final = max(map(len, _MARKS)) - 1
+
+
+@dataclass(slots=True)
+class Veil:
+    """Hands events on; what streams as words counts as "tool" from the first mark of a call on.
+
+    With `closed` from the start, all of it does.
+    """
+
+    emit: Emit
+    closed: bool = False
+    _shown: str = ""
+    _held: str = ""  # the end of what came, which may be the beginning of a mark
+
+    def hear(self, event: Event) -> None:
+        """Take the next event."""
+        if not (isinstance(event, Delta) and event.kind == "text"):
+            self.emit(event)
+        elif self.closed:
+            self.emit(Delta(event.text, "tool"))
+        else:
+            self._take(self._held + event.text)
+
+    def _take(self, text: str) -> None:
+        mark = _CALL_MARK.search(text)
+        if mark:
+            self.closed, self._held = True, ""
+            self._show(text[: mark.start()])
+            self.emit(Delta(text[mark.start() :], "tool"))
+            return
+        lengths = range(min(_LONGEST, len(text)), 0, -1)
+        keep = next((length for length in lengths if text[-length:] in _BEGINNINGS), 0)
+        self._held = text[len(text) - keep :]
+        self._show(text[: len(text) - keep])
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._shown += text
+            self.emit(Delta(text))
+
+    def end(self, words: str) -> None:
+        """Show what is left of the reply's words, once it is known what they are."""
+        if words.startswith(self._shown):
+            self._show(words[len(self._shown) :])

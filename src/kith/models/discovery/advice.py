@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.core.numbers import size_text
-from kith.models.discovery.header import Header
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import CARD_RESERVE, Memory, choose_window, fits, memory_needed
 from kith.models.discovery.servers import Places, Server, ollama_url
 from kith.models.providers.wire import Endpoint, is_loopback
+from kith.models.traits import Header
 
 SHARE: Final = 0.8  # of all memory, once other programs are closed
 GOOD_WINDOW, LEAST_WINDOW = 16_384, 8_192

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kith.core.errors import ModelError
-from kith.models.discovery.header import Header, describe
 from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
 from kith.models.providers.faults import LoadingError, LostReplyError, UnreachableError
-from kith.models.providers.listed import llama_digest, lmstudio_digest, vllm_digest
+from kith.models.providers.model_list import llama_digest, lmstudio_digest, vllm_digest
 from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
-from kith.models.traits import read_template
+from kith.models.traits import Header, describe, read_template
 
 MOST_SHOWN = 64  # models of Ollama that are asked about one by one
 _AT_ONCE = 8

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.models.discovery.cards import Card
-from kith.models.discovery.header import Header
 from kith.models.discovery.memory import FLOOR, Memory, fits
 from kith.models.discovery.servers import Places, Server, full_name
 from kith.models.discovery.stored import FILES, Stored
 from kith.models.providers.sampling import TITLES
 from kith.models.providers.wire import is_loopback
+from kith.models.traits import Header
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Any, Final
 
 from kith.core.errors import KithError
-from kith.models.discovery.header import Header, describe
+from kith.models.traits import Header, describe
 
 # Nothing real comes near these limits: the largest vocabularies make headers of some 20 MB.
 MOST_BYTES: Final = 48 << 20

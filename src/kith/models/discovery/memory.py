@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kith.core.numbers import size_text
-from kith.models.discovery.header import Header
+from kith.models.traits import Header
 
 GIB: Final = 1 << 30
 # Windows that are chosen; coarse, so that two starts choose the same though free memory is never the same.

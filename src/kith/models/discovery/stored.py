@@ -14,10 +14,9 @@ from typing import Any, Final
 from kith.core.codec import decode, encode
 from kith.core.errors import NoModelError
 from kith.models.discovery.gguf import ModelFileError, read_header
-from kith.models.discovery.header import Header
 from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
 from kith.models.providers.faults import nearest
-from kith.models.traits import part_of, parts_of, quant_of
+from kith.models.traits import Header, part_of, parts_of, quant_of
 
 _FORMAT: Final = 1  # to be raised when Header or its reading changes
 

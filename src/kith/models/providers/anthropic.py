@@ -12,8 +12,8 @@ from kith.core.values import Part, Reply, Sampling, Text, Thinking, Timing, Tool
 from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
-from kith.models.providers.listed import missing
 from kith.models.providers.messages import Draft, used_ids
+from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
 from kith.models.providers.turns import Heard, Spoke, Turn, signatures, take_turns
 from kith.models.providers.wire import Endpoint

@@ -10,7 +10,7 @@ from kith.core.model import Emit
 from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
 from kith.models.providers.facts import ASKED, LOADING, Facts, ignore
 from kith.models.providers.faults import LoadingError, MissingModelError, NoRouteError
-from kith.models.providers.listed import llama_digest, lmstudio_digest, missing, vllm_digest
+from kith.models.providers.model_list import llama_digest, lmstudio_digest, missing, vllm_digest
 from kith.models.providers.wire import Endpoint
 from kith.models.traits import read_template
 

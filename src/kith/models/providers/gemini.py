@@ -14,8 +14,8 @@ from kith.models.dialects.read import UNREADABLE
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import GarbledReplyError, MissingModelError, NoRouteError, SignatureError
-from kith.models.providers.listed import missing
 from kith.models.providers.messages import Draft, used_ids
+from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
 from kith.models.providers.turns import Spoke, Turn, clean_name, signatures, take_turns
 from kith.models.providers.wire import Endpoint

@@ -11,8 +11,8 @@ from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usag
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import LOADING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError
-from kith.models.providers.listed import missing
 from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
+from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint

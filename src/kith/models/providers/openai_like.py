@@ -13,8 +13,8 @@ from kith.models.providers.answers import Row, fraction, part, plain, rows, stri
 from kith.models.providers.facts import READING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
 from kith.models.providers.flavours import llama_facts, lmstudio_facts, vllm_facts, when_loaded
-from kith.models.providers.listed import missing
 from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
+from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import TITLES, Kind, sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint

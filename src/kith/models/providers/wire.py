@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from kith.core.errors import ModelError, UsageError
+from kith.models.providers.addresses import is_cloud
 from kith.models.providers.answers import read_json
 from kith.models.providers.faults import (
     IN_STREAM,
@@ -22,7 +23,6 @@ from kith.models.providers.faults import (
     fault,
     retry_after,
 )
-from kith.models.providers.reach import is_cloud
 from kith.models.providers.waiting import Clock, Sleep, Vigil
 
 if TYPE_CHECKING:

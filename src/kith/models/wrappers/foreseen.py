@@ -11,7 +11,7 @@ from kith.models.discovery.machine import busy, is_short_of_memory, machine_name
 from kith.models.latency import Forecast, Latency, Took
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import is_loopback
-from kith.models.wrappers.meter import LOADED_S, Meter
+from kith.models.wrappers.prompt_cache import LOADED_S, Meter
 
 CARD_KEY: Final = "latency"  # on a model's card: what was learned of its times, by machine
 SLOW: Final = 2.0  # times of what was foreseen

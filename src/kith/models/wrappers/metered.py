@@ -12,7 +12,7 @@ from kith.core.values import Bill, Charge, Reply, Timing, Usage
 from kith.models.account import Account, Price, know_no_price
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.foreseen import Foresight
-from kith.models.wrappers.meter import Meter
+from kith.models.wrappers.prompt_cache import Meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from kith.core.feature import Lazy
 from kith.settings import find_folders, load_settings
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode, badge, next_mode
-from kith.terminal.folder import find_root
-from kith.terminal.options import settings_flags
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.rendering.look import Look
 from kith.terminal.screen import Screen
 from kith.terminal.streams import is_lively

@@ -5,15 +5,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from kith.agent.open_project import hold_servers
-from kith.agent.project import Project
+from kith.agent.project import Project, hold_servers
 from kith.agent.tasks import warm_up
 from kith.core.errors import KithError, UsageError
 from kith.core.event_loop import call_in
 from kith.core.events import Event
 from kith.terminal.conversation.commands.sessions import go_on_with
-from kith.terminal.conversation.commands.shell import run_typed
-from kith.terminal.conversation.commands.tasks import answer_words
+from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
 from kith.terminal.conversation.slash_commands import find_command, slash_commands
 from kith.terminal.conversation.talk import Talk

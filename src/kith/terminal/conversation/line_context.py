@@ -19,9 +19,8 @@ from kith.memory.typed import TypedLines
 from kith.settings import describe_settings
 from kith.settings.features import features
 from kith.settings.values import ROUTE
-from kith.terminal.conversation.completion import LineContext, Offer
+from kith.terminal.conversation.completion import LineContext, Listing, Offer, ProjectFiles
 from kith.terminal.conversation.modes import MEANINGS
-from kith.terminal.conversation.path_search import Listing, ProjectFiles
 from kith.terminal.conversation.slash_commands import slash_commands
 
 _FRESH_S: Final = 20.0

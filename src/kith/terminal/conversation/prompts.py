@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from prompt_toolkit.buffer import Buffer
 
-from kith.terminal.rendering.keys import key_lines
+from kith.terminal.rendering.panels import key_lines
 from kith.terminal.rendering.spans import Line, cut, words
 from kith.terminal.screen import LEAVE, SAY, plain_key
 

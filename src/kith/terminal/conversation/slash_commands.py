@@ -41,7 +41,7 @@ _KERNEL: Final = (
         "run",
         "Work",
         "run a command in a trial, the same as !COMMAND",
-        _here("shell:run"),
+        _here("tasks:run"),
         rest="COMMAND",
         more="The model is told of it with your next words; !!COMMAND keeps it from the model.",
     ),

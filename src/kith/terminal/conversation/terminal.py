@@ -20,8 +20,7 @@ from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.layout import STYLE, make_layout
 from kith.terminal.conversation.live_screen import Region
 from kith.terminal.conversation.prompts import PromptStack
-from kith.terminal.conversation.suspension import Suspension, view
-from kith.terminal.conversation.synchronized_output import at_once, open_output, wipe
+from kith.terminal.conversation.terminal_output import Suspension, at_once, open_output, view, wipe
 from kith.terminal.editor import open_editor
 from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import Line

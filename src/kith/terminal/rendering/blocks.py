@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kith.terminal.rendering.code import Colours
 from kith.terminal.rendering.glyphs import Glyphs
-from kith.terminal.rendering.inline import REACH, STUB, read_spans, terminal_parser
-from kith.terminal.rendering.paragraph import Paragraph
+from kith.terminal.rendering.inline import REACH, STUB, Paragraph, read_spans, terminal_parser
 from kith.terminal.rendering.spans import Line, Span, columns_of, readable, wrap
 from kith.terminal.rendering.tables import Table
 

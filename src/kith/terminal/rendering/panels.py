@@ -1,4 +1,4 @@
-"""What stands together on the screen: the TODO list, what fills the window, a receipt, rows in columns."""
+"""What stands together on the screen: the TODO list, a receipt, rows in columns, a question and its keys."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,6 +18,7 @@ from kith.terminal.rendering.spans import (
     words,
     wrap,
 )
+from kith.view.printing import printable
 
 _TODO: Final = 8  # lines of the list
 _WIDEST: Final = 72  # columns of a bar
@@ -152,3 +153,35 @@ def in_rows(rows: Sequence[Sequence[str]], width: int, more: str = "...") -> lis
 def _row(row: Sequence[Line], wide: Sequence[int], width: int, more: str) -> Line:
     padded = [(*pad(cell, room), _GAP) for cell, room in zip(row[:-1], wide, strict=False)]
     return cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, more)
+
+
+# A question and its keys, `Keep it? [y]es  [n]o`, on as many lines as they take.
+
+GAP: Final = "  "  # between two keys
+
+
+def key_lines(text: str, width: int) -> list[Line]:
+    """Lines that are broken between two keys; the keys themselves, in brackets, are seen first."""
+    return [_strong(line) for line in fit_keys(text, width)]
+
+
+def fit_keys(text: str, width: int) -> list[str]:
+    """The same without roles."""
+    lines: list[str] = []
+    for row in printable(text).split("\n"):
+        lines.append("")
+        for part in row.split(GAP):
+            longer = f"{lines[-1]}{GAP}{part}" if lines[-1] else part
+            if lines[-1] and cells(longer) > width:
+                lines.append(part)
+            else:
+                lines[-1] = longer
+    return lines
+
+
+def _strong(line: str) -> Line:
+    found: list[Span] = []
+    for part in line.replace("[", "\0[").replace("]", "]\0").split("\0"):
+        is_key = part.startswith("[") and part.endswith("]")
+        found += [Span(part, "strong" if is_key else "")] if part else []
+    return tuple(found)

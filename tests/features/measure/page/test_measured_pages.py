@@ -7,8 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kith.core.events import Asked, Called, RunStarted
-from kith.core.options import Options
+from kith.core.events import Asked, Called, Options, RunStarted
 from kith.core.values import Question, Usage
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session

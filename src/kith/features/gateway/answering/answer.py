@@ -11,9 +11,8 @@ from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.context.task_kinds import kind_of
 from kith.core.errors import BusyError, KithError, LimitError, ModelError, NoModelError, UsageError
-from kith.core.events import Delta, Event, RunEnded, RunStarted, is_transient
+from kith.core.events import Delta, Event, Options, RunEnded, RunStarted, is_transient
 from kith.core.model import Emit
-from kith.core.options import Options
 from kith.core.run import Run, new_id
 from kith.core.values import Answer, Consent, Question, Reply
 from kith.features.gateway.answering.models import HeldModel, OpenModels

@@ -12,7 +12,7 @@ from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_loop
 from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.tokens import new_token
-from kith.terminal.extras import check_extra
+from kith.settings.features import check_extra
 from kith.terminal.options import settings_flags
 from kith.view.lines import wrapped
 from kith.view.printing import printable

@@ -8,8 +8,7 @@ from mcp_types import ElicitResult
 from kith.core.values import Answer, Question
 from kith.view.evidence import word_evidence
 from kith.view.printing import printable
-from kith.view.questions import always_words, question_text
-from kith.view.wording import word_size
+from kith.view.wording import always_words, question_text, word_size
 
 LONGEST: Final = 16_000  # characters: nobody says yes to what a form does not show whole
 _UNSAID: Final = ("edit", "some")  # choices that need more than a word

@@ -27,7 +27,7 @@ from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.report import waiting_line
-from kith.view.questions import question_text
+from kith.view.wording import question_text
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -18,8 +18,7 @@ from kith.agent.models import end_of
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
 from kith.core.errors import KithError, UsageError
-from kith.core.events import Carded, Notice, RunEnded, RunStarted
-from kith.core.options import Options
+from kith.core.events import Carded, Notice, Options, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
 from kith.features.measure.bench.bench import Subject, bench

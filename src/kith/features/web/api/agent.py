@@ -36,7 +36,7 @@ from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
 from kith.view.markup import quoted
-from kith.view.questions import question_text
+from kith.view.wording import question_text
 
 KEPT: Final = 20  # of the conversation before, the newest turns
 _routes = APIRouter(tags=["agent"])

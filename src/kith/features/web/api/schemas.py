@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from kith.core.values import FileChange, Question, TodoItem
 from kith.edits.pieces import pieces_of
-from kith.view.questions import question_text
+from kith.view.wording import question_text
 
 MOST_WORDS: Final = 200_000  # characters
 Words = Annotated[str, Field(min_length=1, max_length=MOST_WORDS, pattern=r"\S")]

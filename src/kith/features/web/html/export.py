@@ -11,10 +11,10 @@ from kith.core.values import Message, Ran
 from kith.features.web.html.outputs import clipped
 from kith.features.web.html.page import standalone_page
 from kith.features.web.html.scene import RECEIPT, Draw, Scene
+from kith.memory.database import is_aside
 from kith.memory.live import Seen, read_seen
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
-from kith.memory.records import is_aside
 from kith.view.items import (
     AppliedChange,
     AskedQuestion,
@@ -32,8 +32,15 @@ from kith.view.items import (
 )
 from kith.view.markup import coded, element, fenced, quoted
 from kith.view.printing import printable
-from kith.view.questions import question_text, word_answer
-from kith.view.wording import line_of, word_applied, word_exit, word_result, word_verdict
+from kith.view.wording import (
+    line_of,
+    question_text,
+    word_answer,
+    word_applied,
+    word_exit,
+    word_result,
+    word_verdict,
+)
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 

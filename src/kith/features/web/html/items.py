@@ -35,10 +35,10 @@ from kith.view.items import (
     WorkPlan,
 )
 from kith.view.markup import NOTHING, Html, element, joined
-from kith.view.questions import question_text
 from kith.view.wording import (
     fact_line,
     note_line,
+    question_text,
     tasks_text,
     word_applied,
     word_exit,

@@ -15,7 +15,7 @@ from kith.features.web.html.plans import plan_html
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
-from kith.view.questions import always_words, word_answer
+from kith.view.wording import always_words, word_answer
 
 _REVISE: Final = "Say what to do differently"
 _HINTS: Final = (

@@ -29,10 +29,10 @@ from kith.features.web.html.plans import plan_html, todo_html
 from kith.features.web.html.questions import question_html
 from kith.features.web.html.receipt import meter_html, receipt_html
 from kith.features.web.html.story import Story
+from kith.memory.database import COMMAND as ASIDE
 from kith.memory.live import Position, Seen, read_seen
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
-from kith.memory.records import COMMAND as ASIDE
 from kith.view.items import AskedQuestion, Items, TodoList, WorkPlan
 from kith.view.markup import NOTHING, Html, element, joined
 from kith.view.meter import Meter

@@ -14,8 +14,7 @@ from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
 from kith.core.processes import run_program
 from kith.terminal.conversation.live_screen import LiveScreen
-from kith.terminal.conversation.model import need_model
-from kith.terminal.conversation.talk import Talk
+from kith.terminal.conversation.talk import Talk, need_model
 from kith.terminal.rendering.panels import context_lines, todo_lines
 from kith.view.printing import printable
 

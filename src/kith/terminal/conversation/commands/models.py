@@ -1,13 +1,12 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
-from kith.agent.asking.switch import Reading, read_anew
+from kith.agent.context_usage import Reading, read_anew
 from kith.agent.models import list_all
 from kith.agent.tasks import THREAD
 from kith.core.numbers import dollars
 from kith.settings.features import features
 from kith.settings.values import ROUTE
-from kith.terminal.conversation.model import choose_model
-from kith.terminal.conversation.talk import Talk
+from kith.terminal.conversation.talk import Talk, choose_model
 from kith.terminal.models import ModelRow, table
 from kith.terminal.rendering.panels import in_rows
 from kith.view.printing import printable

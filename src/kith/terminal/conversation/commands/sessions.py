@@ -5,10 +5,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from kith.agent.conversations import find_conversation, forget, last_conversation, tell_damage
+from kith.agent.conversations import (
+    Fork,
+    files_since,
+    find_conversation,
+    forget,
+    go_back,
+    last_conversation,
+    tell_damage,
+)
+from kith.agent.conversations import fork as copy_session
 from kith.agent.conversations import rename as name_conversation
-from kith.agent.forks import Fork, files_since, go_back
-from kith.agent.forks import fork as copy_session
 from kith.agent.tasks import THREAD
 from kith.agent.waiting_list import waiting_sessions
 from kith.core.errors import KithError, UsageError

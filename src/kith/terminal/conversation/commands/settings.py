@@ -9,10 +9,9 @@ from kith.settings import describe_settings
 from kith.settings.files import find_file
 from kith.settings.write import set_setting
 from kith.terminal.config import find_rows
-from kith.terminal.conversation.model import read_settings
 from kith.terminal.conversation.modes import MEANINGS, MODES, Mode
 from kith.terminal.conversation.slash_commands import split_arguments
-from kith.terminal.conversation.talk import Talk
+from kith.terminal.conversation.talk import Talk, read_settings
 from kith.terminal.rendering.panels import pairs_lines
 from kith.view.lines import from_home
 from kith.view.printing import printable

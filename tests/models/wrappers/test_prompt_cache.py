@@ -24,8 +24,8 @@ from kith.core.values import (
     say,
 )
 from kith.models.wrappers.foreseen import Foresight
-from kith.models.wrappers.meter import Meter, changed_link, judge, sent
 from kith.models.wrappers.metered import Metered
+from kith.models.wrappers.prompt_cache import Meter, changed_link, judge, sent
 
 
 async def nothing(args: object, run: object) -> ToolResult:

@@ -2,7 +2,7 @@
 
 import gc
 
-from kith.core.quick_loading import quick_loading
+from kith.core.feature import quick_loading
 
 
 def test_garbage_is_looked_for_again_afterwards() -> None:

@@ -20,13 +20,13 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run, Thread
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
 from kith.features.demo.standin import Server, serve
+from kith.models.dialects.own_dialect import as_spoken, describe_tools, write_call
 from kith.models.dialects.read import shape_of
-from kith.models.dialects.spoken import as_spoken, describe_tools, write_call
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from kith.models.wrappers.ladder import Ladder, Rung, ask_on
+from kith.models.wrappers.tool_calling import Ladder, Rung, ask_on
 from kith.tools import standard_tools
 
 TOOLS = standard_tools(powershell="")

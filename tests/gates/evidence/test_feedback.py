@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Ran
+from kith.gates.evidence.feedback import build_errors, explain_report, first_fault
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.results.explain_failures import build_errors, explain_report, first_fault
 
 GOOD = CaseResult("t::good", "passed")
 BAD = CaseResult(

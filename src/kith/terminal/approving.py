@@ -1,19 +1,28 @@
-"""Go through a change piece by piece: keep, leave, edit, or say why not."""
+"""A person decides about a change: all of it, piece by piece, in other words, or not at all."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from kith.core.values import SYMLINK, Change, Changes, Kept, Question
-from kith.edits import EditError, Hunk, keep_hunks, split_hunks
+from kith.core.values import SYMLINK, Answer, Change, Changes, Kept, Question
+from kith.edits import EditError, Hunk, keep_hunks, split_hunks, summarise
 from kith.edits.hunks import draft_of, is_text, read_draft
 from kith.edits.pieces import pieces_of
-from kith.terminal.approving.showing import piece_lines, show_help, show_piece
 from kith.terminal.rendering.spans import Span
-from kith.terminal.screen import LEAVE, Screen
+from kith.terminal.screen import DIFFERENT, LEAVE, Screen
+from kith.terminal.show_change import (
+    piece_lines,
+    print_asked,
+    show_beginning,
+    show_help,
+    show_piece,
+    view_changes,
+)
 from kith.view.lines import count
 from kith.view.printing import printable
+
+# Go through a change piece by piece: keep, leave, edit, or say why not.
 
 
 @dataclass(slots=True)
@@ -177,7 +186,7 @@ async def _edit_new_file(screen: Screen, piece: ChangePiece) -> bool:
 # Piece by piece through a change: keep, leave, write otherwise, or say why not.
 
 Chosen = Literal["apply", "send", "none", "back"]
-_HELP: Final = (
+_PIECES_HELP: Final = (
     ("y", "keep this part"),
     ("n", "leave it out"),
     ("a", "keep this part and the rest of the file"),
@@ -244,7 +253,7 @@ async def _decide_one(screen: Screen, walk: Walk, may_say: bool) -> bool:
     piece, rest = walk.piece, walk.rest
     if walk.shown != walk.at:
         walk.shown, walk.hidden = walk.at, _show(screen, piece)
-    words, keys = _keys(walk, may_say)
+    words, keys = _piece_keys(walk, may_say)
     match await screen.press(words, keys, follows=True):
         case "y":
             walk.decide(screen, [piece], True)
@@ -264,13 +273,13 @@ async def _decide_one(screen: Screen, walk: Walk, may_say: bool) -> bool:
         case "v":
             await screen.view(piece.name, piece_lines(screen, piece.path, piece.text))
         case "?":
-            show_help(screen, [(key, words) for key, words in _HELP if key in keys])
+            show_help(screen, [(key, words) for key, words in _PIECES_HELP if key in keys])
         case _:
             return False
     return True
 
 
-def _keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
+def _piece_keys(walk: Walk, may_say: bool) -> tuple[str, list[str]]:
     """The keys that mean something here, in words and as they are."""
     shown = ["Keep it? [y]es", "[n]o"]
     if len(walk.rest) > 1:
@@ -335,3 +344,99 @@ async def _ask_end(
         shown.insert(0, "[a]pply what is kept")
     keys |= {"q": "back", LEAVE: "back"}
     return keys[await screen.press("  ".join(shown), list(keys))]
+
+
+# The question about a change, from its diff to an answer.
+
+_KEYS: Final = (
+    *(("a", "all", "[a]ll"), ("n", "none", "[n]one"), ("h", "some", "[h]unk by hunk")),
+    *(("e", "edit", "[e]dit files"), ("b", "back", "[b]ack to the whole change")),
+    ("s", "revise", "[s]ay why not"),
+)
+_ONLY: Final = {"[a]ll": "[a]pply", "[n]one": "[n]o"}  # where no part can be chosen
+_HELP: Final = {
+    "a": "apply all of it",
+    "n": "apply nothing, and end",
+    "h": "choose part by part",
+    "e": "write it differently first, in the editor",
+    "b": "decide about the whole change once more",
+    "s": "say what should be different; it is tried again",
+    "v": "look at all of it",
+}
+_WORDS: Final = "Words and Enter, right here, are the same as [s]."
+
+
+async def ask_change(screen: Screen, question: Question) -> Answer:
+    """Show the diff and ask: all, none, some parts, edited, or what to do differently."""
+    changes = question.changes
+    hidden = show_beginning(screen, question.files)
+    while True:
+        print_asked(screen, question)
+        match await _press(screen, question, changes, hidden):
+            case "a":
+                return Answer("all") if changes == question.changes else Answer("edit", changes=changes)
+            case "h":
+                if answer := await _choose(screen, question, changes):
+                    return answer
+            case "e":
+                if (edited := await edit_changes(screen, changes)) != changes:
+                    changes, hidden = edited, show_beginning(screen, summarise(edited))
+            case "s":
+                if said := await screen.type_line(DIFFERENT):
+                    return Answer("revise", said, changes=None if changes == question.changes else changes)
+            case "b":
+                return Answer("back")
+            case _:
+                return Answer("none")
+
+
+async def _press(screen: Screen, question: Question, changes: Changes, hidden: bool) -> str:
+    """A key that decides; those that only show something are done here."""
+    words, keys = _keys(question, hidden)
+    while (key := await screen.press(words, keys)) in ("v", "?"):
+        if key == "v":
+            await view_changes(screen, summarise(changes) if changes else question.files)
+        else:
+            show_help(screen, [(each, _HELP[each]) for each in keys if each in _HELP])
+            screen.show(f"  {_WORDS}" if "s" in keys else "", style="dim")
+    return key
+
+
+def _keys(question: Question, hidden: bool) -> tuple[str, list[str]]:
+    """The keys of this question, in words and as they are."""
+    here = bool(question.changes)  # with its contents
+    parts = [
+        (key, words)
+        for key, choice, words in _KEYS
+        if choice in (*question.choices, "none") and (here or choice != "edit")
+    ]
+    whole = "some" in question.choices
+    shown = [words if whole else _ONLY.get(words, words) for _, words in parts]
+    more = ["[v]iew all"] if hidden else []
+    return "  ".join([*shown, *more, "[?]"]), [*(key for key, _ in parts), "v", "?"]
+
+
+async def _choose(screen: Screen, question: Question, changes: Changes) -> Answer | None:
+    """Part by part; None where the person goes back to the whole."""
+    pieces = pieces_in(question, changes)
+    may_say = "revise" in question.choices
+    match await choose(screen, pieces, may_say=may_say):
+        case "apply" if all_kept(pieces) and changes == question.changes:
+            return Answer("all")
+        case "apply":
+            choice = "some" if all(piece.edited is None for piece in pieces) else "edit"
+            return _answer(choice, reasons(pieces), question, pieces)
+        case "send":
+            said = reasons(pieces)
+            more = "" if said else await screen.type_line(DIFFERENT)
+            return _answer("revise", said or more, question, pieces) if said or more else None
+        case "none":
+            return Answer("none", reasons(pieces))
+        case _:
+            return None
+
+
+def _answer(choice: str, said: str, question: Question, pieces: Sequence[ChangePiece]) -> Answer:
+    """An answer that stands for the parts that were kept, by their contents where they are here."""
+    changes = kept_changes(pieces) if question.changes else None
+    return Answer(choice, said, changes=changes, kept=kept_numbers(pieces))

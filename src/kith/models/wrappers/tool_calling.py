@@ -8,9 +8,9 @@ from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
 from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Part, Reply, Text, Thinking, ToolCall
+from kith.models.dialects.marks import Veil
+from kith.models.dialects.own_dialect import as_spoken, describe_tools
 from kith.models.dialects.read import fit_call, read_calls, read_choice, shape_of
-from kith.models.dialects.spoken import as_spoken, describe_tools
-from kith.models.dialects.veil import Veil
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
 
 Rung = Literal["native", "constrained", "text"]

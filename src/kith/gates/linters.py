@@ -13,9 +13,19 @@ from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Finding, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.gates.linters import compilers, python
-from kith.gates.linters.linter import Linter, as_arguments
-from kith.gates.linters.python import make_mypy, make_pyright
+from kith.gates.known_linters import (
+    CPPCHECK_SUFFIXES,
+    RUFF_SUFFIXES,
+    SHELLCHECK_SUFFIXES,
+    Linter,
+    as_arguments,
+    make_clang_tidy,
+    make_cppcheck,
+    make_mypy,
+    make_pyright,
+    make_ruff,
+    make_shellcheck,
+)
 from kith.gates.toolchains import Read
 
 # Which linters speak for a project: its own configuration says, and the languages it is written in.
@@ -36,13 +46,13 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     """
     names = files if isinstance(files, frozenset) else frozenset(files)
     text = _as_text(files)
-    found = [*_python(names, text, read)] if _has(text, python.RUFF_SUFFIXES) else []
-    if _has(text, compilers.CPPCHECK_SUFFIXES):
+    found = [*_python(names, text, read)] if _has(text, RUFF_SUFFIXES) else []
+    if _has(text, CPPCHECK_SUFFIXES):
         if "CMakeLists.txt" in names:
-            found.append(compilers.make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
-        found.append(compilers.make_cppcheck())
-    if _has(text, compilers.SHELLCHECK_SUFFIXES):
-        found.append(compilers.make_shellcheck())
+            found.append(make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
+        found.append(make_cppcheck())
+    if _has(text, SHELLCHECK_SUFFIXES):
+        found.append(make_shellcheck())
     return tuple(found)
 
 
@@ -71,7 +81,7 @@ def _inner_manifests(text: str) -> list[str]:
 
 def _python(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
     tools = _tools(read("pyproject.toml")) if "pyproject.toml" in files else {}
-    yield python.make_ruff(_ruff_rules(files, text, read, tools))
+    yield make_ruff(_ruff_rules(files, text, read, tools))
     settings = _mypy_settings(files, read, tools)
     if settings:
         path, keys = settings
