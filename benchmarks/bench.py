@@ -80,8 +80,8 @@ def route() -> str:
     """Choosing among five models after 3,000 outcomes; at most 5 ms."""
     from kith.features.measure.rows import LegRow
     from kith.features.route.beliefs import Arm, Task
+    from kith.features.route.choose import choose
     from kith.features.route.estimates import fold
-    from kith.features.route.plan_decision import choose
     from kith.features.route.plans import Utility
 
     arms = [Arm(f"local{size}", parameters=size) for size in (3, 7, 14, 32)] + [

@@ -25,8 +25,8 @@ from regret_picture import Curve, Panel, draw
 
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
+from kith.features.route.choose import choose
 from kith.features.route.estimates import Learned
-from kith.features.route.plan_decision import choose
 from kith.features.route.plans import PRICES, Dial, Plan, Utility
 
 SEEDS = 10

@@ -38,7 +38,7 @@ from rope.refactor.move import create_move
 from rope.refactor.rename import Rename
 
 from kith.core.errors import UsageError
-from kith.features.refactor.make import PYTHON
+from kith.features.refactor.by_syntax import PYTHON
 from kith.features.refactor.syntax.codebase import Codebase
 from kith.features.refactor.syntax.extract import extract
 from kith.features.refactor.syntax.inline import inline

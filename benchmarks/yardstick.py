@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 from kith.context.task_kinds import kind_of
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
+from kith.features.route.choose import choose
 from kith.features.route.estimates import Learned
-from kith.features.route.plan_decision import choose
 from kith.features.route.plans import Plan, Utility
 
 

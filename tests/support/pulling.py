@@ -13,7 +13,7 @@ import pytest
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice
 from kith.features.demo.standin.hub import HubServer, serve_hub
-from kith.features.engine.download.fetch import NOTE, PART
+from kith.features.engine.download.hub_cache import NOTE, PART
 from kith.features.engine.download.pull import PullRequest, pull
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"

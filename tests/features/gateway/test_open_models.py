@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from kith.agent.project import Project
-from kith.features.gateway.answering.models import OpenModels
+from kith.features.gateway.open_models import OpenModels
 from kith.models.providers.facts import ignore
 
 

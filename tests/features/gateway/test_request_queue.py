@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.features.gateway.openai.replies import TurnedAwayError
-from kith.features.gateway.runtime.request_queue import RequestQueue
+from kith.features.gateway.openai_replies import TurnedAwayError
+from kith.features.gateway.request_queue import RequestQueue
 
 
 @given(

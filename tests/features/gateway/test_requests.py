@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Text, Thinking, ToolCall, ToolResult
-from kith.features.gateway.openai.bodies import MalformedError, read_body
-from kith.features.gateway.openai.requests import read_request
+from kith.features.gateway.openai_requests import MalformedError, read_body, read_request
 
 WHOLE: dict[str, Any] = {
     "model": "route",

@@ -19,7 +19,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.events import Event, Notice, ToolEnded
 from kith.core.policy import call_identity, call_target
 from kith.core.values import Answer, Question
-from kith.features.mcp.client.connection import Address, ServerError, ServerProgram
+from kith.features.mcp.connection import Address, ServerError, ServerProgram
 from kith.features.mcp.tool_servers import ToolServers, find_place, may_pass_on
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import Settings, ToolServer

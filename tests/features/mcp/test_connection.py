@@ -17,7 +17,7 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.features.mcp.client.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
+from kith.features.mcp.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
 
 HERE = SUPPORT
 T = TypeVar("T")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kith.features.mcp.client.schemas import plain_schema
+from kith.features.mcp.schemas import plain_schema
 from wild_schemas import WILD
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.features.mcp.client.schemas import complete, plain_schema
+from kith.features.mcp.schemas import complete, plain_schema
 from wild_schemas import WILD, taking
 
 KINDS = ("object", "array", "string", "number", "integer", "boolean")

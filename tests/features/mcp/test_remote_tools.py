@@ -14,8 +14,8 @@ from kith.core.policy import bare_call
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits
-from kith.features.mcp.client.connection import CallResult, ListedTool
-from kith.features.mcp.client.text import text_of
+from kith.features.mcp.connection import CallResult, ListedTool
+from kith.features.mcp.text import text_of
 from kith.features.mcp.tool_servers import Tell, choose, make_tools, name_tool
 from kith.models.dialects.own_dialect import describe_tools
 

@@ -16,8 +16,8 @@ from places import SUPPORT
 
 pytest.importorskip("mcp")
 
-from kith.features.mcp.client.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
-from kith.features.mcp.client.schemas import plain_schema
+from kith.features.mcp.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
+from kith.features.mcp.schemas import plain_schema
 
 HERE = SUPPORT
 COMMAND = (sys.executable, str(HERE / "sdk_server.py"))

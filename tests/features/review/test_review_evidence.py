@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from kith.core.values import Change, Finding
 from kith.features.review.changed_files import Sheet, make_sheets
-from kith.features.review.evidence import ThrownOut, check_claim, find_quote
+from kith.features.review.evidence import ThrownOut, as_changes, check_claim, find_quote
 from kith.features.review.findings import Claim, merge, read_claims
-from kith.features.review.suggestion import as_changes
 
 BEFORE = """\
 import os

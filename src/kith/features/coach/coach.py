@@ -16,7 +16,7 @@ from kith.core.events import Event, Notice, RunEnded
 from kith.core.run import Answerer, Run, new_id
 from kith.features.coach.adoption import FEWEST, settle_live
 from kith.features.coach.coaching_log import COACH, Coaching, options_of, read_coaching
-from kith.features.coach.experiment import Experiment, try_out
+from kith.features.coach.experiment import Experiment, Replays, in_peace, try_out
 from kith.features.coach.proposals import (
     ROLE,
     Symptoms,
@@ -26,7 +26,6 @@ from kith.features.coach.proposals import (
     propose_by_rule,
 )
 from kith.features.coach.recorded_tasks import Recorded, find_tasks
-from kith.features.coach.replays import Replays, in_peace
 from kith.features.coach.sequential_test import HORIZON, TestDecision
 from kith.features.coach.settings import CoachSettings
 from kith.features.coach.strategy import Strategy, Ways, is_of

@@ -1,15 +1,41 @@
-"""One experiment: a proposed way to ask against the present one, on recorded tasks, pair by pair."""
+"""Experiments: recorded tasks done again with a proposed way to ask and the present one, in pairs."""
 
+import asyncio
+import hashlib
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, TypeVar
 
+from kith.agent.asking.roles import find_role, make_player
+from kith.agent.attempt import Outcome, attempt
+from kith.agent.knowledge import tell_notes_of
+from kith.agent.models import end_of
+from kith.agent.project import Project, tree_at
+from kith.agent.relay import Leg
+from kith.agent.task_prompt import open_task
+from kith.context.budget import opening_room
 from kith.core.decisions import Coached, Compared
-from kith.core.events import Notice, Progress
-from kith.core.run import Run
+from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
+from kith.core.events import Event, Judged, Notice, Progress, RunEnded, RunStarted
+from kith.core.model import Role
+from kith.core.run import Run, Thread, new_id
+from kith.core.values import Answer, Question
+from kith.features.coach.adaptation import dress, look_at
+from kith.features.coach.coaching_log import COACH, REPLAY, Replayed, options_of, read_replays
 from kith.features.coach.recorded_tasks import Recorded
 from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide
-from kith.features.coach.strategy import Strategy
+from kith.features.coach.strategy import Strategy, key_of, phrase
+from kith.features.measure.bench.exercises import find_exercises
+from kith.memory.log import Log
+from kith.memory.session import Session
+from kith.models.account import Account, Budget
+from kith.models.stack import Opened
+from kith.tools import ReadLimits, standard_tools
+from kith.trees.commits import check_out, lay_out
+from kith.trees.environment import VENVS
+from kith.trees.walk import remove_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +128,196 @@ async def _compare(run: Run, experiment: Experiment, task: Recorded, replay: Rep
 def _first_words(words: str) -> str:
     line = " ".join(words.split())
     return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+# Recorded tasks, done again: each in a checkout of its commit beside the project, on the usual path.
+
+_KEPT: Final = 6  # checkouts; each new one takes the oldest's place
+_LOOKS_S: Final = 1.0  # between looks at whether a person wants the model
+_LEAST_S: Final = 0.001
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """Does recorded tasks again with one opened model. `known`: (strategy, task) -> how it ended before."""
+
+    project: Project
+    opened: Opened
+    known: dict[tuple[str, str], Replayed]
+
+    @classmethod
+    def open(cls, project: Project, opened: Opened) -> "Replays":
+        """With what the log knows of earlier replays."""
+        key = key_of(opened.facts.digest, opened.facts.name)
+        return cls(project, opened, read_replays(project.log, key))
+
+    @property
+    def key(self) -> str:
+        """What the model is known by."""
+        return key_of(self.opened.facts.digest, self.opened.facts.name)
+
+    async def __call__(self, task: Recorded, strategy: Strategy) -> ReplayResult | None:
+        """How the task ends, asked in this way; while a person's task is at work, this one waits.
+
+        None where that says nothing: the checks pass before anything is done, or its commit is gone. Raises
+        ModelError when the server cannot be asked.
+        """
+        name = strategy.id, task.id
+        if name not in self.known:
+            self.known[name] = await in_peace(self.project.log, lambda: self._replay(task, strategy))
+        ended = self.known[name]
+        return None if ended.solved is None else ReplayResult(ended.solved, max(_LEAST_S, ended.seconds))
+
+    async def _replay(self, task: Recorded, strategy: Strategy) -> Replayed:
+        try:
+            beside = await _beside(self.project, task)
+        except TreeError:
+            return Replayed(None, 0.0)
+        judged = list[Judged]()
+
+        def hear(event: Event, path: tuple[str, ...]) -> None:
+            if isinstance(event, Judged):
+                judged.append(event)
+
+        options = options_of(REPLAY, self.key, task.kind, strategy.id, task.id)
+        with Session(self.project.log, new_id()) as session:
+            session.listeners.append(hear)
+            run = beside.begin(session, _refuse)
+            began = asyncio.get_running_loop().time()
+            run.emit(beside.started(task.words, options))
+            run.emit(self.opened.engaged())
+            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy, judged))
+        seconds = asyncio.get_running_loop().time() - began
+        return Replayed(None if outcome.status == "rejected" else outcome.status == "done", seconds)
+
+
+async def _refuse(question: Question) -> Answer:
+    """No to everything: nothing is applied, and nothing runs that would have to be asked about."""
+    return Answer("none" if question.kind == "change" else "no")
+
+
+async def _to_its_end(run: Run, work: Awaitable[Outcome]) -> Outcome:
+    """The end of a replay, told in the log: done (solved), failed, or rejected (it says nothing)."""
+    try:
+        outcome = await work
+    except KithError as error:
+        run.emit(end_of(error))
+        raise
+    except BaseException:
+        run.emit(RunEnded("interrupted", "Interrupted."))
+        raise
+    run.emit(RunEnded(outcome.status, outcome.text))
+    return outcome
+
+
+async def _attempt(
+    project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy, judged: list[Judged]
+) -> Outcome:
+    """The task, asked in one way. What the model spends or cannot do makes it unsolved."""
+    words = phrase(task.words, strategy.levers)
+    try:
+        words = await open_task(run, words, opening_room(opened.window), showing=look_at(strategy))
+        notes = "" if task.exercise else tell_notes_of(project.settings, opened.window)
+        words = f"{notes}\n\n{words}" if notes else words
+        leg = Leg(_role(project, opened, strategy), Thread("task"), task.words)
+        run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
+        outcome = await attempt(run, leg, words, project.judges(run))
+    except (LimitError, HopelessError) as error:
+        return Outcome("failed", str(error))
+    except ModelError as error:
+        if error.code == EXIT_TRY_LATER:
+            raise
+        return Outcome("failed", str(error))
+    before = [each for each in judged if each.when == "before" and not each.skipped]
+    if before and all(each.ok for each in before):
+        return Outcome("rejected", "The checks pass before anything is done.")
+    # A change that the gates let pass was shown, and refused; one that only lost nothing has solved nothing.
+    last = {each.gate: each for each in judged if each.when == "after" and each.ran}
+    solved = outcome.status == "rejected" and all(_is_solved(each) for each in last.values())
+    return Outcome("done", "Solved.") if solved else Outcome("failed", outcome.text)
+
+
+def _is_solved(judged: Judged) -> bool:
+    """True when a check succeeds with the change, or a test that failed before it passes."""
+    proven = judged.evidence is not None and judged.evidence.grade == "proven"
+    return judged.ok and (judged.ran[-1].code == 0 or proven)
+
+
+def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
+    budget = Budget(project.settings.max_task_tokens, project.settings.max_task_seconds)
+    tools = standard_tools(limits=ReadLimits.of_window(opened.window))
+    model = opened.wrap(Account(budget), tells=False)
+    return dress(make_player(project, find_role("worker"), opened, model, tools).role, strategy)
+
+
+# --- the place -----------------------------------------------------------------------------------
+
+
+async def _beside(project: Project, task: Recorded) -> Project:
+    """The project as it was when the task was given, in kith's own cache. Raises TreeError."""
+    chosen = project.settings
+    name = hashlib.sha256(f"{task.root}\0{task.commit}\0{task.exercise}".encode()).hexdigest()[:16]
+    folder = place = chosen.cache / "coach" / name
+    if not place.exists():
+        _make_room(place.parent)
+    if task.exercise:
+        files = next(each.files for each in find_exercises() if each.name == task.exercise)
+        await lay_out(files, place)
+    else:
+        folder = await check_out(Path(task.root), task.commit, place)
+        _borrow_environment(Path(task.root))
+    origin = {**chosen.origin, "check": "flag"}
+    settings = replace(chosen, check=task.check, read_only=False, review=False, origin=origin)
+    return replace(project, root=folder, settings=settings, tree=tree_at(folder, settings))
+
+
+def _make_room(folder: Path) -> None:
+    """Delete the checkouts that were not used for longest."""
+    found = [each for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    for old in sorted(found, key=lambda each: each.stat().st_mtime)[: max(0, len(found) - _KEPT + 1)]:
+        remove_tree(old)
+
+
+def _borrow_environment(root: Path) -> None:
+    """A checkout has no ignored files; its commands see the virtual environment as active."""
+    for name in VENVS:
+        if (root / name / "pyvenv.cfg").is_file():
+            os.environ.setdefault("VIRTUAL_ENV", str(root / name))
+
+
+# --- the person comes first ----------------------------------------------------------------------
+
+
+async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = _LOOKS_S) -> T:
+    """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
+    while True:
+        while is_busy(log):
+            await asyncio.sleep(looks_s)
+        doing = asyncio.ensure_future(work())
+        try:
+            while not doing.done() and not is_busy(log):
+                await asyncio.wait({doing}, timeout=looks_s)
+            if doing.done():
+                return doing.result()
+        finally:
+            doing.cancel()
+            await asyncio.wait({doing})
+
+
+def is_busy(log: Log) -> bool:
+    """Whether a session that is open in some process has a task that is not over, coaching aside."""
+    for lock in (log.path.parent / "locks").glob("*.lock"):
+        if log.is_open(lock.stem) and _works(log, lock.stem):
+            return True
+    return False
+
+
+def _works(log: Log, session: str) -> bool:
+    kind, working = "", False
+    for record in log.events(session, kinds=frozenset({"RunStarted", "RunEnded"})):
+        if isinstance(record.event, RunStarted):
+            kind, working = record.event.options.kind, True
+        else:
+            working = False
+    return working and kind not in (COACH, REPLAY)

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from kith.core.values import Answer, Question
 from kith.features.editors import tool_calls
 from kith.features.editors.buffers import Buffers, tell_unsaved
-from kith.features.editors.outbox import Outbox
-from kith.features.editors.updates import Updates
+from kith.features.editors.updates import Outbox, Updates
 from kith.features.editors.wire import Wire
 from kith.view.evidence import word_evidence
 from kith.view.printing import printable

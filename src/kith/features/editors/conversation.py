@@ -25,9 +25,8 @@ from kith.core.errors import KithError, NoModelError, UsageError
 from kith.features.editors import prompts
 from kith.features.editors.asking import Asker
 from kith.features.editors.buffers import Buffers, tell_unsaved
-from kith.features.editors.outbox import Outbox
 from kith.features.editors.prompts import AUTO, WAYS, read_prompt
-from kith.features.editors.updates import Updates
+from kith.features.editors.updates import Outbox, Updates
 from kith.features.editors.wire import Wire
 from kith.features.route.command import show_why, why_text
 from kith.memory.applied import short_id

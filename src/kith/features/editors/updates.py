@@ -1,9 +1,12 @@
-"""Session items as updates for an editor: while they happen, or again from the log."""
+"""Session items as updates for an editor, sent in order: while they happen, or again from the log."""
 
+import asyncio
 import re
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from acp.helpers import (
     plan_entry,
@@ -12,13 +15,27 @@ from acp.helpers import (
     update_plan,
     update_user_message_text,
 )
-from acp.schema import AgentMessageChunk, AgentThoughtChunk, Cost, PlanEntryStatus, ToolCallStart, UsageUpdate
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    Cost,
+    CurrentModeUpdate,
+    PlanEntryStatus,
+    SessionInfoUpdate,
+    TextContentBlock,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+    UserMessageChunk,
+)
 
 from kith.core.events import Called, Delta, Event, Notice, RunEnded, Said
 from kith.core.run import new_id
 from kith.core.values import Message, Plan, Thinking, TodoItem
 from kith.features.editors import tool_calls
-from kith.features.editors.outbox import Chunk, Update
 from kith.view.items import (
     AskedQuestion,
     CouncilTalk,
@@ -36,6 +53,67 @@ from kith.view.items import (
 )
 from kith.view.printing import printable
 from kith.view.wording import line_of, plan_text
+
+# What an editor is to see of a session, in order; it never holds up who works on the session.
+
+Chunk = AgentMessageChunk | AgentThoughtChunk | UserMessageChunk
+Update = (
+    Chunk
+    | AgentPlanUpdate
+    | AvailableCommandsUpdate
+    | ConfigOptionUpdate
+    | CurrentModeUpdate
+    | SessionInfoUpdate
+    | ToolCallProgress
+    | ToolCallStart
+    | UsageUpdate
+)
+
+
+@dataclass(slots=True)
+class Outbox:
+    """The updates of one session on their way; pieces of a text that wait together are sent as one."""
+
+    client: Any  # acp's AgentSideConnection
+    session: str
+    _waiting: deque[Update] = field(default_factory=deque)
+    _sending: asyncio.Task[None] | None = None
+
+    def put(self, update: Update) -> None:
+        """Send an update soon, after those before it."""
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, Chunk) and type(last) is type(update) and (more := text_of(update)):
+            _extend(last, more)
+        else:
+            self._waiting.append(update)
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.get_running_loop().create_task(self._send())
+
+    async def flush(self) -> None:
+        """Wait until all that was put has been sent."""
+        while self._sending and not self._sending.done():
+            await asyncio.wait([self._sending])
+
+    async def _send(self) -> None:
+        while self._waiting:
+            update = self._waiting.popleft()
+            try:
+                await self.client.session_update(self.session, update)
+            except ConnectionError:  # the editor is gone; the log holds it all
+                self._waiting.clear()
+
+
+def text_of(update: Update) -> str:
+    """The words of a chunk, "" for other updates."""
+    if isinstance(update, Chunk) and isinstance(update.content, TextContentBlock):
+        return update.content.text
+    return ""
+
+
+def _extend(chunk: Chunk, more: str) -> None:
+    if isinstance(chunk.content, TextContentBlock):
+        chunk.content.text += more
+
 
 _STATES: Final[dict[str, PlanEntryStatus]] = {
     "pending": "pending",

@@ -14,7 +14,7 @@ FEATURE = Feature(
             "runtime",
             "serve one model to other machines, in kith's roles",
             _here("arguments:runtime"),
-            _here("runtime.command:runtime_command"),
+            _here("runtime_command:runtime_command"),
         ),
     ),
 )

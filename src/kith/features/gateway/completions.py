@@ -8,10 +8,9 @@ from kith.core.errors import KithError
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Reply
-from kith.features.gateway.answering.answer import answer
-from kith.features.gateway.answering.models import OfferedModel, OpenModels, list_offered
-from kith.features.gateway.openai.bodies import MalformedError, read_body
-from kith.features.gateway.openai.replies import (
+from kith.features.gateway.answering import answer
+from kith.features.gateway.open_models import OfferedModel, OpenModels, list_offered
+from kith.features.gateway.openai_replies import (
     Chunks,
     RawResponse,
     ReplyResponse,
@@ -20,7 +19,7 @@ from kith.features.gateway.openai.replies import (
     plain_response,
     refusal,
 )
-from kith.features.gateway.openai.requests import read_request
+from kith.features.gateway.openai_requests import MalformedError, read_body, read_request
 from kith.features.web.app import desk_of
 from kith.features.web.desk import Desk
 from kith.features.web.part import WebPart

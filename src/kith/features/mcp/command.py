@@ -115,9 +115,8 @@ def _row(served: Served) -> dict[str, Any]:
 def mcp_command(args: argparse.Namespace) -> int:
     """Serve until the client closes standard input."""
     check_extra("mcp", "kith mcp")
-    from kith.features.mcp.server.calls import Attendant
-    from kith.features.mcp.server.server import make_server
-    from kith.features.mcp.server.tools import Offered
+    from kith.features.mcp.server import Offered, make_server
+    from kith.features.mcp.server_calls import Attendant
     from kith.features.web.desk import open_desk
 
     if sys.stdin.isatty():

@@ -24,7 +24,7 @@ from kith.core.model import Emit, Tool
 from kith.core.policy import call_identity, call_target
 from kith.core.run import Run
 from kith.core.values import ToolResult
-from kith.features.mcp.client.connection import (
+from kith.features.mcp.connection import (
     Address,
     CallResult,
     Connection,
@@ -33,8 +33,8 @@ from kith.features.mcp.client.connection import (
     ServerPlace,
     ServerProgram,
 )
-from kith.features.mcp.client.schemas import complete, plain_schema
-from kith.features.mcp.client.text import clean_words
+from kith.features.mcp.schemas import complete, plain_schema
+from kith.features.mcp.text import clean_words
 from kith.models.providers.addresses import is_cloud
 from kith.models.providers.messages import tool_rows
 from kith.settings import Settings, ToolServer

@@ -9,9 +9,8 @@ from typing import Any, Final
 from kith.agent.project import Project
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy
-from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share, Spread, share_of
-from kith.features.measure.measured_rows import read_measured
+from kith.features.measure.measured_rows import VerdictRow, read_measured
 from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.speed_and_success import (
     ModelSpeed,

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.values import Timing, Usage
-from kith.features.measure.folding import VerdictRow
+from kith.features.measure.measured_rows import VerdictRow
 from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
 from kith.features.measure.profile_text import choose_glyphs, profile_lines
 from kith.features.measure.rows import CallRow, LegRow

@@ -7,7 +7,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "refactor",
     "what could be better, and refactorings by syntax tree or by a model",
-    edits=_here("make:EDITS"),
+    edits=_here("by_syntax:EDITS"),
     needs=("scan", "testgen"),
     commands=(
         Command(

@@ -18,9 +18,8 @@ from kith.core.events import Event, Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Answer, Question
 from kith.core.workspace import ExecLimits
-from kith.features.refactor.actions import FORMS, Wanted, read_wanted
 from kith.features.refactor.by_model import Rules, is_executed, refactor_by_model, word_suggestion
-from kith.features.refactor.make import make_refactoring
+from kith.features.refactor.by_syntax import FORMS, Wanted, make_refactoring, read_wanted
 from kith.features.refactor.suggest import RefactoringSuggestion, pick, suggest
 from kith.features.testgen.generate import TestgenRequest, generate_tests
 from kith.memory.session import Listener

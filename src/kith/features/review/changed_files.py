@@ -1,12 +1,29 @@
-"""Changed files for a review: each with its new lines, and which of them the change reaches."""
+"""What a review is about: the working tree, the index, a branch, commits or a patch, as changed files."""
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
 
+from kith.agent.project import Project
+from kith.core.errors import TreeError, UsageError
 from kith.core.values import SYMLINK, Change, Changes
-from kith.edits import Hunk, split_hunks
+from kith.edits import Create, Delete, Edit, EditError, Hunk, Patch, make_changes, paths_of, split_hunks
 from kith.edits.hunks import is_text
 from kith.edits.rows import decode, split_keys
+from kith.edits.unified import parse_unified
+from kith.trees.git import head, is_repository, run_git
+from kith.trees.revisions import (
+    INDEX,
+    WORKTREE,
+    Difference,
+    diff_states,
+    empty_tree,
+    merge_base,
+    parent,
+    resolve,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +103,147 @@ def _added(hunk: Hunk) -> Iterator[int]:
         elif sign == "-" and signs[at + 1 : at + 2] not in (["-"], ["+"]):
             yield from {max(1, line - 1), line}
         line += sign in ("+", " ")
+
+
+# What a review is about: the working tree, the index, a branch, commits or a patch, as changes.
+
+_RANGE: Final = re.compile(r"^(.*?)(\.{2,3})(.*)$")
+# What `git format-patch` writes below a diff: it would read as one more removed line.
+_SIGNATURE: Final = re.compile(r"^-- \n\d+\.\d[^\n]*\n*", re.M)
+_INVERSE: Final = {"+": "-", "-": "+"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What to review; with nothing set, everything that is not committed.
+
+    `base` is a branch that HEAD is compared with, `revision` a commit or a range, `patch` a diff's text and
+    `patch_name` where it came from.
+    """
+
+    staged: bool = False
+    base: str = ""
+    revision: str = ""
+    patch: str | None = None
+    patch_name: str = ""
+
+
+async def find_subject(project: Project, wish: ReviewRequest) -> ReviewSubject:
+    """The changes that are meant. Raises UsageError for what does not exist or does not fit."""
+    if wish.patch is not None:
+        return await _patch(project, wish.patch, wish.patch_name)
+    if not await is_repository(project.root):
+        raise UsageError("This is not a git repository; name a diff with --patch FILE.")
+    try:
+        return await _from_git(project, wish)
+    except TreeError as error:
+        text = str(error)
+        raise UsageError(f"{text[:1].upper()}{text[1:]}.") from error
+
+
+async def _from_git(project: Project, wish: ReviewRequest) -> ReviewSubject:
+    root = project.root
+    last = await head(root)
+    if wish.staged:
+        words, old, new = "what is staged", last or await empty_tree(root), INDEX
+    elif wish.base:
+        base = await resolve(root, wish.base)
+        new = await resolve(root, "HEAD")
+        words, old = f"HEAD since it left {wish.base}", await merge_base(root, base, new)
+    elif wish.revision:
+        words = wish.revision
+        old, new = await _ends(project, wish.revision)
+    else:
+        words, old, new = "what is not committed", last or await empty_tree(root), WORKTREE
+    compared = await _compare(project, old, new)
+    overlay = await _overlay(project, new) if compared.changes else ()
+    return ReviewSubject(words, compared.changes, overlay, compared.left_out)
+
+
+async def _ends(project: Project, revision: str) -> tuple[str, str]:
+    """The two commits of `A..B` or `A...B`; of a single commit, its parent and itself."""
+    root = project.root
+    if found := _RANGE.match(revision):
+        one, other = await resolve(root, found[1] or "HEAD"), await resolve(root, found[3] or "HEAD")
+        return (await merge_base(root, one, other) if found[2] == "..." else one), other
+    commit = await resolve(root, revision)
+    return await parent(root, commit), commit
+
+
+async def _compare(project: Project, old: str, new: str, *, renames: bool = True) -> Difference:
+    return await diff_states(project.root, old, new, project.settings.max_file_bytes, renames=renames)
+
+
+async def _overlay(project: Project, new: str) -> Changes:
+    """What turns the working tree into another state; files that git does not track stay."""
+    if new == WORKTREE:
+        return ()
+    away = await _compare(project, new, WORKTREE, renames=False)
+    stored = await run_git(project.root, "ls-files", "--others", "--exclude-standard", "-z")
+    untracked = set(stored.stdout.decode("utf-8", "surrogateescape").split("\0"))
+    return tuple(change.inverse for change in away.changes if change.path not in untracked)
+
+
+# --- patches ---------------------------------------------------------------------------------
+
+
+async def _patch(project: Project, text: str, name: str) -> ReviewSubject:
+    """A diff, whether the tree has it already or not."""
+    known = frozenset(await project.tree.files())
+    try:
+        edits = parse_unified(_SIGNATURE.sub("", text).split("\n"), known)
+        paths = paths_of(edits)
+    except EditError as error:
+        raise UsageError(f"{name} is not a diff that can be read: {_first_line(error)}") from error
+    contents = dict[str, bytes | None]()
+    for path in paths:
+        contents[path] = None
+        with suppress(TreeError):  # there is no such file: the diff may add it
+            contents[path] = await project.tree.read(path)
+    if await _is_applied(project, text):
+        return _subject(name, _taken_back(edits, contents), applied=True)
+    try:
+        return _subject(name, make_changes(edits, contents), applied=False)
+    except EditError as error:
+        with suppress(EditError):
+            return _subject(name, _taken_back(edits, contents), applied=True)
+        raise UsageError(f"{name} does not fit the files here: {_first_line(error)}") from error
+
+
+def _subject(name: str, changes: Changes, *, applied: bool) -> ReviewSubject:
+    if applied:
+        return ReviewSubject(f"{name}, which is applied", tuple(change.inverse for change in changes))
+    return ReviewSubject(name, changes, changes)
+
+
+async def _is_applied(project: Project, patch: str) -> bool:
+    """Whether git could take the diff back; False also where there is no git to ask."""
+    data = patch.encode("utf-8", "surrogateescape")
+    with suppress(TreeError):
+        return (await run_git(project.root, "apply", "--check", "--reverse", "-", input=data)).ok
+    return False
+
+
+def _taken_back(edits: list[Edit], contents: dict[str, bytes | None]) -> Changes:
+    return make_changes([_inverse(edit) for edit in reversed(edits)], contents)
+
+
+def _inverse(edit: Edit) -> Edit:
+    match edit:
+        case Create(path=path, content=content):
+            return Delete(path, content)
+        case Delete(path=path, content=content):
+            return Create(path, content or "")
+        case Patch(path=path, hunks=hunks, moved_to=moved_to):
+            back = tuple(map(_turned, hunks))
+            return Patch(moved_to or path, back, path if moved_to else None)
+        case _:
+            raise EditError("only unified diffs can be taken back.")
+
+
+def _turned(hunk: Hunk) -> Hunk:
+    return replace(hunk, lines=tuple(_INVERSE.get(line[:1], line[:1]) + line[1:] for line in hunk.lines))
+
+
+def _first_line(error: EditError) -> str:
+    return next((line.strip() for line in str(error).split("\n") if line.strip()), "it is empty.")

@@ -1,4 +1,4 @@
-"""`kith review`: findings for people, as JSON or as SARIF, and an exit code by their severity."""
+"""`kith review` and `/review`: findings for people, as JSON or as SARIF, and an exit code by severity."""
 
 import argparse
 import json
@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
+from kith import __version__
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
@@ -16,14 +18,62 @@ from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
 from kith.edits.rows import decode, hunk_between, split_keys
+from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.review import FinishedReview, run_review
-from kith.features.review.sarif import as_sarif
-from kith.features.review.subjects import ReviewRequest
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_waiting
 from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable
+
+# Findings in the form that code hosts and editors read: SARIF 2.1.0.
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def as_sarif(findings: Sequence[Finding], successful: bool) -> dict[str, Any]:
+    """One run of kith, with a result for each finding; paths are relative to the project's root."""
+    rules = [{"id": id} for id in dict.fromkeys(map(_rule, findings))]
+    driver = {"name": "kith", "version": __version__, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": successful}],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each) for each in findings],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(finding: Finding) -> str:
+    return printable(f"{finding.by}/{finding.rule}")
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    region = {"startLine": finding.line, "endLine": max(finding.line, finding.end)}
+    place = {"physicalLocation": {"artifactLocation": _file(finding), "region": region}}
+    result = {
+        "ruleId": _rule(finding),
+        "level": finding.severity,
+        "message": {"text": printable(finding.text)},
+        "locations": [place],
+    }
+    return result | ({"fixes": [_fix(finding)]} if finding.replacement is not None else {})
+
+
+def _file(finding: Finding) -> dict[str, str]:
+    return {"uri": quote(finding.path, errors="surrogateescape")}
+
+
+def _fix(finding: Finding) -> dict[str, Any]:
+    """Whole lines: from the first column of the first to the first column of the line after the last."""
+    after = max(finding.line, finding.end) + 1
+    region = {"startLine": finding.line, "startColumn": 1, "endLine": after, "endColumn": 1}
+    replaced = {"deletedRegion": region, "insertedContent": {"text": f"{finding.replacement}\n"}}
+    return {
+        "description": {"text": "What could stand there instead."},
+        "artifactChanges": [{"artifactLocation": _file(finding), "replacements": [replaced]}],
+    }
+
 
 SEVERITIES: Final = ("error", "warning", "note")
 _INDENT: Final = 18  # columns before the words of a finding

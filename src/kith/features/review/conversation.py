@@ -5,9 +5,9 @@ from typing import Any, Final
 from kith.core.errors import EXIT_DONE
 from kith.core.events import Event
 from kith.core.values import Finding
+from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import offered_in, review_lines
 from kith.features.review.review import FinishedReview, run_review
-from kith.features.review.subjects import ReviewRequest
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import count

@@ -20,13 +20,18 @@ from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Finding, say
 from kith.core.workspace import ExecLimits
-from kith.features.review.changed_files import ReviewSubject, Sheets, find_unreadable, make_sheets
+from kith.features.review.changed_files import (
+    ReviewRequest,
+    ReviewSubject,
+    Sheets,
+    find_subject,
+    find_unreadable,
+    make_sheets,
+)
 from kith.features.review.checks import find_by_tools
-from kith.features.review.evidence import ThrownOut, as_thrown_out, check_claim
+from kith.features.review.evidence import ThrownOut, as_changes, as_thrown_out, check_claim
 from kith.features.review.findings import SHAPE, Claim, merge, read_claims
 from kith.features.review.prompt_parts import Lookup, PromptPart, define_names, make_parts, room_of
-from kith.features.review.subjects import ReviewRequest, find_subject
-from kith.features.review.suggestion import as_changes
 from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
 from kith.trees.files import read_file

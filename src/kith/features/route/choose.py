@@ -1,10 +1,10 @@
-"""Which models a task goes to, one after the other: what there is to choose from, and the choice."""
+"""Choose which models a task goes to, one after the other, and say why in words and figures."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from kith.agent.models import default_model, measured_name, places_of, sources_of
 from kith.agent.prices import prices_of
@@ -14,15 +14,15 @@ from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
 from kith.core.model import Emit
+from kith.core.numbers import dollars
 from kith.core.run import Run
 from kith.core.values import Usage
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
-from kith.features.route.beliefs import Arm, Task, usual_run
+from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
 from kith.features.route.early_stopping import Habits, step_cap
 from kith.features.route.estimates import Learned, fold
-from kith.features.route.plan_decision import choose
-from kith.features.route.plans import Utility, price_of
+from kith.features.route.plans import Plan, Utility, possible_plans, price_of
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of
@@ -30,6 +30,218 @@ from kith.models.sources import files_of
 from kith.models.stack import Opened
 from kith.models.traits import billions
 from kith.settings import Settings
+
+# Decide which plan a task gets, and say why in words and figures.
+
+# A decision in words and figures: one line of why, and a row for each plan that was weighed.
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What there is to tell: the plans, the number of the chosen one, the default one, and what was known.
+
+    `sure`: the chance from which on the default is left. `missing` names models that could not be asked.
+    """
+
+    kind: str
+    weighed: Sequence[Weighed]
+    number: int
+    default: Weighed
+    sure: float
+    belief: Belief
+    missing: str = ""
+
+    @property
+    def chosen(self) -> Weighed:
+        return self.weighed[self.number]
+
+
+def tell(told: Told) -> str:
+    """What is known of the models of the plan, what it takes, and how sure the choice is."""
+    parts = [f"{told.kind}: {_abilities(told)}", _estimate(told), _doubt(told), told.missing]
+    return "; ".join(part for part in parts if part)
+
+
+def tabulate(told: Told) -> tuple[dict[str, Any], ...]:
+    """The plans, the best first. `solves` is the chance, `interval` the one of its first model's own count.
+
+    `n` is how many outcomes that rests on (they fade), `better` the chance that it beats the default plan.
+    """
+    rows = sorted(told.weighed, key=lambda each: -each.mean)
+    return tuple(_row(each, told) for each in rows)
+
+
+def _row(each: Weighed, told: Told) -> dict[str, Any]:
+    count = told.belief.odds[each.plan[0], "first"].counted
+    return {
+        "plan": each.plan,
+        "worth": round(each.mean, 4),
+        "solves": round(each.outlook.solves, 4),
+        "interval": tuple(round(bound, 4) for bound in count.interval),
+        "n": round(count.seen, 1),
+        "usd": round(each.outlook.usd, 6),
+        "seconds": round(each.outlook.seconds, 1),
+        "better": round(each.better_than(told.default), 4),
+        "default": each is told.default,
+    }
+
+
+def _abilities(told: Told) -> str:
+    first, *others = told.chosen.plan
+    words = [f"{first} solves {_ability(told.belief.odds[first, 'first'])}"]
+    before = first
+    for name in others:
+        words.append(f"{name} after a miss of {before} {_ability(told.belief.odds[name, 'after'])}")
+        before = name
+    return ", ".join(words)
+
+
+def _ability(odds: Odds) -> str:
+    """`61 % (41-78, n=18)`: what was counted with its interval, or what is expected where nothing was."""
+    good, seen = odds.counted
+    if seen < 0.5:
+        return f"perhaps {odds.solves.mean:.0%} (nothing measured)"
+    low, high = odds.counted.interval
+    return f"{good / seen:.0%} ({low * 100:.0f}-{high * 100:.0f}, n={seen:.0f})"
+
+
+def _estimate(told: Told) -> str:
+    other = _rival(told)
+    words = f"about {_takes(told.chosen)}"
+    return f"{words} against {_takes(other)} for {_name(other.plan)}" if other else words
+
+
+def _takes(each: Weighed) -> str:
+    usd, seconds = each.outlook.usd, each.outlook.seconds
+    time = f"{seconds:.0f} s"
+    return f"{dollars(usd)} + {time}" if usd >= 0.0005 else time
+
+
+def _doubt(told: Told) -> str:
+    """How sure it is that the default plan is, or is not, the better one."""
+    other = _rival(told)
+    if not other:
+        return ""
+    if told.chosen is told.default:
+        chance = other.better_than(told.default)
+        again = f", but {told.default.plan[0]} is tried again now and then"
+        needed = f" (it takes {told.sure:.0%})" if chance < told.sure else again
+        return f"{_name(other.plan)} is better with a chance of {chance:.0%}{needed}"
+    chance = told.chosen.better_than(told.default)
+    return f"better than {_name(told.default.plan)} with a chance of {chance:.0%}"
+
+
+def _rival(told: Told) -> Weighed | None:
+    """The plan to hold the chosen one against: the default, or what comes nearest to it."""
+    if told.chosen is not told.default:
+        return told.default
+    others = [each for each in told.weighed if each is not told.default]
+    return max(others, key=lambda each: each.better_than(told.default), default=None)
+
+
+def _name(plan: Plan) -> str:
+    return " -> ".join(plan) if len(plan) > 1 else f"{plan[0]} alone"
+
+
+DRAWS: Final = 50  # from what is believed, for one decision
+SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
+_SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
+_KNOWN: Final = 24.0  # outcomes, from which on a model is known
+_NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
+_AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """A plan, how likely this choice was, why in one line, and a row of figures for each plan weighed."""
+
+    plan: Plan
+    propensity: float
+    why: str
+    table: tuple[dict[str, Any], ...] = ()
+
+
+def choose(
+    evidence: Learned, task: Task, arms: Sequence[Arm], utility: Utility, rng: random.Random, pin: Plan = ()
+) -> PlanDecision:
+    """The plan for a task; the same one for the same evidence and state of `rng`.
+
+    `arms` come in the order in which they would be asked, one of them may be the frontier model. A `pin` is
+    the person's own choice and is kept, even if a model of it is down. Raises NoModelError.
+    """
+    up = [arm for arm in arms if not arm.down or arm.name in pin]
+    if not up:
+        raise NoModelError(f"No model can be asked: {_missing(arms)}.")
+    belief = believe(evidence, task, up)
+    plans = (
+        (pin,)
+        if pin
+        else possible_plans(_names(up, frontier=False), _frontier(up), verifiable=task.verifiable)
+    )
+    weighed = weigh(plans, belief, utility, rng, DRAWS)
+    default = weighed[0] if pin else default_plan(weighed, belief, _frontier(up))
+    sure = sureness(default.plan, belief)
+    if pin or task.verifiable or not belief.outcomes:
+        shares = keep_to_the_default(weighed, default, sure)
+    else:
+        shares = match_chances(weighed)
+    (chosen,) = rng.choices(range(len(weighed)), shares)
+    told = Told(
+        task.kind, weighed, chosen, default, sure, belief, _missing(arms) if len(up) < len(arms) else ""
+    )
+    return PlanDecision(
+        weighed[chosen].plan, shares[chosen], "named by you" if pin else tell(told), tabulate(told)
+    )
+
+
+def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> Weighed:
+    """What is done while nothing speaks against it: a local model, a check, and the frontier model.
+
+    A local model that is new goes first in it, so that it is seen at work where that costs little. Without
+    a check it is the frontier model alone; without a frontier model, the best there is.
+    """
+    longest = max(len(each.plan) for each in weighed)
+    safe = [each for each in weighed if len(each.plan) == min(2, longest) and each.plan[-1] == frontier]
+    new = [each for each in safe if len(each.plan) > 1 and belief.seen(each.plan[0], "first") < _NEW]
+    return max(new or safe or weighed, key=lambda each: each.mean)
+
+
+def sureness(plan: Plan, belief: Belief) -> float:
+    """How sure one must be that another plan is better: the surer, the less is known of this one."""
+    least = min(belief.seen(name, "after" if place else "first") for place, name in enumerate(plan))
+    return _SURE_AT_FIRST - (_SURE_AT_FIRST - SURE) * min(1.0, least / _KNOWN)
+
+
+def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: float) -> list[float]:
+    """On the default plan, or on the one that is better with a chance of at least `sure`."""
+    top = max(weighed, key=lambda each: each.better_than(default))
+    taken = top if top.better_than(default) >= sure else default
+    again = 0.0 if default.plan[0] in taken.plan else _AGAIN
+    return [(1 - again) * (each is taken) + again * (each is default) for each in weighed]
+
+
+def match_chances(weighed: Sequence[Weighed]) -> list[float]:
+    """Each plan as likely as it is to be the best one: exploring in proportion to what is not known.
+
+    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933).
+    """
+    wins = [0] * len(weighed)
+    for worths in zip(*(each.worths for each in weighed), strict=True):
+        wins[worths.index(max(worths))] += 1
+    return [won / sum(wins) for won in wins]
+
+
+def _names(arms: Sequence[Arm], *, frontier: bool) -> tuple[str, ...]:
+    return tuple(arm.name for arm in arms if arm.frontier == frontier)
+
+
+def _frontier(arms: Sequence[Arm]) -> str:
+    return next(iter(_names(arms, frontier=True)), "")
+
+
+def _missing(arms: Sequence[Arm]) -> str:
+    return ", ".join(f"{arm.name} is left out ({arm.down})" for arm in arms if arm.down) or "none is named"
+
 
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400

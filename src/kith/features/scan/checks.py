@@ -13,7 +13,7 @@ from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.values import Finding
 from kith.core.workspace import Command, ExecLimits
-from kith.features.scan.cache import ScanCache, keep, recall
+from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.known_linters import Linter
 from kith.gates.linters import allowed_linters, find_linters, lint_clues, run_linter

@@ -5,7 +5,7 @@ import json
 import re
 from dataclasses import dataclass, fields
 from posixpath import splitext
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kith.context.imports import find_imports, imports_of_module
 from kith.context.outline import is_readable
@@ -140,3 +140,28 @@ def read_prints(data: bytes) -> Prints:
         part.frombytes(data[begin : begin + size])
         begin += size
     return prints
+
+
+# Keep what a scan found out, under a name, until what it rests on changes.
+
+
+class ScanCache(Protocol):
+    """A store of texts from one scan to the next."""
+
+    def note(self, name: str) -> str: ...
+
+    def write_note(self, name: str, text: str) -> None: ...
+
+
+def recall(notes: ScanCache, name: str, rests_on: str) -> Any:
+    """Read what was kept under a name, as JSON data; None if it rests on something else or is unreadable."""
+    try:
+        kept = json.loads(notes.note(name) or "null")
+    except ValueError:
+        return None
+    return kept.get("told") if isinstance(kept, dict) and kept.get("rests_on") == rests_on else None
+
+
+def keep(notes: ScanCache, name: str, rests_on: str, told: Any) -> None:
+    """Keep JSON data under a name, and what it rests on."""
+    notes.write_note(name, json.dumps({"rests_on": rests_on, "told": told}))

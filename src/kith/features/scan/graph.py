@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from kith.context.imports import Resolver
-from kith.features.scan.cache import ScanCache, keep, recall
-from kith.features.scan.facts import FileFacts
+from kith.features.scan.facts import FileFacts, ScanCache, keep, recall
 from kith.features.scan.report import Survey
 
 Graph: TypeAlias = Mapping[str, Set[str]]  # each module, and the modules it depends on

@@ -22,9 +22,9 @@ from kith.core.values import Answer, Change, Changes, Question
 from kith.core.workspace import ExecLimits
 from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
 from kith.features.scan.facts import FileFacts
+from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report
 from kith.features.scan.scan import Patience, Scanned, run_scan
-from kith.features.scan.visible import visible
 from kith.gates.untouched import is_test_file
 from kith.settings import load_settings
 from kith.settings.brought import NOTES, find_notes

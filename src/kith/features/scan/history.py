@@ -8,8 +8,7 @@ from typing import Final
 from kith.context.git_paths import list_paths
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
-from kith.features.scan.cache import ScanCache, keep, recall
-from kith.features.scan.facts import FileFacts
+from kith.features.scan.facts import FileFacts, ScanCache, keep, recall
 from kith.features.scan.report import History, HotSpot
 
 _COMMITS: Final = 10_000

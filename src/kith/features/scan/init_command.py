@@ -8,8 +8,8 @@ from kith.core.errors import EXIT_DONE, EXIT_REJECTED
 from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.values import Changes
 from kith.edits import summarise
+from kith.features.scan.command import ProgressLine
 from kith.features.scan.guide import keep_guide, propose_guide
-from kith.features.scan.progress import ProgressLine
 from kith.memory.applied import short_id
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.options import find_root

@@ -9,8 +9,8 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from kith.context.source import NO_CODE
+from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report, Survey
-from kith.features.scan.visible import visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from kith.features.scan.assemble import (
     measure_languages,
     measure_size,
 )
-from kith.features.scan.cache import ScanCache
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, refine
+from kith.features.scan.facts import ScanCache
 from kith.features.scan.graph import find_links
 from kith.features.scan.history import find_history
 from kith.features.scan.markdown import as_markdown

@@ -11,12 +11,18 @@ from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id
 from kith.core.values import Question
 from kith.core.workspace import ExecLimits
-from kith.features.review.subjects import ReviewRequest as Subject
-from kith.features.review.subjects import find_subject
-from kith.features.testgen.location import TestLocation, find_place, find_tests
+from kith.features.review.changed_files import ReviewRequest as Subject
+from kith.features.review.changed_files import find_subject
 from kith.features.testgen.mutation import Mutation, mutation_score
 from kith.features.testgen.result import TestsWritten
-from kith.features.testgen.target import CodeUnderTest, find_target, target_of_change
+from kith.features.testgen.target import (
+    CodeUnderTest,
+    TestLocation,
+    find_place,
+    find_target,
+    find_tests,
+    target_of_change,
+)
 from kith.features.testgen.write import TestgenLimits, write_tests
 from kith.gates.untouched import is_test_file
 from kith.memory.session import Listener

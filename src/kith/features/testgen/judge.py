@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kith.core.errors import UsageError
-from kith.features.testgen.bench import WHOLE, MutationBench, cases_of, names_of, passes
 from kith.features.testgen.mutants import Mutant
-from kith.features.testgen.mutation import TriedMutant, mutant_limits, try_mutant, try_mutants
+from kith.features.testgen.mutation import (
+    WHOLE,
+    MutationBench,
+    TriedMutant,
+    cases_of,
+    mutant_limits,
+    names_of,
+    passes,
+    try_mutant,
+    try_mutants,
+)
 from kith.features.testgen.result import Dropped, KeptTests, TestRuling, why_failed
 from kith.features.testgen.target import CodeUnderTest
 from kith.gates.evidence.feedback import explain_report

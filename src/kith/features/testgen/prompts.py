@@ -6,11 +6,10 @@ from posixpath import splitext
 from typing import Final
 
 from kith.context.budget import ASSUMED_WINDOW, fit_middle
-from kith.features.testgen.bench import WHOLE, MutationBench
-from kith.features.testgen.location import TestLocation
 from kith.features.testgen.mutants import Mutant, show_mutant
+from kith.features.testgen.mutation import WHOLE, MutationBench
 from kith.features.testgen.result import Dropped, TestRuling
-from kith.features.testgen.target import CodeUnderTest
+from kith.features.testgen.target import CodeUnderTest, TestLocation
 
 CHARS_PER_TOKEN: Final = 3
 _SURVIVORS: Final = 8  # shown at once: more than that no small model answers to

@@ -1,15 +1,21 @@
-"""The code to be tested: a file, some of its definitions, or the lines that a change touched."""
+"""The code to be tested, and where its tests belong: the file to write, those beside it, the runner."""
 
 import difflib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from posixpath import basename, commonprefix, dirname, splitext
+from typing import Final
 
 from kith.context.symbols import find_symbols
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Change
-from kith.core.workspace import Workspace
+from kith.core.workspace import Command, Trial, Workspace
 from kith.edits import split_hunks
 from kith.features.testgen.mutants import Lines, can_mutate
+from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchains
+from kith.gates.untouched import is_test_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +88,135 @@ def _split(words: str) -> tuple[str, str]:
     """`file::name`, `file:name`; a file's own name may hold no colon here."""
     path, _, name = words.partition(":")
     return path.removeprefix("./"), name.lstrip(":")
+
+
+# Find where a target's tests belong: the file to write, the present tests beside it, the runner.
+
+_LOOKED_INTO: Final = 60  # files of tests, for those that speak of the target
+_LANGUAGES: Final = {".py": ("Python",)}
+_COMPILED: Final = ("C++", "C")
+_PYTHON_LINE: Final = re.compile(
+    r"(?P<variables>(?:\w+=[\w./:-]* )*)python3?(?P<rest> -m (?P<runner>pytest|unittest)\b[^&|;<>`$\n]*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TestLocation:
+    """The file of tests to write, the toolchain that runs it, and an example of present tests.
+
+    `related` are files of tests that speak of the target, the one most like it first.
+    """
+
+    out: str
+    toolchain: Toolchain
+    related: tuple[str, ...] = ()
+    example: str = ""
+
+
+async def find_place(
+    tree: Workspace, target: CodeUnderTest, out: str = "", commands: Sequence[str] = ()
+) -> TestLocation:
+    """Decide where tests go and how they run. Raises UsageError when nobody could run them.
+
+    `out` and `commands` are what the person named; "" and () leave it to the project's own ways.
+    """
+    files = await tree.files()
+    tests = [path for path in files if is_test_file(path) and _same_language(path, target.path)]
+    related = await _related(tree, target, tests)
+    out = out or _choose_out(target, files, tests, related)
+    toolchain = await _toolchain(tree, target, out, files, commands)
+    example = (*(path for path in related if path != out), *tests)[:1]
+    return TestLocation(out, toolchain, related, await _text(tree, example[0]) if example else "")
+
+
+async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
+    """The same place; where nothing was tested before and pytest is not installed, unittest's."""
+    if place.toolchain.runner != "pytest" or place.example:
+        return place
+    if not (await trial.check(Command(f"{PYTHON} -c 'import pytest'"))).code:
+        return place
+    files = sorted({*await trial.files(), place.out})
+    found = find_toolchains(files, {place.out: b"import unittest\n"}.get)
+    own = next((each for each in found if each.runner == "unittest"), place.toolchain)
+    return replace(place, toolchain=own)
+
+
+async def find_tests(tree: Workspace, target: CodeUnderTest) -> tuple[str, ...]:
+    """The present files of tests that speak of a target."""
+    files = await tree.files()
+    return await _related(tree, target, [each for each in files if is_test_file(each)])
+
+
+async def _toolchain(
+    tree: Workspace, target: CodeUnderTest, out: str, files: Collection[str], commands: Sequence[str]
+) -> Toolchain:
+    planned = sorted({*files, out})  # a first file of tests makes a project one that pytest can test
+    contents: dict[str, bytes] = {}
+    for path in choose_clues(planned):
+        contents[path] = (await _text(tree, path)).encode() if path in files else b""
+    found = find_toolchains(planned, contents.get)
+    if commands:
+        return _named(" && ".join(commands), found)
+    languages = _LANGUAGES.get(splitext(target.path)[1], _COMPILED)
+    fitting = [each for each in found if each.language in languages] or [
+        each for each in found if not each.language
+    ]
+    if not fitting:
+        raise UsageError(f"Nothing here says how tests of {target.path} are run; name it: --check CMD.")
+    return fitting[0]
+
+
+def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
+    """A person's own command; what pytest and unittest say of each test is read all the same."""
+    plain = _PYTHON_LINE.fullmatch(line)
+    own = next((each for each in found if plain and each.runner == plain["runner"]), None)
+    if plain and own:
+        return replace(own, why="named", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
+    return Toolchain(line, "", "named", line)
+
+
+async def _related(tree: Workspace, target: CodeUnderTest, tests: Sequence[str]) -> tuple[str, ...]:
+    """Those that name the target's module or header; the one called like it is first."""
+    stem = splitext(basename(target.path))[0]
+    likely = sorted(tests, key=lambda path: (stem not in basename(path), path))[:_LOOKED_INTO]
+    word = re.compile(rf"\b{re.escape(stem)}\b")
+    return tuple([path for path in likely if stem in basename(path) or word.search(await _text(tree, path))])
+
+
+def _choose_out(
+    target: CodeUnderTest, files: Collection[str], tests: Sequence[str], related: Sequence[str]
+) -> str:
+    """A new file beside the present tests; in C++ a present one, since the build has to know of it."""
+    stem = splitext(basename(target.path))[0]
+    if not target.path.endswith(".py"):
+        if related:
+            return related[0]
+        raise UsageError(f"No file of tests speaks of {target.path}; name the one to write: --out FILE.")
+    folder = _folder(target.path, related or tests)
+    names = Counter(basename(path).endswith("_test.py") for path in tests)
+    pattern = "{}_test" if names[True] > names[False] else "test_{}"
+    for more in ("", "_more", *(f"_more{number}" for number in range(2, 100))):
+        path = f"{folder}/{pattern.format(stem + more)}.py".lstrip("/")
+        if path not in files:
+            return path
+    raise UsageError(
+        f"There are too many files of tests for {target.path}; name the one to write: --out FILE."
+    )
+
+
+def _folder(path: str, tests: Sequence[str]) -> str:
+    """The folder of tests nearest to the file, of several the fullest; without any, `tests` at the top."""
+    named = Counter(dirname(test) for test in tests if re.match(r"test_|.*_tests?\.", basename(test)))
+    near = {folder: len(commonprefix([folder.split("/"), path.split("/")])) for folder in named}
+    return max(sorted(named), key=lambda folder: (near[folder], named[folder]), default="tests")
+
+
+def _same_language(one: str, other: str) -> bool:
+    return one.endswith(".py") == other.endswith(".py")
+
+
+async def _text(tree: Workspace, path: str) -> str:
+    try:
+        return (await tree.read(path)).decode("utf-8", "replace")
+    except TreeError:
+        return ""

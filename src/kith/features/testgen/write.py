@@ -19,14 +19,12 @@ from kith.core.run import Run, Thread
 from kith.core.values import CallTarget, Changes, Verdict, say
 from kith.core.workspace import ExecLimits, Trial
 from kith.edits import summarise
-from kith.features.testgen.bench import MutationBench
 from kith.features.testgen.judge import judge_tests
-from kith.features.testgen.location import TestLocation, runnable
 from kith.features.testgen.mutants import Mutant
-from kith.features.testgen.mutation import mutants_of, try_mutants
+from kith.features.testgen.mutation import MutationBench, mutants_of, try_mutants
 from kith.features.testgen.prompts import NO_FILE, again, first_prompt, next_prompt, only_block
 from kith.features.testgen.result import Dropped, KeptTests, TestRuling, TestsWritten
-from kith.features.testgen.target import CodeUnderTest
+from kith.features.testgen.target import CodeUnderTest, TestLocation, runnable
 from kith.gates.reports import Coverage
 from kith.gates.results.run import run_suite
 

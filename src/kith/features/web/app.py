@@ -1,31 +1,47 @@
-"""The application: its routes, its errors, and the desk that they share."""
+"""The application: its routes, its static files, its errors, and the desk that they share."""
 
 import importlib
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Header, Request, Response
 
 from kith import __version__
 from kith.features.web.desk import Desk
+from kith.features.web.html.assets import TYPES, assets, version
 from kith.features.web.html.page import problem_page
 from kith.features.web.part import web_parts
-from kith.features.web.problems import tell_problems
+from kith.features.web.problems import Refused, tell_problems
+
+# The files of the page, from the package: what carries their version in its address may be kept for
+# good.
+
+_static = APIRouter(include_in_schema=False)
+_FOR_GOOD: Final = "public, max-age=31536000, immutable"
+
+
+@_static.get("/static/{of}/{name}")
+async def static_file(of: str, name: str, if_none_match: Annotated[str, Header()] = "") -> Response:
+    """One of the files. A page of another kith's still gets this one's, and keeps nothing."""
+    data = assets().get(name)
+    if data is None:
+        raise Refused(404, "There is no such file.")
+    tag = f'"{version()}"'
+    headers = {"ETag": tag, "Cache-Control": _FOR_GOOD if of == version() else "no-cache"}
+    if tag in if_none_match:
+        return Response(status_code=304, headers=headers)
+    return Response(data, headers=headers, media_type=TYPES[name[name.rfind(".") :]])
+
 
 API_VERSION: Final = 1
 # Each module has a `router`; the paths say what it is about.
 _ROUTES: Final = (
     "api.sessions",
     "api.events",
-    "api.answers",
     "api.agent",
-    "api.files",
-    "api.tools",
-    "api.metrics",
+    "api.project",
     "api.server_info",
-    "pages.sessions",
-    "pages.project",
-    "pages.stream",
-    "static",
+    "pages",
+    "session_stream",
 )
 
 
@@ -44,6 +60,7 @@ def make_app(desk: Desk) -> FastAPI:
     tell_problems(app, problem_page)
     for name in _ROUTES:
         app.include_router(importlib.import_module(f"kith.features.web.{name}").router)
+    app.include_router(_static)
     for router in (router for part in web_parts() for router in part.routes):
         app.include_router(router)
     return app

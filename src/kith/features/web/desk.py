@@ -1,24 +1,27 @@
-"""What the routes act through: the chosen projects, their log, and the processes that work on sessions."""
+"""What the routes act through: projects, log, workers, and how a session stands."""
 
 import asyncio
 import re
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from kith.agent.project import Project
 from kith.agent.waiting_list import waiting_sessions
 from kith.agent.worker import check_tool, start_worker
 from kith.core.errors import UsageError
+from kith.core.events import Applied, Proposed, RunEnded, RunStarted, TodoSet
 from kith.core.run import new_id
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, FileChange, Question, TodoItem
+from kith.edits import summarise
 from kith.memory.inbox import Inbox, Letter, can_resume, open_question, unheard_sessions, was_cut_off
 from kith.memory.listing import Summary
 from kith.memory.live import LiveReader, Position
 from kith.memory.log import Log
-from kith.memory.queries import roots_of
+from kith.memory.queries import asked_ids, newest_event, roots_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEGUN = "begun"  # a kind of post: the folder of a session that has no events yet
@@ -161,3 +164,71 @@ def open_desk(roots: Sequence[Path], flags: dict[str, Any]) -> Desk:
             name, number = f"{root.name}-{number}", number + 1
         projects[name] = Project.open(root, flags)
     return Desk(projects, flags)
+
+
+# How a session stands, from a few rows of the log.
+
+ChangeState = Literal["waiting", "kept", "applied", "proposed", "none"]
+_LOOK_S: Final = 0.1  # between two looks into the log
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """The last task of a session: what was wanted, of which model, how it ended ("unfinished": not yet)."""
+
+    task: str = ""
+    model: str = ""
+    status: str = "unfinished"
+    text: str = ""
+
+
+def session_state(log: Log, session: str) -> SessionState:
+    """How a session stands. Raises KithError."""
+    started = newest_event(log, session, "RunStarted")
+    if not isinstance(started, RunStarted):
+        return SessionState()
+    ended = newest_event(log, session, "RunEnded", "RunStarted", "Resumed")
+    if not isinstance(ended, RunEnded):
+        return SessionState(started.task, started.model)
+    return SessionState(started.task, started.model, ended.status, ended.text)
+
+
+def todo_list(log: Log, session: str) -> tuple[TodoItem, ...]:
+    """The model's list."""
+    told = newest_event(log, session, "TodoSet")
+    return told.items if isinstance(told, TodoSet) else ()
+
+
+async def settle(desk: Desk, session: str, seconds: float) -> Question | None:
+    """Wait until the last task has ended, or its process, or its question is there, or the time is over."""
+    end, seen = time.monotonic() + seconds, -1
+    while desk.is_working(session) and time.monotonic() < end:
+        if (changed := desk.log.changed()) != seen:
+            seen = changed
+            if question := desk.question(session):
+                return question
+            if session_state(desk.log, session).status != "unfinished":
+                return None
+        await asyncio.sleep(_LOOK_S)
+    return None
+
+
+def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange, ...]]:
+    """The change of the last task, and what has become of it."""
+    question = desk.question(session)
+    if question and question.files:
+        return "waiting", question.files
+    if (project := desk.project_of(session)) and desk.is_waiting(session):
+        name = project.waiting_in(session)
+        return "kept", summarise(project.tree.waiting_change(name)) if name else ()
+    match newest_event(desk.log, session, "Applied", "Proposed", "RunStarted"):
+        case Applied(files=files):
+            return "applied", files
+        case Proposed(files):
+            return "proposed", files
+    return "none", ()
+
+
+def was_asked(log: Log, session: str, question: str) -> bool:
+    """Whether a question with this id was ever asked in the session."""
+    return question in asked_ids(log, session)

@@ -15,8 +15,7 @@ from kith.features.build.page import build_html
 from kith.features.confer.history import Minutes
 from kith.features.confer.page import council_html
 from kith.features.web.html.diff import diff_html
-from kith.features.web.html.plans import plan_html
-from kith.features.web.html.questions import answered_html, question_html
+from kith.features.web.html.questions import answered_html, plan_html, question_html
 
 _VOID = {"input", "br", "hr"}
 _OURS = {

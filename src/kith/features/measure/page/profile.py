@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import Final
 
 from kith.core.numbers import dollars
-from kith.features.measure.folding import VerdictRow
 from kith.features.measure.intervals import Share, Spread
+from kith.features.measure.measured_rows import VerdictRow
 from kith.features.measure.page.charts import (
     COLOURS,
     cache_chart,

@@ -1,7 +1,7 @@
 """One question, one answer: the client keeps the conversation, and the server keeps nothing but its log."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -10,7 +10,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from kith.core.values import Question
+from kith.core.codec import encode
+from kith.core.events import Called, Event, Said
+from kith.core.values import Message, Question, Thinking
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, who
 from kith.features.web.api.schemas import (
@@ -29,14 +31,74 @@ from kith.features.web.api.schemas import (
     question_of,
     todo_of,
 )
-from kith.features.web.desk import Desk
-from kith.features.web.session_state import SessionState, last_change, session_state, settle, todo_list
-from kith.features.web.trajectory import Step, steps_of
+from kith.features.web.desk import Desk, SessionState, last_change, session_state, settle, todo_list
 from kith.memory.inbox import Letter
 from kith.memory.log import Log
 from kith.memory.receipt import describe_run
+from kith.view.items import CouncilTalk, ModelStep, ToolUse, fold_items
 from kith.view.markup import quoted
 from kith.view.wording import question_text
+
+# A model's work as steps: its thoughts, the tool that it used, the answer of that tool.
+
+
+class Action(TypedDict):
+    """A tool, as it was called."""
+
+    tool: str
+    args: Mapping[str, Any]
+
+
+class Step(TypedDict):
+    """One step; `tokens` were computed for it, `seconds` are those of the model and of the tool."""
+
+    thought: str
+    action: Action | None
+    observation: str
+    ok: bool
+    seconds: float
+    tokens: int
+
+
+def steps_of(told: Iterable[tuple[Event, tuple[str, ...]]]) -> list[Step]:
+    """The steps that the events of a task, with their paths, tell of, in order."""
+    steps: list[Step] = []
+    for item in fold_items(told):
+        match item:
+            case ModelStep(called=called, message=Message() as message, tools=tools) if called or tools:
+                steps += _taken(message, called, tools)
+            case CouncilTalk(events=talk):
+                messages = [event.message for event in talk if isinstance(event, Said)]
+                steps += [_step(_thought(each)) for each in messages if each.role == "assistant"]
+    return steps
+
+
+def _taken(message: Message, called: Called | None, tools: Sequence[ToolUse]) -> Iterator[Step]:
+    """A reply as steps: one for each tool it uses, one for mere words."""
+    uses: Sequence[ToolUse | None] = tools or (None,)
+    for number, use in enumerate(uses):
+        step = _step(_thought(message) if number == 0 else "")
+        if called and number == 0:
+            step["seconds"], step["tokens"] = called.timing.total_s, called.computed
+        if use and use.call:
+            step["action"] = Action(tool=use.call.name, args=encode(use.call.args))
+        if use and use.ended:
+            step["seconds"] += use.ended.seconds
+        if use and use.result:
+            step["observation"], step["ok"] = use.result.text, use.result.ok
+        step["seconds"] = round(step["seconds"], 3)
+        yield step
+
+
+def _thought(message: Message) -> str:
+    """A model's thoughts and words."""
+    thoughts = [part.text for part in message.parts if isinstance(part, Thinking) and part.text.strip()]
+    return "\n\n".join(filter(None, (*thoughts, message.text)))
+
+
+def _step(thought: str) -> Step:
+    return Step(thought=thought, action=None, observation="", ok=True, seconds=0.0, tokens=0)
+
 
 KEPT: Final = 20  # of the conversation before, the newest turns
 _routes = APIRouter(tags=["agent"])

@@ -10,8 +10,7 @@ from kith.core.values import FileChange, Message, Ran, Text, Thinking, ToolCall
 from kith.features.web.html.diff import diff_html
 from kith.features.web.html.markdown import render_markdown
 from kith.features.web.html.outputs import clipped, output_html
-from kith.features.web.html.plans import plan_html
-from kith.features.web.html.questions import answered_html
+from kith.features.web.html.questions import answered_html, plan_html
 from kith.features.web.html.receipt import took
 from kith.features.web.part import web_parts
 from kith.memory.applied import short_id

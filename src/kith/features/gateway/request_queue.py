@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit
-from kith.features.gateway.openai.replies import TurnedAwayError
+from kith.features.gateway.openai_replies import TurnedAwayError
 
 _NEW: Final = 0.2  # weight of the newest answer in what is usual
 

@@ -1,10 +1,11 @@
-"""The runtime: its routes, answers in a role, and the uvicorn process around them."""
+"""The runtime: one model, loaded once and asked by many; its routes, and the uvicorn process around them."""
 
 import asyncio
+import math
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from json import loads
 from types import FrameType
 from typing import Annotated, Any, Final
@@ -12,16 +13,16 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from kith import __version__
-from kith.core.errors import KithError
+from kith.agent.project import Project
+from kith.core.errors import KithError, NoModelError
 from kith.core.events import Delta, Event, Notice
 from kith.core.model import Emit
 from kith.core.run import new_id
 from kith.core.values import Message, Reply, Text, Thinking
-from kith.features.gateway.answering.models import OfferedModel
-from kith.features.gateway.answering.request import ChatRequest, list_roles, words_of
+from kith.features.gateway.answering import ChatRequest, answer, in_role, list_roles, words_of
 from kith.features.gateway.completions import BODY, SESSION, model_row
-from kith.features.gateway.openai.bodies import MalformedError, flag_of, read_body, text_of
-from kith.features.gateway.openai.replies import (
+from kith.features.gateway.open_models import OfferedModel, OpenModels
+from kith.features.gateway.openai_replies import (
     Chunks,
     RawResponse,
     ReplyResponse,
@@ -30,14 +31,103 @@ from kith.features.gateway.openai.replies import (
     plain_response,
     refusal,
 )
-from kith.features.gateway.openai.requests import read_messages, read_request, read_sampling
-from kith.features.gateway.runtime.served_model import ROLE, ServedModel
+from kith.features.gateway.openai_requests import (
+    MalformedError,
+    flag_of,
+    read_body,
+    read_messages,
+    read_request,
+    read_sampling,
+    text_of,
+)
+from kith.features.gateway.request_queue import RequestQueue, RuntimeCounts
 from kith.features.web.guard import Door, guard
 from kith.features.web.listen import ListenAddress
 from kith.features.web.problems import PROBLEM, problem_text, tell_problems
 from kith.features.web.server import HttpServer
+from kith.settings import Settings
 from kith.view.lines import wrapped
 from kith.view.printing import printable
+
+# The model that the runtime serves: loaded once, asked by many, in a role or without one.
+
+ROLE: Final = "role/"  # before a role's name, in a model's place
+_PLAIN: Final = "none"  # as it is counted where no role is played
+
+
+@dataclass(slots=True)
+class ServedModel:
+    """`asked_as` is the model as the person named it, `name` as it is listed once it is there.
+
+    `parallel`: answers at once, 0 for as many as its server has slots. `longest`: tokens of one answer.
+    """
+
+    project: Project
+    asked_as: str
+    parallel: int
+    longest: int
+    queue: RequestQueue
+    name: str = ""
+    window: int = 0
+    models: OpenModels = field(default_factory=lambda: OpenModels(idle_s=math.inf))
+    counts: RuntimeCounts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = RuntimeCounts(self.queue)
+
+    @property
+    def settings(self) -> Settings:
+        return self.project.settings
+
+    @property
+    def state(self) -> str:
+        """How it is: loading, busy (a new request would wait), or ok."""
+        if not self.name:
+            return "loading"
+        return "busy" if self.queue.running >= self.queue.parallel else "ok"
+
+    async def load(self, tell: Callable[[Event], None]) -> None:
+        """Open the model, and let the first requests in. Raises NoModelError, ModelError."""
+        held = await self.models.take(self.project, self.asked_as, tell)
+        self.models.give_back(held)
+        facts = held.opened.facts
+        self.name, self.window = facts.name, held.opened.window
+        self.queue.open(self.parallel or facts.slots)
+
+    async def ask(self, request: ChatRequest, role: str, listen: Emit, session: str) -> Reply:
+        """The reply to a request, once it is its turn. Raises TurnedAwayError, and what `answer` raises."""
+        with self.counts.request(role or _PLAIN, listen) as hear:
+            async with self.queue.turn():
+                self._check_name(request.model)
+                asked = in_role(request, list_roles(self.settings)[role], self.window) if role else request
+                longest = min(asked.sampling.max_tokens or self.longest, self.longest)
+                sampling = replace(asked.sampling, max_tokens=longest)
+                asked = replace(asked, model=self.asked_as, sampling=sampling)
+                return await answer(self.project, self.models, asked, hear, session)
+
+    def role_in(self, model: str) -> str:
+        """The role that stands in a model's place; "" for none. Raises NoModelError for an unknown one."""
+        role = model.removeprefix(ROLE) if model.startswith(ROLE) else ""
+        if model.startswith(ROLE):
+            self.check_role(role)
+        return role
+
+    def check_role(self, name: str) -> None:
+        """Raises NoModelError for a role that is not there."""
+        there = list_roles(self.settings)
+        if name not in there:
+            raise NoModelError(f"There is no role {name!r:.60} here; there are: {', '.join(there)}.")
+
+    def _check_name(self, model: str) -> None:
+        if model not in (self.name, self.asked_as) and not model.startswith(ROLE):
+            raise NoModelError(f"There is no model {model!r:.60} here; it is {self.name}, or {ROLE}NAME.")
+
+    async def close(self) -> None:
+        """Let go of the model."""
+        await asyncio.shield(self.models.close())
+
+
+# The runtime: its routes, answers in a role, and the uvicorn process around them.
 
 # How an answer in a role is told: one object, or events of which each is a piece of it.
 

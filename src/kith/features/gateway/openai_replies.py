@@ -18,8 +18,8 @@ from kith.core.event_loop import leave
 from kith.core.events import Called, Delta, Event
 from kith.core.model import Emit
 from kith.core.values import Reply, Thinking, ToolCall, Usage
-from kith.features.gateway.answering.answer import Failure, sort_failure
-from kith.features.gateway.openai.bodies import MalformedError
+from kith.features.gateway.answering import Failure, sort_failure
+from kith.features.gateway.openai_requests import MalformedError
 
 DONE: Final = b"data: [DONE]\n\n"
 _FINISH: Final = {"end": "stop", "tools": "tool_calls", "length": "length"}

@@ -1,4 +1,4 @@
-"""The pages of sessions: all of them, one of them, one of its items; and pieces that are asked for again."""
+"""The pages: sessions, one of them or of its items; the files of a project, and tools without a model."""
 
 import time
 from typing import Annotated, Final
@@ -6,17 +6,24 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
+from kith.agent.direct_tools import direct_tools
 from kith.agent.waiting_list import waiting_sessions
-from kith.features.web.api.dependencies import Id, OneDesk
+from kith.core.errors import TreeError
+from kith.features.web.api.dependencies import Id, OneDesk, OneProject
+from kith.features.web.browsing import read_file
 from kith.features.web.desk import Desk
 from kith.features.web.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
 from kith.features.web.html.page import frame, page, plain_page
+from kith.features.web.html.project import file_html, files_html, tools_html
 from kith.features.web.html.scene import NEWEST
-from kith.features.web.pages.stream import SessionStream
 from kith.features.web.problems import Refused
+from kith.features.web.session_stream import SessionStream
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.view.markup import element
+
+# The pages of sessions: all of them, one of them, one of its items; and pieces that are asked for
+# again.
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _MOST: Final = 100  # sessions in the list
@@ -97,3 +104,29 @@ def _row(desk: Desk, summary: Summary, project: str, waits: bool) -> Row:
     if status == "unfinished" and desk.is_working(summary.id):
         status = "asks" if desk.question(summary.id) else "working"
     return Row(summary.id, summary.title, summary.at, status, summary.model, project, waits)
+
+
+# The pages of a project: its files, and the tools that need no model.
+
+
+@router.get("/files")
+async def files_page(
+    desk: OneDesk, project: OneProject = "", path: Annotated[str, Query(max_length=4_096)] = ""
+) -> str:
+    """The files of a project, or one of them."""
+    chosen = desk.project(project)
+    if not path:
+        files = await chosen.tree.files()
+        return plain_page("Files", files_html(files, project), here="/files")
+    try:
+        found = await read_file(chosen, path)
+    except TreeError as error:
+        raise Refused(404, f"{str(error).rstrip('.')}.") from None
+    return plain_page(path, file_html(path, found.text, project), here="/files")
+
+
+@router.get("/tools")
+async def tools_page(desk: OneDesk, project: OneProject = "") -> str:
+    """Each tool as a form."""
+    desk.project(project)  # refused where there is none of that name
+    return plain_page("Tools", tools_html(direct_tools(), project), here="/tools", styles=("tools.css",))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kith.features.mcp.client.text import clean_words
+from kith.features.mcp.text import clean_words
 
 # JSON Schemas with what they refer to, and all their parts, in one.
 

@@ -1,6 +1,6 @@
 """Smells by numbers: what exceeds its limit is found, what does not is left in peace."""
 
-from kith.features.scan.smells import FILE_LINES, LIMITS, Smell, find_smells
+from kith.features.refactor.suggest import FILE_LINES, LIMITS, Smell, find_smells
 
 
 def kinds(texts: dict[str, str]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kith.core.events import Options, RunEnded, RunStarted
 from kith.core.run import new_id
-from kith.features.coach.replays import in_peace, is_busy
+from kith.features.coach.experiment import in_peace, is_busy
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 

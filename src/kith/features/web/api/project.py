@@ -1,10 +1,10 @@
-"""Tools without a model: looks are answered at once, edits become a session with a question."""
+"""The files of projects, never a path outside, and the tools that need no model."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -12,15 +12,83 @@ from kith.agent.direct_tools import direct_tools, look_with, preview, word_edit
 from kith.core.errors import TreeError
 from kith.core.event_loop import run_loop
 from kith.features.web.api import versioned
-from kith.features.web.api.dependencies import OneDesk, who
+from kith.features.web.api.dependencies import OneDesk, OneProject, who
 from kith.features.web.api.schemas import Check, File, Name, Sent, answer, chosen_flags, file_of, problems
-from kith.features.web.desk import Desk
+from kith.features.web.browsing import list_files, read_file
+from kith.features.web.desk import Desk, settle
 from kith.features.web.problems import Refused
-from kith.features.web.session_state import settle
 from kith.memory.inbox import Letter
 
+# The files of the projects: which ones there are, and what is in them; never a path outside.
+
+_file_routes = APIRouter(tags=["files"])
+
+
+class FileList(TypedDict):
+    """Paths below the project's folder; `left_out` more did not fit."""
+
+    files: list[str]
+    left_out: int
+
+
+class FileText(TypedDict):
+    """Lines `start` to `end`, counted from 1, of a file that has so many `lines` and `bytes`."""
+
+    path: str
+    text: str
+    start: int
+    end: int
+    lines: int
+    bytes: int
+
+
+@_file_routes.get(
+    "/files",
+    summary="The files of a project, those that git ignores aside",
+    response_model=FileList,
+    responses=problems(409),
+)
+async def files(
+    desk: OneDesk,
+    project: OneProject = "",
+    path: Annotated[str, Query(description="A folder; empty: all.", max_length=4_096)] = "",
+    limit: Annotated[int, Query(ge=1, le=20_000)] = 2_000,
+) -> Response:
+    listed = await list_files(desk.project(project), path, limit)
+    return answer(FileList(files=list(listed.files), left_out=listed.total - len(listed.files)))
+
+
+@_file_routes.get(
+    "/file",
+    summary="The text of a file; secrets, links and binary files are not shown",
+    response_model=FileText,
+    responses=problems(404),
+)
+async def file(
+    desk: OneDesk,
+    path: Annotated[str, Query(description="As /files names it.", max_length=4_096)],
+    project: OneProject = "",
+    start: Annotated[int, Query(ge=1, le=100_000_000)] = 1,
+    end: Annotated[int, Query(ge=0, le=100_000_000, description="0: the last line.")] = 0,
+) -> Response:
+    try:
+        page = await read_file(desk.project(project), path, start, end)
+    except TreeError as error:
+        raise Refused(404, f"{str(error).rstrip('.')}.") from None
+    return answer(
+        FileText(
+            path=page.path,
+            text=page.text,
+            start=page.start,
+            end=page.end,
+            lines=page.lines,
+            bytes=page.bytes,
+        )
+    )
+
+
 T = TypeVar("T")
-_routes = APIRouter(tags=["tools"])
+_tool_routes = APIRouter(tags=["tools"])
 
 
 class Use(Sent):
@@ -64,7 +132,9 @@ class Proposed(TypedDict):
     files: list[File]
 
 
-@_routes.get("/tools", summary="The tools that need no model", response_model=ToolList, responses=problems())
+@_tool_routes.get(
+    "/tools", summary="The tools that need no model", response_model=ToolList, responses=problems()
+)
 async def list_tools() -> Response:
     lines = [
         ToolLine(name=each.name, description=each.description, schema=dict(each.schema), effect=each.effect)
@@ -73,7 +143,7 @@ async def list_tools() -> Response:
     return answer(ToolList(tools=lines))
 
 
-@_routes.post(
+@_tool_routes.post(
     "/tools/{name}",
     summary="Use a tool: a look is answered, an edit waits for a yes",
     response_model=Told,
@@ -120,4 +190,6 @@ async def _apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return await asyncio.to_thread(lambda: run_loop(work()))
 
 
-router = versioned(_routes)
+router = APIRouter()
+for _each in (_file_routes, _tool_routes):
+    router.include_router(versioned(_each))

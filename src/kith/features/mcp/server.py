@@ -1,15 +1,21 @@
-"""The tools: each is what a command of kith does, for an agent that asks for it."""
+"""kith as a server of tools: what each tool does and promises, and how a mistake is told."""
 
 import asyncio
+import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from mcp.server.mcpserver import Context
-from mcp_types import InputRequiredResult
-from pydantic import Field
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.request_state import RequestStateSecurity
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic import Field, ValidationError
 
+from kith import __version__
 from kith.agent.asking.hidden import keep_secrets
 from kith.agent.project import Project, Result
 from kith.agent.proposals import TrialResult, propose_given, propose_undo, read_given, try_given
@@ -17,17 +23,20 @@ from kith.agent.steering import nobody_here
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
-from kith.features.mcp.server import results
-from kith.features.mcp.server.calls import Attendant, Call
+from kith.features.mcp import server_results as results
+from kith.features.mcp.server_calls import Attendant, Call
+from kith.features.mcp.server_results import slim
+from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import as_json
 from kith.features.review.review import FinishedReview, run_review
-from kith.features.review.subjects import ReviewRequest
 from kith.features.scan.command import text_of
 from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.report import waiting_line
 from kith.view.wording import question_text
+
+# The tools: each is what a command of kith does, for an agent that asks for it.
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -235,3 +244,73 @@ def _client(ctx: Ctx) -> str:
     """How the client calls itself."""
     client = ctx.session.client_params
     return client.client_info.name if client else "an agent"
+
+
+# The server: which tools there are, what they promise, and how a mistake is told.
+
+INSTRUCTIONS: Final = (
+    "Try a change with `trial` before you propose it with `apply`; a person decides, which can take minutes. "
+    "`run` gives a whole task to kith's own model."
+)
+_LOOKS: Final = {"read_only_hint": True, "open_world_hint": False}
+_PROPOSES: Final = {"read_only_hint": False, "destructive_hint": True, "open_world_hint": False}
+# What a tool may do at worst. A trial writes nothing but its own copy, and what it runs sees no more.
+_TOOLS: Final[dict[str, dict[str, bool]]] = {
+    "trial": _LOOKS,
+    "apply": _PROPOSES,
+    "undo": _PROPOSES,
+    "review": _LOOKS,
+    "scan": _LOOKS,
+    "run": _PROPOSES | {"open_world_hint": True},
+    "sessions": _LOOKS,
+}
+
+
+class _Told(Tool):
+    """A tool whose mistakes are told in a sentence, without the frame of a library around it."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        known = self.parameters.get("properties", {})
+        if strange := [name for name in arguments if name not in known]:  # the library leaves them out
+            return _refusal(f"{self.name} takes no {strange[0]!r}; it takes: {', '.join(known)}.")
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            return _refusal(_sentence(error))
+
+
+def _refusal(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+def _sentence(error: ToolError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ValidationError):
+        first = cause.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}."
+    if isinstance(cause, KithError):
+        return str(cause)
+    traceback.print_exception(cause or error, file=sys.stderr)
+    return f"A bug in kith: {cause!r}"
+
+
+def make_server(offered: Offered, patience_s: float) -> MCPServer[Any]:
+    """The server with its tools. `patience_s`: how long a form may be open."""
+    return MCPServer(
+        "kith",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        tools=[_tool(offered, name, hints) for name, hints in _TOOLS.items()],
+        log_level="ERROR",
+        subscriptions=False,
+        # A form that was answered in time has to be heard.
+        request_state_security=RequestStateSecurity.ephemeral(ttl=2 * patience_s + 60),
+    )
+
+
+def _tool(offered: Offered, name: str, hints: dict[str, bool]) -> Tool:
+    made = _Told.from_function(getattr(offered, name), annotations=ToolAnnotations.model_validate(hints))
+    assert isinstance(made, Tool)
+    made.parameters = slim(made.parameters)
+    made.fn_metadata.output_schema = slim(made.fn_metadata.output_schema)
+    return made

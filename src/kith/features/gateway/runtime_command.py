@@ -23,9 +23,8 @@ TOKEN: Final = "KITH_RUNTIME_TOKEN"
 def runtime_command(args: argparse.Namespace) -> int:
     """Serve one model until Ctrl-C; answers in progress are finished first."""
     check_extra("web", "kith runtime")
-    from kith.features.gateway.runtime.app import run_runtime
-    from kith.features.gateway.runtime.request_queue import RequestQueue
-    from kith.features.gateway.runtime.served_model import ServedModel
+    from kith.features.gateway.request_queue import RequestQueue
+    from kith.features.gateway.runtime import ServedModel, run_runtime
 
     given = given_token(args, os.environ, TOKEN)
     token = given or new_token()

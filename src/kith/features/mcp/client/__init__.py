@@ -1,1 +1,0 @@
-"""Tools that other programs offer, by the Model Context Protocol: kith as their client."""
