@@ -6,7 +6,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
-from kith.agent.direct_tools import direct_tools
+from kith.agent.direct_tools import direct_tools, model_tools
+from kith.agent.models import list_all
 from kith.agent.waiting_list import waiting_sessions
 from kith.core.errors import TreeError
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject
@@ -33,8 +34,6 @@ _FIRST: Final = {"asks": 0, "working": 1}
 @router.get("/")
 async def first_page(desk: OneDesk) -> str:
     """All sessions, and the form for the next one."""
-    from kith.agent.direct_tools import model_tools
-
     choices = Choices(model_tools(), list(desk.projects))
     where = f" in {desk.first.root.name}" if len(desk.projects) == 1 else ""
     greeting = element("h1", f"What should be done{where}?", class_="greet")
@@ -79,8 +78,6 @@ async def sessions_piece(desk: OneDesk, here: Annotated[str, Query(max_length=64
 @router.get("/pieces/models")
 async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300)] = "") -> str:
     """The models that can be asked, as options; `first` stands above them, else the usual one."""
-    from kith.agent.models import list_all
-
     chosen = desk.first.settings
     listed = await list_all(chosen, desk.log)
     rates = [(row.name, row.write_rate) for row in listed.rows]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, Final, Literal
 
+from kith.context.budget import estimate_tokens
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Reply, ToolResult
@@ -206,8 +207,6 @@ EDIT_BY_DIFF: Final = edit_in_words("diff", judge.INVOICE, _CHANGE)
 
 def speed_text(tokens: int) -> str:
     """A task with about `tokens` of made-up code to read, and numbers to write."""
-    from kith.context.budget import estimate_tokens
-
     lines: list[str] = []
     size = 0
     while size < tokens:
