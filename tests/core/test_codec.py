@@ -72,7 +72,7 @@ def test_every_kind_is_known() -> None:
         for name, kind in vars(module).items()
         if isinstance(kind, type) and kind.__module__ == module.__name__
     }
-    assert declared == set(KINDS)
+    assert declared - {"Options"} == set(KINDS)  # a value of RunStarted
 
 
 def test_a_field_from_the_future_is_left_out() -> None:

@@ -20,11 +20,19 @@ PROJECTS: tuple[Project, ...] = (
     *command_projects.PROJECTS,
     *cpp_projects.PROJECTS,
 )
+# Ten seconds or more each: with the slow tests, but for the one that has something of all.
+DEAR = {
+    *("the wanted fix is a red test", "a test is deleted", "tests are left out by settings"),
+    *("a test is weakened or altered", "a red test that is made to go away", "a test is skipped"),
+    *("skipped and expected to fail before", "a named suite that is the goal", "an import that now works"),
+    *("one of several red tests is wanted", "a request that gives no leave", "tests are renamed or moved"),
+    *("a plugin of the runner is missing",),
+}
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 
 def _named(project: Project) -> object:
-    marks = [pytest.mark.slow] if project.slow else []
+    marks = [pytest.mark.slow] if project.slow or project.name in DEAR else []
     return pytest.param(project, id=project.name.replace(" ", "-"), marks=marks)
 
 
@@ -37,6 +45,10 @@ def test_every_change_gets_its_verdict(project: Project, tmp_path: Path) -> None
 
 def _tries(kind: str) -> list[Try]:
     return [each for project in PROJECTS for each in project.tries if each.kind == kind]
+
+
+def test_each_dear_project_is_there() -> None:
+    assert {project.name for project in PROJECTS} >= DEAR
 
 
 def test_there_are_forty_projects() -> None:
