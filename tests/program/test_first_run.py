@@ -187,8 +187,9 @@ def test_a_conversation_is_warmed_up(repository: Path, state: Path) -> None:
     log = Log(state / "log.sqlite3")
     wait_for(lambda: bool(log.session_ids()), "no session began")
     (session,) = log.session_ids()
-    wait_for(lambda: calls_of(state, session), "no answer came")
-    assert calls_of(state, session)[0].usage.cached > 500
+    # A model of noise may write what the engine cannot read as a reply; of such a call it counts no tokens.
+    wait_for(lambda: any(each.usage.input for each in calls_of(state, session)), "no answer came")
+    assert next(each for each in calls_of(state, session) if each.usage.input).usage.cached > 500
     screen.press("C-d")
     screen.wait("exit 0")
 
