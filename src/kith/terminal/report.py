@@ -16,12 +16,11 @@ from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.terminal.rendering.glyphs import Glyphs
 from kith.terminal.rendering.look import Look
-from kith.terminal.rendering.spans import Line
+from kith.terminal.rendering.spans import READABLE, Line
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count, wrapped
 
 ALL: Final = 0.995  # a share that is shown as "all"
-_READABLE: Final = 100  # columns; longer lines of words are hard to read
 _render_markdown: Final[Lazy[Callable[[str, int, Glyphs], Iterable[Line]]]] = Lazy(
     "kith.terminal.rendering.markdown:render_markdown"
 )
@@ -83,7 +82,7 @@ def print_words(text: str) -> None:
     if look.is_plain:
         print(wrapped(text, sys.stdout))
     else:
-        width = min(shutil.get_terminal_size().columns, _READABLE)
+        width = min(shutil.get_terminal_size().columns, READABLE)
         print(look.paint(_render_markdown.load()(text, width, look.glyphs)), end="", flush=True)
 
 

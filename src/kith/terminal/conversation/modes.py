@@ -1,6 +1,5 @@
 """How freely a conversation works: with questions, only reading, or with one question at the end."""
 
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 Mode = Literal["ask", "plan", "auto"]
@@ -20,15 +19,3 @@ def next_mode(mode: Mode) -> Mode:
 def badge(mode: Mode) -> str:
     """The mode as it always stands on the screen."""
     return f"\x1b[7m {mode} mode \x1b[0m"
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """How a conversation begins: in a mode, where it goes on, and what is said first.
-
-    `resume` is an id or its beginning, "last" for the newest one here, "pick" to be asked, "" for a new one.
-    """
-
-    mode: Mode | None = None
-    resume: str = ""
-    words: str = ""

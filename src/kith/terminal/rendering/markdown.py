@@ -4,9 +4,8 @@ from typing import Final
 
 from kith.terminal.rendering.blocks import LONGEST, Blocks
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
-from kith.terminal.rendering.spans import MARGIN, Line, columns_of, set_in
+from kith.terminal.rendering.spans import MARGIN, READABLE, Line, columns_of, set_in
 
-READABLE: Final = 100  # columns; longer lines of words are hard to read
 _TAIL: Final = 12  # lines
 
 

@@ -29,6 +29,7 @@ class Span(NamedTuple):
 
 Line = tuple[Span, ...]
 MARGIN: Final[Line] = (Span("  "),)
+READABLE: Final = 100  # columns; longer lines of words are hard to read
 
 
 class _Word(NamedTuple):
