@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import IO, Final, NoReturn
+from typing import IO, Any, Final, NoReturn
 
 from kith import __version__
 from kith.core.errors import EXIT_FAILED, KithError, UsageError
-from kith.core.feature import Lazy, quick_loading
+from kith.core.feature import Feature, Lazy, quick_loading
 from kith.settings import unknown_variables
+from kith.settings.features import known_features, word_lack
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
 from kith.terminal.streams import FULL, drop_output, open_streams
@@ -137,6 +138,7 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
     if any(word in ("-p", "--prompt") for word in rest):
         return "run", argv
     if rest and not rest[0].startswith("-"):
+        _refuse_switched_off(rest[0])
         close = difflib.get_close_matches(rest[0], commands(), 1)
         hint = f"did you mean `kith {close[0]}`?" if close else f'for a task: kith run "{rest[0]} ..."'
         raise UsageError(f"There is no command {rest[0]!r}; {hint}")
@@ -144,6 +146,16 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
     if command:
         raise UsageError(f"Options come after the command: kith {command} {rest[0]} ...")
     return "", argv
+
+
+def _refuse_switched_off(word: str) -> None:
+    """Name the feature whose command this is, where it is off."""
+
+    def part(feature: Feature) -> Lazy[Callable[[Any], int]] | None:
+        return next((each.run for each in feature.commands if each.name.split()[0] == word), None)
+
+    if any(map(part, known_features())):
+        raise UsageError(word_lack(part, f"kith {word}"))
 
 
 def _refuse_unknown_part(words: Sequence[str]) -> None:

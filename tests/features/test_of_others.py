@@ -32,11 +32,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kith(folder: Path, *words: str, code: int = 0) -> str:
-    """A process of its own, which finds what is installed."""
+    """What a process of its own prints, which finds what is installed; where it fails, on stderr."""
     command = [sys.executable, "-P", "-m", "kith", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=90)
     assert done.returncode == code, done.stderr
-    return done.stdout
+    return done.stderr if code else done.stdout
 
 
 @pytest.mark.usefixtures("installed")
@@ -57,6 +57,6 @@ def test_its_command_its_setting_and_its_gate(repository: Path, script: Any) -> 
 @pytest.mark.usefixtures("installed")
 def test_it_is_switched_off_like_any_other(repository: Path, script: Any) -> None:
     assert "Off: todos." in kith(repository, "features", "off", "todos")
-    kith(repository, "todos", code=2)
+    assert "kith todos needs the feature todos, which is off" in kith(repository, "todos", code=2)
     kith(repository, "run", "--yes", "-m", script(edit(), DONE), "--check", CHECK, "fix mean")
     assert "Every feature is on." in kith(repository, "features", "on", "todos")
