@@ -25,7 +25,7 @@ _RIDDLES: Final = re.compile(
 _LONGEST: Final = 25  # words of a sentence
 _HELP: Final = 10  # words that say what a command does
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"opening": 1389, "riddle": 44, "long sentence": 159, "long help": 8}
+ALLOWED: Final = {"opening": 1350, "riddle": 44, "long sentence": 159, "long help": 8}
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class KeptResults:
     state: Path
 
     def load(self, key: str) -> str | None:
-        """What was kept under a key; None for nothing, or nothing that can be read."""
+        """The value kept under a key; None for nothing, or nothing that can be read."""
         path = self._folder / f"{key}.gz"
         try:
             text = gzip.decompress(path.read_bytes()).decode()

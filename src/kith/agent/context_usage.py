@@ -1,4 +1,4 @@
-"""What fills a model's context window, making room in it, and what another model would read anew."""
+"""Measure what fills a model's context window, make room in it, and count what another model reads."""
 
 import json
 import re
@@ -131,7 +131,7 @@ async def explain(
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What a request costs, part by part, in tokens; `exact` when the server counted them.
+    """The tokens of a request, part by part; `exact` when the server counted them.
 
     `window` is 0 where nobody knows it.
     """

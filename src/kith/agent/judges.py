@@ -1,4 +1,4 @@
-"""Who decides about a change: the gates of a run, found when they are first needed."""
+"""The judges of a change: the gates of a run, found when they are first needed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What models cost, as the settings see it."""
+"""Prices of models, as the settings see them."""
 
 from kith.models.prices import OWN_FILE as OWN_FILE
 from kith.models.prices import Price as Price

@@ -1,4 +1,4 @@
-"""Who works: roles as data, read from texts with a few lines of front matter."""
+"""Roles as data, read from texts with a few lines of front matter."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection

@@ -1,4 +1,4 @@
-"""What a source text imports, and which of a project's own files its imports mean."""
+"""Find what a source text imports, and the project's own files that its imports mean."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Which files a task is likely about, from their paths alone and what is already known of them."""
+"""Rank the files that a task is likely about, from their paths alone and what is already known of them."""
 
 import heapq
 import math

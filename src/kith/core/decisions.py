@@ -1,4 +1,4 @@
-"""What is decided about models, as events: who is asked, who helps whom, which way of asking holds."""
+"""Decisions about models, as events: who is asked, who helps whom, which way of asking holds."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""How well a change is supported by what was run: a grade, its reason, and the tests by name."""
+"""The evidence for a change from what was run: a grade, its reason, and the tests by name."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How kith runs git: no setting of a repository may start a program or reach the network."""
+"""Run git safely: no setting of a repository may start a program or reach the network."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Which hosts a command may reach: how they are written, and what is one of them."""
+"""Hosts that a command may reach: parse them, and tell if an address is one of them."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""What a model is (one callable), what a tool is (data and a function), and what a role is (data)."""
+"""The shapes of a model (one callable), a tool (data and a function) and a role (data)."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace

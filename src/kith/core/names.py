@@ -1,4 +1,4 @@
-"""How trials, the threads of councils and the contents of files are called."""
+"""Names of trials, of the threads of councils and of the contents of files."""
 
 from hashlib import sha1
 from typing import Final

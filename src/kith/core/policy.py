@@ -1,4 +1,4 @@
-"""Who may do what: a table and a pure function, asked in one place before a tool runs."""
+"""The policy, who may do what: a table and a pure function, asked in one place before a tool runs."""
 
 import json
 import re

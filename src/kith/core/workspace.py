@@ -1,4 +1,4 @@
-"""What a tree can do: the only way anything in kith reaches files or processes."""
+"""The workspace of a tree: the only way anything in kith reaches files or processes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

@@ -1,4 +1,4 @@
-"""Which linters speak for a project, what they find by file and line, or why they say nothing."""
+"""Find and run a project's linters: findings by file and line, or why a linter did not run."""
 
 import configparser
 import posixpath

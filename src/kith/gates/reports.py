@@ -1,4 +1,4 @@
-"""What a run of tests and a measurement of coverage say, and where in the project they point."""
+"""Reports of a test run and of a coverage run, and the places in the project they point to."""
 
 import posixpath
 import re

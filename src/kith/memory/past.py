@@ -1,4 +1,4 @@
-"""What a session's log adds up to: enough to resume it, and the receipt of what was really done."""
+"""Fold a session's log: enough to resume it, and the receipt of what was really done."""
 
 from collections.abc import Iterable
 from copy import copy

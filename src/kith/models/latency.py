@@ -1,4 +1,4 @@
-"""How long a call will take, learned from the calls before it: load, queue, reading and writing."""
+"""Predict how long a call takes, learned from the calls before it: load, queue, reading and writing."""
 
 import math
 from collections import Counter

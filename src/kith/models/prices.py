@@ -1,4 +1,4 @@
-"""What a call costs in US dollars, by a dated table of list prices in which the person's own rows win."""
+"""Prices of calls in US dollars, by a dated table of list prices in which the person's own rows win."""
 
 import re
 import tomllib

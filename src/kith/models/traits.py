@@ -1,4 +1,4 @@
-"""What a model's name, its file's header and its chat template tell of it."""
+"""Traits of a model, read from its name, its file's header and its chat template."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which keys there are, and whether a value fits its key."""
+"""Check settings: the keys that exist, and the values that fit each key."""
 
 import difflib
 import math

@@ -1,4 +1,4 @@
-"""What each command of the main job takes: one function for each command."""
+"""Arguments of each command of the main job: one function for each command."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""What the commands about edits take."""
+"""Arguments of the commands about edits."""
 
 import argparse
 

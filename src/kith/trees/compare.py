@@ -1,4 +1,4 @@
-"""What a trial changed, once it is known which files to look at."""
+"""Compare a trial with its tree, once it is known which files to look at."""
 
 import json
 import os

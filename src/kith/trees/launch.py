@@ -1,4 +1,4 @@
-"""How a command is started, under its limits and mounts, and how it ends when kith dies."""
+"""Start a command under its limits and mounts, and end it when kith dies."""
 
 import os
 import shlex

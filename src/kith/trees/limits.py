@@ -1,4 +1,4 @@
-"""What a command may use: each process by the kernel's limits, all of them together by watching."""
+"""Limits of a command: each process by the kernel's limits, all of them together by watching."""
 
 import os
 import sys

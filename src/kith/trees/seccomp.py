@@ -1,4 +1,4 @@
-"""Which system calls a confined command may make: a filter for the kernel, assembled here.
+"""The system calls that a confined command may make: a filter for the kernel, assembled here.
 
 The rules are for calls that no build and no test needs and through which sandboxes were left before. What
 programs try and do without is refused with an error they know; nothing is killed but code of another

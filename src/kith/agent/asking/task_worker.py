@@ -36,7 +36,7 @@ def _same_role(role: Role) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """What is other than usual; the default changes nothing.
+    """Changes to the usual way of asking; the default changes nothing.
 
     `showing`: what of the project stands in front of the task. `phrase`: what stands around its words.
     `dress`: a role with other tools, sampling, steps or words. All stay the same in every request of a task,
@@ -65,7 +65,7 @@ class Settle(Protocol):
 
 
 def adapt(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Adaptation:
-    """How a task is asked, by the feature that learns it; as usual where there is none."""
+    """Find how a task is asked, by the feature that learns it; as usual where there is none."""
     find: Adapt | None = find_part(lambda feature: feature.adapt)
     return find(project, opened, kind, id, past) if find else USUAL
 

@@ -1,4 +1,4 @@
-"""What googletest, Catch2, doctest and CTest report; the cases inside one CTest test are told apart."""
+"""Read the reports of googletest, Catch2, doctest and CTest; the cases inside one CTest test are told apart."""
 
 import json
 import posixpath

@@ -1,4 +1,4 @@
-"""What cargo, Go, Node, Jest, Vitest and Mocha report."""
+"""Read the reports of cargo, Go, Node, Jest, Vitest and Mocha."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What pytest and unittest report, with ids in their own spelling."""
+"""Read the reports of pytest and unittest, with ids in their own spelling."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How many tokens a prompt has: estimated, and corrected by what the server reports."""
+"""Count the tokens of a prompt: estimated, and corrected by what the server reports."""
 
 import json
 from collections import deque

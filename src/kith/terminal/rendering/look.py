@@ -1,4 +1,4 @@
-"""How one terminal shows things: which signs it has, and which colour each role has."""
+"""The look of one terminal: its signs, and the colour of each role."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What stands together on the screen: the TODO list, a receipt, rows in columns, a question and its keys."""
+"""Draw what stands together on the screen: the TODO list, a receipt, rows in columns, a question, keys."""
 
 from collections.abc import Sequence
 from typing import Final
