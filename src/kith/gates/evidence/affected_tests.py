@@ -1,4 +1,4 @@
-"""Find the tests that reach a change: by the closure of imports and includes, from what is changed to the tests."""
+"""Find the tests that reach a change, by the closure of imports and includes."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Read the reports of googletest, Catch2, doctest and CTest; the cases inside one CTest test are told apart."""
+"""Read reports of googletest, Catch2, doctest and CTest; the cases inside one CTest test stay apart."""
 
 import json
 import posixpath
