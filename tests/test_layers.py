@@ -33,7 +33,7 @@ ALLOWED = {
         *("roles", "templates"),
     },
     "view": {"core", "edits", "memory"},
-    "terminal": {"core", "edits", "memory", "settings", "agent", "view"},
+    "terminal": {"core", "edits", "memory", "settings", "models", "agent", "view"},
     "features": {
         *("core", "trees", "context", "shell", "edits", "memory", "settings", "models", "tools", "gates"),
         *("roles", "agent", "view", "terminal"),

@@ -15,7 +15,6 @@ from kith.agent.judges import Checking, Judges, find_project_toolchains, make_ju
 from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.outside_tools import OpenTools, OutsideTools
-from kith.agent.prices import prices_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
 from kith.core.errors import (
@@ -46,6 +45,7 @@ from kith.memory.queries import paid_today
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.models.choose import choose_provider
+from kith.models.prices import load_prices
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.settings import Brought, Settings, load_settings
@@ -286,7 +286,7 @@ class Project:
 
     def _price(self, model: str, usage: Usage) -> float | None:
         """What a call costs; the table is read when that is first asked."""
-        return prices_of(self.settings).cost(model, usage)
+        return load_prices(self.settings.config).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
         """Put on the model's card what this session's calls tell of it."""

@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kith.agent.prices import OWN_FILE, prices_of
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
 from kith.core.feature import Lazy
 from kith.core.values import Consent
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import agreed
+from kith.models.prices import OWN_FILE, load_prices
 from kith.settings import Settings, describe_settings, find_folders, load_settings
 from kith.settings.brought import find_brought
 from kith.settings.check import tables, unknown_key
@@ -153,4 +153,4 @@ def _consent(consent: Consent) -> str:
 def _prices(settings: Settings) -> str:
     """Where the table of prices comes from."""
     own = settings.config / OWN_FILE
-    return f"kith's own, of {prices_of(settings).seen}" + (f", and {own}" if own.is_file() else "")
+    return f"kith's own, of {load_prices(settings.config).seen}" + (f", and {own}" if own.is_file() else "")

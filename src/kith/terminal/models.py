@@ -11,12 +11,12 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from kith.agent.models import list_all, list_names, recommend_models
-from kith.agent.prices import OWN_FILE, Price, Rate, prices_of
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, EXIT_NO_MODEL
 from kith.core.event_loop import run_loop
 from kith.core.numbers import size_text
 from kith.memory.log import LOG_FILE, Log
+from kith.models.prices import OWN_FILE, Price, Rate, load_prices
 from kith.settings import load_settings
 from kith.terminal.options import find_root
 from kith.terminal.shell_completion import plain_names
@@ -244,7 +244,7 @@ _COLUMNS = ("input", "cached", "written", "output")
 def prices_command(args: argparse.Namespace) -> int:
     """Each model's prices in US dollars for a million tokens."""
     settings = load_settings(find_root(args.folder), {})
-    prices, own = prices_of(settings), settings.config / OWN_FILE
+    prices, own = load_prices(settings.config), settings.config / OWN_FILE
     rows = list(prices.rows.values())
     if args.json:
         print(json.dumps([_plain(row) for row in rows], indent=2))

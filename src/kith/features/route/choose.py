@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from kith.agent.models import default_model, measured_name, places_of, sources_of
-from kith.agent.prices import prices_of
 from kith.agent.project import Project
 from kith.context.task_kinds import is_verifiable, kind_of
 from kith.core.decisions import Routed
@@ -26,6 +25,7 @@ from kith.features.route.plans import Plan, Utility, possible_plans, price_of
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of
+from kith.models.prices import load_prices
 from kith.models.sources import files_of
 from kith.models.stack import Opened
 from kith.models.traits import billions
@@ -335,7 +335,7 @@ def _arm(project: Project, choice: ModelChoice, name: str) -> Arm:
     digest = next((leg.digest for leg in reversed(choice.legs) if leg.model == known), "")
     frontier = name == choice.frontier
     priced = measured_name(project.settings, name)
-    usd = prices_of(project.settings).cost(priced, _TYPICAL) if frontier else 0.0
+    usd = load_prices(project.settings.config).cost(priced, _TYPICAL) if frontier else 0.0
     return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
 
 
