@@ -174,6 +174,10 @@ def test_the_app_loads_nothing_heavy() -> None:
     assert not loaded & SELDOM
 
 
+def test_to_show_settings_loads_nothing_that_changes_them() -> None:
+    assert not loaded_by("import kith.terminal.config, kith.terminal.features") & {"yaml", "tomlkit"}
+
+
 def test_a_conversation_loads_the_parser_of_markdown_with_the_first_words() -> None:
     begin = "from kith.terminal.conversation import item_view; stream = item_view.MarkdownStream(80)"
     assert "markdown_it" not in loaded_by(begin)

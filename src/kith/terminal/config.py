@@ -18,7 +18,6 @@ from kith.settings import Settings, describe_settings, find_folders, load_settin
 from kith.settings.brought import find_brought
 from kith.settings.check import tables, unknown_key
 from kith.settings.files import find_file
-from kith.settings.write import set_setting, unset_setting
 from kith.terminal.options import find_root
 from kith.view.lines import from_home, wrapped
 from kith.view.printing import printable
@@ -28,6 +27,9 @@ UNSET = "-"
 _forget_consents: Final[Lazy[Callable[[Log, Path], tuple[Consent, ...]]]] = Lazy(
     "kith.agent.asking.terms:ask_again"
 )
+# They bring tomlkit and yaml, which only a change of the file needs.
+_set: Final[Lazy[Callable[..., object]]] = Lazy("kith.settings.write:set_setting")
+_unset: Final[Lazy[Callable[..., None]]] = Lazy("kith.settings.write:unset_setting")
 
 
 def config_command(args: argparse.Namespace) -> int:
@@ -87,7 +89,7 @@ def set_command(args: argparse.Namespace) -> int:
     """Set a key in the person's file, or in the project's."""
     root = find_root(args.folder)
     file = _file_of(root, project=args.project)
-    value = set_setting(file, args.key, args.value, project=args.project)
+    value = _set.load()(file, args.key, args.value, project=args.project)
     print(f"{args.key} = {json.dumps(value, ensure_ascii=False)}  {from_home(str(file))}")
     _tell_what_holds(root, args.key, file, project=args.project)
     return EXIT_DONE
@@ -97,7 +99,7 @@ def unset_command(args: argparse.Namespace) -> int:
     """Take a key out of the person's file, or of the project's."""
     root = find_root(args.folder)
     file = _file_of(root, project=args.project)
-    unset_setting(file, args.key, project=args.project)
+    _unset.load()(file, args.key, project=args.project)
     print(f"{args.key} is no longer set in {from_home(str(file))}.")
     _tell_what_holds(root, args.key, file, project=args.project)
     return EXIT_DONE

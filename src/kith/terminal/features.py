@@ -3,14 +3,19 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.feature import Lazy
 from kith.settings import find_folders
 from kith.settings.features import KEY, features, features_off, known_features
 from kith.settings.files import find_file
-from kith.settings.write import set_setting, unset_setting
 from kith.view.lines import wrapped
+
+# They bring tomlkit and yaml, which only a change of the file needs.
+_set: Final[Lazy[Callable[..., object]]] = Lazy("kith.settings.write:set_setting")
+_unset: Final[Lazy[Callable[..., None]]] = Lazy("kith.settings.write:unset_setting")
 
 
 def features_command(args: argparse.Namespace) -> int:
@@ -52,8 +57,8 @@ def _checked(names: Iterable[str]) -> frozenset[str]:
 def _keep_off(off: frozenset[str]) -> int:
     file = find_file(find_folders()[0])
     if off:
-        set_setting(file, KEY, sorted(off), project=False)
+        _set.load()(file, KEY, sorted(off), project=False)
     else:
-        unset_setting(file, KEY, project=False)
+        _unset.load()(file, KEY, project=False)
     print(f"Off: {', '.join(sorted(off))}." if off else "Every feature is on.")
     return EXIT_DONE
