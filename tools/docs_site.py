@@ -1,13 +1,13 @@
 """Hooks of mkdocs: add the pages that are made from code or stand outside docs/, and adapt their links.
 
-python tools/docs_site.py commands    # print the reference of commands, made from their parsers
-python tools/docs_site.py settings    # print the reference of settings, made from their types and docs/configuration.md
+python tools/docs_site.py commands    # print the reference of commands, from their parsers
+python tools/docs_site.py settings    # print the reference of settings, from their types
 """
 
 import argparse
 import re
 import sys
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import TYPE_CHECKING, Any, Final
@@ -35,6 +35,8 @@ OUTSIDE: Final = {
     "examples.md": "examples/README.md",
 }
 _LINK: Final = re.compile(r"\[([^\]]*)\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)")
+_DIAGRAM: Final = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_STEPS: Final = ("step", "outcome", "next step")
 _SETTING: Final = re.compile(r"^(?:\[(?P<table>\w+)\]|(?P<key>\w+) = [^#\n]*#(?P<meaning>.*))", re.MULTILINE)
 
 
@@ -50,16 +52,18 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Let links lead to pages of the site; a link to any other file of the repository becomes its text."""
-    return adapt_links(markdown, page.file.src_uri)
+    """Adapt links, and turn state diagrams into tables, which need no script from elsewhere."""
+    markdown = _DIAGRAM.sub(lambda match: _table(_STEPS, _arrows(match[1])), markdown)
+    return _LINK.sub(lambda match: _adapt(match, page.file.src_uri), markdown)
 
 
-def adapt_links(markdown: str, page: str) -> str:
-    """The text of a page of the site with its links as they have to be there."""
-    return _LINK.sub(lambda match: _adapt(match, page), markdown)
+def _arrows(diagram: str) -> list[tuple[str, str, str]]:
+    found = re.findall(r"^ *(\w+) --> (\w+): (.+)$", diagram, re.MULTILINE)
+    return [(step, outcome, after) for step, after, outcome in found]
 
 
 def _adapt(match: re.Match[str], page: str) -> str:
+    """A link as the site needs it; one to any other file of the repository becomes its text."""
     text, target, heading = match[1], match[2], match[3] or ""
     file = PurePosixPath(OUTSIDE.get(page, f"docs/{page}"))
     wanted = normpath(str(file.parent / target))
@@ -77,83 +81,62 @@ def _adapt(match: re.Match[str], page: str) -> str:
 
 def commands_page() -> str:
     """Every command of the command line with its options, and every command of the conversation."""
-    parts = ["# Commands", "Made from the parsers of kith itself. `kith COMMAND --help` prints the same."]
+    parts = ["# Commands", "Generated from kith's own parsers. `kith COMMAND --help` prints the same."]
     for command in (TALK, *commands().values()):
         name = f"kith {command.name}".strip()
-        parts += [f"## {name}", _sentence(command.meaning or "open a conversation in this folder")]
-        if command.arguments:
-            parts.append(f"```text\n{_help(name, command)}\n```")
+        meaning = command.meaning or "open a conversation in this folder"
+        parts += [f"## {name}", f"{meaning[:1].upper()}{meaning[1:]}.", _help(name, command)]
     parts.append("## In a conversation")
     for group, members in groups().items():
-        rows = [f"| `/{each.name}{f' {each.rest}' if each.rest else ''}` | {each.meaning} |" for each in members]
-        parts.append("\n".join([f"| {group} | |", "|---|---|", *(_cell(row) for row in rows)]))
-    return "\n\n".join(parts) + "\n"
-
-
-def settings_page() -> str:
-    """Every setting: what it takes, its default, and the comment of the example in docs/configuration.md."""
-    meanings = _meanings()
-    defaults = Settings()
-    rows = [(key, hint, getattr(defaults, key)) for key, hint in KEYS.items()]
-    for key, hint in keys_in_tables().items():
-        table, _, name = key.partition(".")
-        kind = tables()[table]
-        rows.append((key, hint, next(getattr(kind(), each.name) for each in fields(kind) if each.name == name)))
-    lines = [
-        f"| `{key}` | {in_words(hint)} | {_default(value)} | {meanings.get(key, '')} |" for key, hint, value in rows
-    ]
-    return "\n".join(
-        [
-            "# Settings",
-            "",
-            "Made from the types of kith itself. [Configuration](configuration.md) says where values come from;",
-            "`kith config` shows yours.",
-            "",
-            "| key | takes | default | meaning |",
-            "|---|---|---|---|",
-            *lines,
-            "",
-        ]
-    )
-
-
-def _meanings() -> dict[str, str]:
-    """Setting -> the comment behind it in the example of the page on configuration."""
-    example = (DOCS / "configuration.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
-    table, found = "", {}
-    for match in _SETTING.finditer(example):
-        if match["table"]:
-            table = f"{match['table']}."
-        else:
-            found[f"{table}{match['key']}"] = match["meaning"].strip().replace("|", "\\|")
-    return found
+        rows = [(f"`/{each.name} {each.rest}".strip() + "`", each.meaning) for each in members]
+        parts.append(_table((group, ""), rows))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _help(name: str, command: Command) -> str:
+    if not command.arguments:
+        return ""
     parser = argparse.ArgumentParser(
         prog=name,
         usage=" ".join(filter(None, (name, "[OPTIONS]", command.words))),
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=100),
     )
-    assert command.arguments is not None
     command.arguments.load()(parser)
-    return parser.format_help().strip()
+    return f"```text\n{parser.format_help().strip()}\n```"
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def settings_page() -> str:
+    """Every setting: its values, its default, and the comment of the example in docs/configuration.md."""
+    meanings, rows = _meanings(), []
+    for key, hint in (*KEYS.items(), *keys_in_tables().items()):
+        table, _, name = key.rpartition(".")
+        default = _default(getattr(tables()[table]() if table else Settings(), name))
+        rows.append((f"`{key}`", in_words(hint), default, meanings.get(key, "")))
+    about = "Generated from kith's types. [Configuration](configuration.md) explains the sources of values."
+    return f"# Settings\n\n{about}\n\n{_table(('key', 'values', 'default', 'meaning'), rows)}\n"
+
+
+def _meanings() -> dict[str, str]:
+    """Setting -> the comment after it in the example of the page on configuration."""
+    page = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    table, found = "", {}
+    for match in _SETTING.finditer(page.partition("```toml\n")[2].partition("```")[0]):
+        if match["table"]:
+            table = f"{match['table']}."
+        else:
+            found[f"{table}{match['key']}"] = match["meaning"].strip()
+    return found
 
 
 def _default(value: Any) -> str:
     if value in (None, "", ()):
         return ""
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{str(value).lower()}`"
 
 
-def _cell(row: str) -> str:
-    """A row of two cells, in which `[a|b]` is no third one."""
-    first, _, second = row.removeprefix("| ").partition("` | ")
-    return f"| {first.replace('|', chr(92) + '|')}` | {second}"
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":
