@@ -306,7 +306,7 @@ async def _substituted(direct: ReplaceText | DeleteText | DeleteMatching, run: R
 def _search(
     direct: ReplaceText | DeleteText | DeleteMatching,
 ) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
-    """What is looked for, and what comes in its place. Raises UsageError where one of them is impossible."""
+    """The expression to look for, and what comes in its place. Raises UsageError where one is impossible."""
     old, new = (direct.old, direct.new) if isinstance(direct, ReplaceText) else (direct.text, "")
     if not old or old == new:
         raise UsageError("There is nothing to do: the old text is empty or the same as the new one.")
