@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-PAGES: Final = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES: Final = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))),
+]
 _RIDDLES: Final = re.compile(
     r"\b(?:brings? along|brought along|a way up|by the word of|the word of|words? of yours|could be cached"
     r"|mends?|mended|wish(?:es|ed)?|by itself|by themselves|of itself|gone on with|in (?:the|its) place of"
@@ -40,7 +43,7 @@ class Finding:
 
 def find_prose() -> Iterator[Finding]:
     """Every finding in the pages."""
-    for page in [*PAGES, *sorted((ROOT / "docs").rglob("*.md"))]:
+    for page in PAGES:
         for line, sentence in sentences(page.read_text(encoding="utf-8")):
             place = f"{page.relative_to(ROOT)}:{line}"
             if riddle := _RIDDLES.search(sentence):
