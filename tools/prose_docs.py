@@ -18,13 +18,13 @@ PAGES: Final = [
 ]
 _RIDDLES: Final = re.compile(
     r"\b(?:brings? along|brought along|a way up|by the word of|the word of|words? of yours|could be cached"
-    r"|mends?|mended|wish(?:es|ed)?|by itself|by themselves|of itself|gone on with|in (?:the|its) place of"
+    r"|mends?|mended|wish(?:es|ed)?|runs? by (?:itself|themselves)|gone on with|in (?:the|its) place of"
     r"|held against|holds? against|is told of|are told of|comes? in anew|said to be|dear to)\b",
     re.IGNORECASE,
 )
 _LONGEST: Final = 25  # words of a sentence; a span of code is one word
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"riddle": 1, "long sentence": 3}
+ALLOWED: Final = {"riddle": 0, "long sentence": 3}
 
 _FENCED: Final = re.compile(r"^( *)(`{3,}).*?^ *\2`*$", re.MULTILINE | re.DOTALL)
 _CODE: Final = re.compile(r"(`+).+?\1", re.DOTALL)
