@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kith.core.errors import TreeError
-from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Finding, Ran
 from kith.core.workspace import Command, ExecLimits, Trial
@@ -164,23 +163,6 @@ def allowed_linters(run: Run, linters: Sequence[Linter]) -> tuple[tuple[Linter, 
     return tuple(each for each in linters if each not in obeying), tuple(
         f"{each.name} {why}" for each in obeying
     )
-
-
-async def run_linters(
-    run: Run, linters: Sequence[Linter], paths: Sequence[str], limits: ExecLimits
-) -> tuple[Finding, ...]:
-    """Every finding in `paths` (files that exist), by path and line; what could not run is said as a notice.
-
-    Runs in a trial only. Without a sandbox the caller has asked first: a type checker may load plugins of the
-    project's own.
-    """
-    wanted, found = frozenset(paths), set[Finding]()
-    for linter in linters:
-        linted = await run_linter(run, linter, paths, limits)
-        if linted.problem:
-            run.emit(Notice(linted.problem))
-        found.update(each for each in linted.findings if each.path in wanted)
-    return tuple(sorted(found, key=lambda each: (each.path, each.line, each.by, each.rule, each.text)))
 
 
 async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: ExecLimits) -> Linted:
