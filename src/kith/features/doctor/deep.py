@@ -8,14 +8,13 @@ from kith.core.errors import KithError, ModelError
 from kith.core.events import Event
 from kith.core.model import Model, Prompt, Tool
 from kith.core.run import Run
-from kith.core.values import Sampling, ToolResult, say
+from kith.core.values import Sampling, ServerKind, ToolResult, say
 from kith.features.doctor.check import Check, Examination, Tell, closed
 from kith.features.doctor.servers import Ward, bare, endpoint_of, title
 from kith.models.discovery.cards import Card, cards
 from kith.models.discovery.servers import Place, Places, Server, full_name
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.sampling import Kind
 
 LIMIT_S: Final = 60.0
 _LARGEST: Final = 65_536  # tokens: a longer prompt takes too long to send
@@ -57,7 +56,7 @@ def _asking(place: Place, server: Server, places: Places) -> Examination:
     return Examination(title(place), look, LIMIT_S, place.url, "try again when that server has nothing to do")
 
 
-def _open(kind: Kind, card: Card, place: Place) -> Model:
+def _open(kind: ServerKind, card: Card, place: Place) -> Model:
     """The model with the window it runs with: another one would make Ollama load it anew."""
     if kind == "ollama":
         return Ollama(card.name, endpoint_of(place), card.window or None)
