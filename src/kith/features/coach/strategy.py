@@ -9,12 +9,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from kith.core.decisions import Coached
-
-if TYPE_CHECKING:
-    from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.rows import CallRow, LegRow
 
 TASK: Final = "{task}"  # where the person's words stand in a wording
 EditForm = Literal["tools", "blocks", "whole"]
@@ -215,7 +213,7 @@ def key_of(digest: str, model: str) -> str:
     return digest or model
 
 
-def is_of(row: "LegRow | CallRow", key: str, model: str) -> bool:
+def is_of(row: LegRow | CallRow, key: str, model: str) -> bool:
     """Whether a row is of the model that is known by `key` and called `model`."""
     return row.digest == key if row.digest else row.model == model
 
