@@ -32,8 +32,8 @@ from kith.core.errors import (
 from kith.core.events import Applied, Carded, Notice, Options, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
 from kith.core.model import Emit
-from kith.core.names import trial_name
 from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise

@@ -23,10 +23,10 @@ from kith.agent.waiting_changes import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.event_loop import run_loop
 from kith.core.events import Event, Notice, Options, RunEnded, RunStarted
-from kith.core.names import trials_of
+from kith.core.locks import hold_now, let_go
+from kith.core.trial_names import trials_of
 from kith.memory.database import APPLY
 from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off
-from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
@@ -84,7 +84,7 @@ async def work(root: Path, session: str) -> None:
     log = Log(state / LOG_FILE)
     inbox = Inbox(log, session)
     while inbox.next_letter():  # one may come while the lock is let go, and its own worker has left already
-        lock = hold(folder / f"{session}.lock")
+        lock = hold_now(folder / f"{session}.lock")
         if lock is None:
             return
         try:

@@ -1,8 +1,9 @@
-"""Run git safely: no setting of a repository may start a program or reach the network."""
+"""Git as kith uses it: run safely, and the names that it gives to contents."""
 
+from hashlib import sha1
 from typing import Final
 
-# Every setting through which a repository's own configuration does so, for `git -c`.
+# No setting of a repository may start a program or reach the network: each that could, for `git -c`.
 SAFE_SETTINGS: Final = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -45,3 +46,11 @@ SAFE_ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_LITERAL_PATHSPECS": "1",  # a file named `*` is one file
 }
+
+
+def blob_id(content: bytes) -> str:
+    """The SHA-1 of git's blob form, in hexadecimal.
+
+    https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
+    """
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.errors import TreeError, UnrecordedError
+from kith.core.locks import hold_when_free
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
 from kith.trees.files import (
@@ -31,7 +32,6 @@ from kith.trees.files import (
     split_path,
     told,
 )
-from kith.trees.lock import hold_lock
 from kith.trees.records import (
     DamagedError,
     Entry,
@@ -90,7 +90,7 @@ def apply_changes(
         journal = open_journal(state)
     originals = _originals(journal, undoes)
     wanted = _check_changes(root, changes, limits, originals)
-    with told(str(journal)), hold_lock(journal / f"{tree_key(root)}.lock"):
+    with told(str(journal)), hold_when_free(journal / f"{tree_key(root)}.lock"):
         _recover(root, journal)
         record = _plan(root, new_change_id(root, journal), wanted, originals)
         _carry_out(root, journal, replace(record, undoes=undoes))
@@ -107,7 +107,7 @@ def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
     """
     with told(str(state)):
         journal = open_journal(state)
-        with hold_lock(journal / f"{tree_key(root)}.lock"):
+        with hold_when_free(journal / f"{tree_key(root)}.lock"):
             return _recover(root, journal)
 
 

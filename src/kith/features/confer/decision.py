@@ -14,8 +14,8 @@ from kith.agent.roles import Player
 from kith.core.errors import KithError
 from kith.core.events import Event, Judged, Notice
 from kith.core.evidence import Evidence
-from kith.core.names import trial_after
 from kith.core.run import Run, Thread
+from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, choose_tried

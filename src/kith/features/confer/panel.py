@@ -11,10 +11,10 @@ from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec
 from kith.context.budget import fit_middle
+from kith.core.decisions import council_thread
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
 from kith.core.model import Billed, Emit, Model, Prompt, Role, Tab
-from kith.core.names import council_thread
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Reply, Text, say

@@ -15,7 +15,7 @@ from kith.agent.waiting_changes import (
 )
 from kith.core.errors import UsageError
 from kith.core.events import Applied
-from kith.core.names import trials_of
+from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.edits import summarise
 from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id

@@ -16,8 +16,8 @@ from kith.agent.conversations import (
 )
 from kith.agent.conversations import fork as copy_session
 from kith.agent.conversations import rename as name_conversation
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.tasks import THREAD
-from kith.agent.waiting_list import waiting_sessions
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.memory.applied import short_id
