@@ -12,6 +12,7 @@ from kith.agent.roles import as_planner
 from kith.agent.verdicts import decide, in_a_line, judge
 from kith.core.errors import AbsentError, NoModelError, TreeError
 from kith.core.events import Applied, Judged, Notice, Proposed, Status
+from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Gate, Run, Thread
@@ -52,10 +53,12 @@ STOPPED = "The model was stopped before it said so, but all checks pass now."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task ended."""
+    """How a task ended; what the checks said of the tree `before`, and last of the change (None: nothing)."""
 
     status: Status
     text: str
+    before: tuple[Judged, ...] = ()
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,8 @@ class Progress:
 
     `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
-    `before` tells. `landed`: the edits in the last message are in the trial. `given_up`: who worked on it
-    before, while the present model has not been told of that.
+    `before` tells; `evidence` is what they said of the last change. `landed`: the edits in the last message
+    are in the trial. `given_up`: who worked on it before, while the present model has not been told of that.
     """
 
     attempts: int = 0
@@ -75,6 +78,7 @@ class Progress:
     before: tuple[Judged, ...] = ()
     landed: bool = False
     given_up: GivenUp | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Tried:
             refusal=no,
             compared=progress.compared or self.verdict.by not in ("edits", HOOKS),
             before=progress.before or self.before,
+            evidence=self.verdict.evidence,
             landed=False,
         )
 
@@ -137,7 +142,7 @@ async def _in_trial(
         while True:
             ended, progress = await _run_leg(run, trial, leg, judges, progress, plan)
             if isinstance(ended, Outcome):
-                return ended
+                return replace(ended, before=progress.before, evidence=progress.evidence)
             following = await relief(ended)
             if following is None:
                 return _nobody_left(ended, before, progress)

@@ -73,7 +73,7 @@ async def apply(work: Work) -> tuple[Literal["applied"], str]:
     if work.build.applied is None:
         changes = await work.changes()
         change_id = await work.home.workspace.apply(changes)
-        work.run.emit(Applied(change_id, summarise(changes)))
+        work.tell(Applied(change_id, summarise(changes)))
     return "applied", ""
 
 

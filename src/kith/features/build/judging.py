@@ -130,7 +130,7 @@ async def _ask(work: Work, gate: Gate, changes: Changes) -> Verdict:
 
 
 def _tell(work: Work, verdict: Verdict) -> Verdict:
-    work.run.emit(told(verdict, work.build.attempt))
+    work.tell(told(verdict, work.build.attempt))
     return verdict
 
 

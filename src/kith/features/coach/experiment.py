@@ -18,7 +18,8 @@ from kith.agent.task_prompt import open_task
 from kith.context.budget import opening_room
 from kith.core.decisions import Coached, Compared
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
-from kith.core.events import Event, Judged, Notice, Progress, RunEnded, RunStarted
+from kith.core.events import Notice, Progress, RunEnded, RunStarted
+from kith.core.evidence import CheckEvidence
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
@@ -174,20 +175,13 @@ class Replays:
             beside = await _beside(self.project, task)
         except TreeError:
             return Replayed(None, 0.0)
-        judged = list[Judged]()
-
-        def hear(event: Event, path: tuple[str, ...]) -> None:
-            if isinstance(event, Judged):
-                judged.append(event)
-
         options = options_of(REPLAY, self.key, task.kind, strategy.id, task.id)
         with Session(self.project.log, new_id()) as session:
-            session.listeners.append(hear)
             run = beside.begin(session, _refuse)
             began = asyncio.get_running_loop().time()
             run.emit(beside.started(task.words, options))
             run.emit(self.opened.engaged())
-            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy, judged))
+            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy))
         seconds = asyncio.get_running_loop().time() - began
         return Replayed(None if outcome.status == "rejected" else outcome.status == "done", seconds)
 
@@ -211,9 +205,7 @@ async def _to_its_end(run: Run, work: Awaitable[Outcome]) -> Outcome:
     return outcome
 
 
-async def _attempt(
-    project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy, judged: list[Judged]
-) -> Outcome:
+async def _attempt(project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy) -> Outcome:
     """The task, asked in one way. What the model spends or cannot do makes it unsolved."""
     words = phrase(task.words, strategy.levers)
     try:
@@ -229,19 +221,18 @@ async def _attempt(
         if error.code == EXIT_TRY_LATER:
             raise
         return Outcome("failed", str(error))
-    before = [each for each in judged if each.when == "before" and not each.skipped]
+    before = [each for each in outcome.before if not each.skipped]
     if before and all(each.ok for each in before):
         return Outcome("rejected", "The checks pass before anything is done.")
     # A change that the gates let pass was shown, and refused; one that only lost nothing has solved nothing.
-    last = {each.gate: each for each in judged if each.when == "after" and each.ran}
-    solved = outcome.status == "rejected" and all(_is_solved(each) for each in last.values())
+    checks = outcome.evidence.checks if outcome.evidence else ()
+    solved = outcome.status == "rejected" and all(_is_solved(each) for each in checks if each.after)
     return Outcome("done", "Solved.") if solved else Outcome("failed", outcome.text)
 
 
-def _is_solved(judged: Judged) -> bool:
+def _is_solved(check: CheckEvidence) -> bool:
     """True when a check succeeds with the change, or a test that failed before it passes."""
-    proven = judged.evidence is not None and judged.evidence.grade == "proven"
-    return judged.ok and (judged.ran[-1].code == 0 or proven)
+    return check.grade == "proven" or (check.after is not None and check.after.code == 0)
 
 
 def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:
