@@ -1,6 +1,9 @@
 """Models that confer before anybody writes: proposals, claims that tools check, one revision, a decision."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
 
 _here = lazy_in(__name__)
 
@@ -15,7 +18,7 @@ FEATURE = Feature(
         Command(
             "confer",
             "let several models confer; tools check what they claim",
-            _here("arguments:confer"),
+            Lazy(f"{__name__}:confer_arguments"),
             _here("command:confer_command"),
             "[QUESTION ...]",
         ),
@@ -34,3 +37,21 @@ FEATURE = Feature(
     panels=_here("panel:RolePanels"),
     kinds={"confer": _here("session:KIND")},
 )
+
+
+# The options of its commands.
+
+
+def confer_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("question", nargs="*", metavar="QUESTION", help="what to decide, to answer or to do")
+    add("--models", metavar="A,B", help="who confers, two or three, as after -m (confer.models)")
+    add("--judge", metavar="NAME", help="who decides where nothing can be tested (confer.judge)")
+    add("--apply", action="store_true", help="carry the plan out, tested and asked about")
+    add_yes(parser)
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
+    add_cloud(parser, "a council")
+    add_offline(parser)
+    add_json(parser)
