@@ -18,8 +18,7 @@ from kith.core.values import Finding
 from kith.core.workspace import Command, Trial
 from kith.gates import known_linters
 from kith.gates.known_linters import Linter, as_arguments
-from kith.gates.lint import lint_gate, types_gate
-from kith.gates.linters import Linted, find_linters, project_linters, run_linter
+from kith.gates.linters import Linted, find_linters, lint_gate, project_linters, run_linter, types_gate
 
 RUFF = (known_linters.make_ruff(""),)
 OLD = "import os\n\n\ndef half(n):\n    return n / 2\n"  # `os` is not used

@@ -32,7 +32,7 @@ from kith.memory.past import fold
 from kith.memory.session import Listener, Session
 from kith.models.wrappers.metered import Metered
 from kith.tools import standard_tools
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 Script = Mapping[str, Sequence[Any]]
 DONE = {"calls": [{"name": "done", "args": {"summary": "Done."}}]}

@@ -16,9 +16,8 @@ from kith.core.errors import BusyError, KithError, TreeError
 from kith.core.locks import hold_when_free
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
-from kith.trees.journal import apply_changes, list_applied, load_changes, recover
+from kith.trees.journal import apply_changes, list_applied, load_changes, recover, undo_changes
 from kith.trees.records import find_records, open_journal, prune_records
-from kith.trees.undo import undo_changes
 
 Tree = dict[str, tuple[bytes, int]]
 

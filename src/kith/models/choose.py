@@ -30,14 +30,13 @@ from kith.models.discovery.servers import (
 )
 from kith.models.discovery.stored import FILES
 from kith.models.pool import Member, Pool
-from kith.models.providers.addresses import leads_out
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
 from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.waiting import waiting_for
-from kith.models.providers.wire import Endpoint, is_loopback, load_http
+from kith.models.providers.wire import Endpoint, is_loopback, leads_out, load_http
 from kith.models.sources import Source, Sources, files_of
 from kith.models.traits import describe
 

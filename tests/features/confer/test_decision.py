@@ -20,7 +20,7 @@ from kith.features.confer.decision import Settling, settle
 from kith.features.confer.members import Council, Ledger, Member
 from kith.features.demo.replay import Replay
 from kith.tools import standard_tools
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 DONE = {"calls": [{"name": "done", "args": {"summary": "Done."}}]}
 

@@ -1,6 +1,7 @@
 """How each model wants to be asked: proposals, trials on recorded tasks, and what comes of them."""
 
 import argparse
+from dataclasses import dataclass, field
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
 from kith.terminal.options import add_engine, add_folder, add_json, add_offline, positive
@@ -11,8 +12,8 @@ FEATURE = Feature(
     "coach",
     "how each model is asked: ways tried on recorded tasks, adopted when they win",
     needs=("measure",),
-    extends={"measure": _here("profile:PART")},
-    settings=_here("settings:CoachSettings"),
+    extends={"measure": _here("page:PART")},
+    settings=Lazy(f"{__name__}:CoachSettings"),
     commands=(
         Command(
             "coach",
@@ -67,3 +68,22 @@ def coach_run_arguments(parser: argparse.ArgumentParser) -> None:
 def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")
+
+
+# Its settings.
+
+
+@dataclass(frozen=True, slots=True)
+class CoachSettings:
+    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
+
+    model: str = ""  # who proposes; none: the one that is coached
+    live: float = field(
+        default=0.2, metadata={"least": 0, "most": 1}
+    )  # share of the tasks that a canary gets
+    max_trials: int = field(
+        default=200, metadata={"least": 1}
+    )  # recorded tasks done again for one experiment
+    max_usd: float | None = field(
+        default=None, metadata={"least": 0}
+    )  # for proposals and replays together, a day

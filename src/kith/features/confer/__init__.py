@@ -1,6 +1,7 @@
 """Models that confer before anybody writes: proposals, claims that tools check, one revision, a decision."""
 
 import argparse
+from dataclasses import dataclass, field
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
 from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
@@ -13,7 +14,7 @@ FEATURE = Feature(
     needs=("measure", "review", "route"),
     extends={"web": _here("page:PART")},
     lines=_here("council_lines:council_lines"),
-    settings=_here("settings:ConferSettings"),
+    settings=Lazy(f"{__name__}:ConferSettings"),
     commands=(
         Command(
             "confer",
@@ -55,3 +56,15 @@ def confer_arguments(parser: argparse.ArgumentParser) -> None:
     add_cloud(parser, "a council")
     add_offline(parser)
     add_json(parser)
+
+
+# Its settings.
+
+
+@dataclass(frozen=True, slots=True)
+class ConferSettings:
+    """Who confers where nobody is named, and how much that may take."""
+
+    models: tuple[str, ...] = ()
+    tokens: int = field(default=20_000, metadata={"least": 500})  # of one council, read and written
+    judge: str = ""  # who decides where nothing can be tested; none: the first of the council

@@ -22,7 +22,7 @@ FEATURE = Feature(
             "init",
             "write AGENTS.md, notes for agents, from a scan",
             Lazy(f"{__name__}:init_arguments"),
-            _here("init_command:init_command"),
+            _here("command:init_command"),
         ),
     ),
     slash_commands=(
