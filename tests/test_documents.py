@@ -1,4 +1,4 @@
-"""Check the documents for developers: what they name is there, and their links lead somewhere."""
+"""Check the documents: what they name is there, and their links lead somewhere."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,11 @@ CODE_PAGES: Final = [
     ROOT / "docs" / "features.md",
     *PAGES,
 ]
-LINKED_PAGES: Final = [*CODE_PAGES, ROOT / "README.md"]
+LINKED_PAGES: Final = [
+    *ROOT.glob("*.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "examples" / "README.md",
+]
 # Packages whose page has another name than their folder.
 FOLDERS: Final = {"libraries": "features"}
 _FENCED: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -66,7 +70,7 @@ def test_names_that_a_page_mentions_are_in_the_code(page: Path) -> None:
     assert sorted(looks_like_code - words_of_the_code()) == []
 
 
-@pytest.mark.parametrize("page", LINKED_PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", LINKED_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     lost = []
     for link in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
