@@ -1,6 +1,21 @@
 """Run git safely: no setting of a repository may start a program or reach the network."""
 
+from dataclasses import dataclass
 from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that is no merge: its time (seconds since 1970), its message, and the files it changed.
+
+    `paths` is empty where it changed too many for any of them to mean something.
+    """
+
+    name: str
+    at: int
+    message: str
+    paths: tuple[str, ...]
+
 
 # Every setting through which a repository's own configuration does so, for `git -c`.
 SAFE_SETTINGS: Final = (
