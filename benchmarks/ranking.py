@@ -1,7 +1,7 @@
 """Find the right files: commit messages as requests, in clones of repositories: `ranking.py FOLDER...`.
 
 For each of a repository's newest suitable commits, the state before it is checked out and indexed, and the
-message is ranked against it. The baselines are BM25 over the names in files' paths and over all names in files.
+message is ranked against it. The baselines are BM25 over the words in paths, and over all names in files.
 """
 
 import asyncio
@@ -42,12 +42,9 @@ def main(folders: Sequence[str]) -> int:
         print(json.dumps({"repository": folder, "requests": len(places["kith"]), **told}), flush=True)
     for way in WAYS:
         found = summarise(every[way])
-        print(
-            f"{way}: top five {found.top:.3f}, reciprocal rank {found.reciprocal:.3f}, {found.requests} requests"
-        )
-    print(
-        f"seconds of one ranking: median {median(seconds):.3f}, most {max(seconds):.3f}; {fmean(seconds):.3f} on average"
-    )
+        print(f"{way}: top five {found.top:.3f}, reciprocal rank {found.reciprocal:.3f}")
+    took = f"median {median(seconds):.3f}, most {max(seconds):.3f}"
+    print(f"{len(seconds)} requests; seconds of one ranking: {took}")
     return 0
 
 

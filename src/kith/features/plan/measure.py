@@ -1,4 +1,4 @@
-"""Measure how well files are found: each commit's message is a request, and the files it changed the answer."""
+"""Measure how well files are found: a commit's message is a request, the files it changed are the answer."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ _TRAILER: Final = re.compile(
 _REFERENCE: Final = re.compile(r"\(?#\d+\)?|\bGH-\d+|https?://\S+")
 # Nobody asks for these: they are what a release or a merge says.
 _ROUTINE: Final = re.compile(
-    r"(?:merge|revert|release|bump|prepare|version|cut|changelog|update changelog|v?\d+\.\d+|chore\(deps|build\(deps"
-    r"|\[?pre-commit|update dependenc)",
+    r"(?:merge|revert|release|bump|prepare|version|cut|changelog|update changelog|v?\d+\.\d+|chore\(deps"
+    r"|build\(deps|\[?pre-commit|update dependenc)",
     re.I,
 )
 _PATH: Final = re.compile(
@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of some requests: the share whose first right file is among the top five, and the mean reciprocal rank."""
+    """How many requests there were, the share with a right file in the top five, the mean reciprocal rank."""
 
     requests: int
     top: float
