@@ -60,7 +60,9 @@ def plan_command(args: argparse.Namespace) -> int:
 
 async def _rank(project: Project, task: str) -> tuple[Scored, ...]:
     with closing(await _index(project)) as index:
-        return rank(task, await project.tree.files(), index.fitting(find_words(task)))
+        ranked = rank(task, await project.tree.files(), index.fitting(find_words(task)))
+    # A file that was only changed lately has nothing to do with the task.
+    return tuple(each for each in ranked if each.named or each.parts.keys() - {"recent"})
 
 
 async def _index(project: Project) -> Index:
