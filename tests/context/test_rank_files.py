@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.context.rank_files import kind_of, rank
+from kith.context.rank_files import Signals, kind_of, rank
 
 FILES = (
     "README.md",
@@ -19,8 +19,8 @@ FILES = (
 )
 
 
-def paths(task: str, **known: dict[str, int]) -> list[str]:
-    return [scored.path for scored in rank(task, FILES, **known)]
+def paths(task: str, signals: Signals | None = None) -> list[str]:
+    return [scored.path for scored in rank(task, FILES, signals)]
 
 
 def test_source_comes_before_tests_docs_and_data() -> None:
@@ -50,9 +50,17 @@ def test_a_rare_word_counts_more_than_a_common_one() -> None:
 def test_recent_changes_and_hits_bring_a_file_in() -> None:
     task = "the cache is never emptied"
     assert "src/app/main.py" not in paths(task)
-    assert "src/app/main.py" in paths(task, recent={"src/app/main.py": 5})
-    assert paths(task, hits={"src/app/main.py": 40})[0] == "src/app/main.py"
-    assert rank("x", FILES, hits={"gone.py": 3}) == ()
+    assert "src/app/main.py" in paths(task, Signals(recent={"src/app/main.py": 5}))
+    known = Signals(holds={"src/app/main.py": 40}, history={"src/app/main.py": 1.0})
+    assert paths(task, known)[0] == "src/app/main.py"
+    assert rank("x", FILES, Signals(holds={"gone.py": 3})) == ()
+
+
+def test_a_ranking_tells_what_each_signal_adds() -> None:
+    first = rank("the cache is never emptied", FILES, Signals(names={"src/app/cache.py": 2.0}))[0]
+    assert first.path == "src/app/cache.py" and first.words == ("cach",) and not first.named
+    assert first.parts["path"] > 0 and first.parts["names"] > 0 and first.parts.keys() == {"path", "names"}
+    assert rank("mend src/app/cache.py", FILES)[0].named
 
 
 def test_a_file_that_has_nothing_to_do_with_it_is_left_out() -> None:

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexing import contents, fresh, update, write, write_many
+from kith.context.rank_files import Signals
 from kith.context.task_words import find_words
 from kith.core.errors import KithError
 from kith.memory.index import Index, Refreshed, open_index, refresh
@@ -69,10 +70,36 @@ def test_a_name_that_is_not_there_has_neighbours(index: Index) -> None:
 
 def test_files_fit_by_the_words_and_the_names_of_a_task(index: Index) -> None:
     fitting = index.fitting(find_words("the cache's limit is too low when loading"))
-    assert fitting["src/cache.py"] == 1.0 > fitting["src/store.py"] > 0
+    assert fitting.names["src/cache.py"] > fitting.names["src/store.py"] > 0
     named = index.fitting(find_words("`LIMIT` must be 4"))
-    assert named["src/cache.py"] > 1 and named == index.fitting(find_words("`LIMIT` must be 4"))
-    assert index.fitting(find_words("")) == {}
+    assert named.defines == {"src/cache.py": 1.0} and named.holds.keys() == {"src/cache.py", "src/store.py"}
+    assert index.fitting(find_words("")) == Signals()
+
+
+def test_comments_and_strings_say_what_a_file_is_about(index: Index, root: Path, tmp_path: Path) -> None:
+    write(root, "src/units.py", 'def convert(x):\n    """Celsius to kelvin."""\n    return x + 273.15\n')
+    update(index, root, tmp_path / "cache")
+    assert list(index.fitting(find_words("celsius is off by one")).said) == ["src/units.py"]
+
+
+def test_commits_with_similar_messages_point_at_files(index: Index, root: Path, tmp_path: Path) -> None:
+    def commit(path: str, message: str) -> None:
+        write(root, path, message)
+        subprocess.run(["git", "add", "."], cwd=root, check=True)
+        author = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *author, "commit", "-qm", message], cwd=root, check=True)
+
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    commit("src/first.py", "Begin")
+    commit("src/units.py", "Round temperatures")
+    commit("src/other.py", "Speed up start")
+    update(index, root, tmp_path / "cache")
+    told = index.fitting(find_words("temperatures are rounded wrongly"))
+    assert list(told.history) == ["src/units.py"]
+    assert told.recent["src/other.py"] > told.recent["src/units.py"] > 0
+    subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=root, check=True)
+    update(index, root, tmp_path / "cache")
+    assert "src/other.py" not in index.fitting(find_words("temperatures")).recent
 
 
 def test_secrets_and_documents_are_counted_and_not_looked_into(index: Index) -> None:

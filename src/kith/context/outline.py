@@ -147,6 +147,19 @@ def find_references(path: str, text: str) -> Counter[str]:
     return Counter(names)
 
 
+_HASH_SAID: Final = re.compile(rf"{_HASH}|{_LONG_DOUBLE}|{_LONG_SINGLE}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
+_SCRIPT_SAID: Final = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
+_CURLY_SAID: Final = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_CHARACTER}", re.DOTALL)
+_SAID: Final = {_PYTHON: _HASH_SAID, _HASHED: _HASH_SAID, _SCRIPT: _SCRIPT_SAID, _CURLY: _CURLY_SAID}
+_WORD: Final = re.compile(r"[^\W\d]\w+")
+
+
+def find_said(path: str, text: str) -> Counter[str]:
+    """How often each word stands in a text's comments and strings: what its author says of it."""
+    family = _FAMILIES.get(splitext(path)[1].lower(), _CURLY)
+    return Counter(word for each in _SAID[family].findall(text) for word in _WORD.findall(each))
+
+
 LARGEST: Final = 500_000  # bytes of a file that is looked into
 _WIDEST: Final = 300  # bytes of an average line; beyond it nobody wrote the file by hand
 _MADE_NAME: Final = re.compile(r"[.-]min\.(?:js|mjs|css)$|_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:cc|h|go)$", re.I)
@@ -158,8 +171,8 @@ _HEAD: Final = 600  # bytes in which a file says that a program wrote it
 class Outline:
     """A file's digest and number of lines, and what of code was found in it.
 
-    `words` are the stems of the names it uses, in the spelling of a task's, each 1 + log2(times) times:
-    what a search by words looks through.
+    `words` are the stems of the names it uses, in the spelling of a task's, each 1 + log2(times) times, and
+    `said` those of its comments and strings: what a search by words looks through.
     """
 
     path: str
@@ -168,6 +181,7 @@ class Outline:
     definitions: tuple[Definition, ...] = ()
     references: Mapping[str, int] = field(default_factory=dict)
     words: str = ""
+    said: str = ""
 
 
 def outline(path: str, data: bytes) -> Outline:
@@ -181,12 +195,13 @@ def outline(path: str, data: bytes) -> Outline:
         definitions=find_definitions(path, text),
         references=references,
         words=" ".join(_stems(references)),
+        said=" ".join(_stems(find_said(path, text))),
     )
 
 
-def _stems(references: Mapping[str, int]) -> Iterator[str]:
+def _stems(names: Mapping[str, int]) -> Iterator[str]:
     counts = Counter[str]()
-    for name, count in references.items():
+    for name, count in names.items():
         for stem in stems_of(name):
             counts[stem] += count
     for stem, count in sorted(counts.items()):

@@ -2,11 +2,26 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha1
 from typing import Final
 
 from kith.core.run import Run
 from kith.core.workspace import Command, ExecLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that is no merge: its time (seconds since 1970), its message, and the files it changed.
+
+    `paths` is empty where it changed too many for any of them to mean something.
+    """
+
+    name: str
+    at: int
+    message: str
+    paths: tuple[str, ...]
+
 
 # No setting of a repository may start a program or reach the network: each that could, for `git -c`.
 SAFE_SETTINGS: Final = (

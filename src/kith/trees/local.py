@@ -1,19 +1,21 @@
 """The user's own tree: it is read, and changed only through the journal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from kith.core.errors import AbsentError, TreeError
+from kith.core.git import Commit
 from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk_read import read_digests, read_files, stamp_files
 from kith.trees.copy import open_copy
 from kith.trees.environment import find_toolchains
 from kith.trees.files import check_path, follow_links, is_folder, look_at, read_file, show_path, told
+from kith.trees.history import read_commits
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover, undo_changes
 from kith.trees.listing import list_files
 from kith.trees.overlay import open_overlay
@@ -73,6 +75,10 @@ class LocalTree:
     async def stamps(self) -> Mapping[str, tuple[int, int]]:
         """Size and time of the last write (ns) of each regular file, by which an index knows it again."""
         return await asyncio.to_thread(stamp_files, self._root, await self.files())
+
+    async def commits(self, known: Container[str]) -> tuple[tuple[str, ...], tuple[Commit, ...]]:
+        """The names of the newest commits, and those of them that are not `known`."""
+        return await read_commits(self._root, known)
 
     async def digests(self) -> Mapping[str, str]:
         """git's blob id of what each file holds."""

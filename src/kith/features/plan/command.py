@@ -1,0 +1,159 @@
+"""`kith plan`: the files that a task needs with their scores and reasons, or how well they are found here."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from kith.agent.project import Project
+from kith.context.rank_files import Scored, Signal, kind_of, rank
+from kith.context.task_words import find_words
+from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.event_loop import run_until_signal
+from kith.features.plan.measure import Found, choose_requests, order_by, order_of, place_of, summarise
+from kith.memory.index import Index, open_index, refresh
+from kith.terminal.options import find_root
+from kith.trees.history import read_commits
+from kith.view.printing import printable
+
+_REQUESTS: Final = 200  # commits that `--measure` ranks
+_CLEAR: Final = 1.5  # times the score of the next file: the first one stands out
+_MODIFIED: Final = 0.5  # of the best score: files that the task likely changes
+_REASONS: Final[dict[Signal, str]] = {
+    "path": "path",
+    "names": "names in it",
+    "said": "comments",
+    "defines": "defines a name",
+    "holds": "uses a name",
+    "history": "similar commits",
+    "recent": "changed lately",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How well files are found here: by all signals, and by the names in files alone (BM25)."""
+
+    kith: Found
+    names: Found
+    seconds: float
+
+
+def plan_command(args: argparse.Namespace) -> int:
+    if bool(args.task) == args.measure:
+        raise UsageError("Give a task, or --measure to rank your own commits' messages.")
+    project = Project.open(find_root(args.folder), {})
+    if args.measure:
+        measured = run_until_signal(_measure(project))
+        print(json.dumps(_figures(measured)) if args.json else "\n".join(_measured_lines(measured)))
+    else:
+        ranked = run_until_signal(_rank(project, args.task))
+        print(
+            json.dumps(_as_json(ranked[: args.limit])) if args.json else "\n".join(_lines(ranked, args.limit))
+        )
+    return EXIT_DONE
+
+
+async def _rank(project: Project, task: str) -> tuple[Scored, ...]:
+    with closing(await _index(project)) as index:
+        ranked = rank(task, await project.tree.files(), index.fitting(find_words(task)))
+    # A file that was only changed lately has nothing to do with the task.
+    return tuple(each for each in ranked if each.named or each.parts.keys() - {"recent"})
+
+
+async def _index(project: Project) -> Index:
+    index = open_index(project.settings.cache, project.root)
+    if not index.complete:
+        print("Reading the project for the first time ...", file=sys.stderr, flush=True)
+    await refresh(index, project.tree)
+    return index
+
+
+async def _measure(project: Project) -> Measured:
+    """Rank the newest commits' messages by today's contents, each with the history before it."""
+    files = await project.tree.files()
+    _, commits = await read_commits(project.root, ())
+    requests = choose_requests(commits, frozenset(files), _REQUESTS)
+    if not requests:
+        raise UsageError("No commit here changed one to three source files and says what was asked for.")
+    ours, names, began = list[int](), list[int](), time.perf_counter()
+    with closing(await _index(project)) as index:
+        for each in requests:
+            signals = index.fitting(find_words(each.words), before=each.at)
+            ours.append(place_of(order_of(rank(each.words, files, signals)), each.files))
+            names.append(place_of(order_by(signals.names), each.files))
+    return Measured(summarise(ours), summarise(names), (time.perf_counter() - began) / len(requests))
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def _lines(ranked: Sequence[Scored], limit: int) -> Iterator[str]:
+    if not ranked:
+        yield "No file here has to do with that. Name a file, a function or a word that stands in the code."
+        return
+    shown = ranked[:limit]
+    wide = max(len(printable(each.path)) for each in shown)
+    for each in shown:
+        use = "modify" if _is_modified(each, ranked[0].score) else "read"
+        yield f"{use:6}  {each.score:5.1f}  {printable(each.path):{wide}}  {_why(each)}"
+    if len(ranked) > limit:
+        yield f"and {len(ranked) - limit:,} more files"
+    yield f"Confidence: {_confidence(ranked)}"
+
+
+def _is_modified(each: Scored, best: float) -> bool:
+    return each.named or (kind_of(each.path) == "source" and each.score >= _MODIFIED * best)
+
+
+def _why(each: Scored) -> str:
+    """The signals that add most, the strongest first."""
+    strongest = sorted(each.parts.items(), key=lambda part: -part[1])[:3]
+    reasons = ["named in the task"] if each.named else []
+    for signal, amount in strongest:
+        told = f"{_REASONS[signal]} ({', '.join(each.words)})" if signal == "path" else _REASONS[signal]
+        reasons.append(f"{told} +{amount:.1f}")
+    return ", ".join(reasons)
+
+
+def _confidence(ranked: Sequence[Scored]) -> str:
+    if ranked[0].named:
+        return "high, the task names the file"
+    if len(ranked) == 1 or ranked[0].score >= _CLEAR * ranked[1].score:
+        return "high, one file stands out"
+    close = sum(each.score >= ranked[0].score / _CLEAR for each in ranked)
+    return f"medium, {close} files are close" if close <= 3 else f"low, {close} files are close"
+
+
+def _measured_lines(measured: Measured) -> Iterator[str]:
+    yield f"{measured.kith.requests} commits as requests, with today's files and the history before each:"
+    for name, found in (("kith", measured.kith), ("names in files (BM25)", measured.names)):
+        yield f"  {name:22} top five {found.top:4.0%}   mean reciprocal rank {found.reciprocal:.2f}"
+    yield f"  {measured.seconds * 1e3:.0f} ms for each ranking"
+
+
+def _figures(measured: Measured) -> dict[str, object]:
+    told = {"kith": measured.kith, "names": measured.names}
+    return {"requests": measured.kith.requests, "seconds": round(measured.seconds, 4)} | {
+        name: {"top_five": round(found.top, 4), "reciprocal_rank": round(found.reciprocal, 4)}
+        for name, found in told.items()
+    }
+
+
+def _as_json(ranked: Sequence[Scored]) -> dict[str, object]:
+    best = ranked[0].score if ranked else 0.0
+    files = [
+        {
+            "path": each.path,
+            "score": each.score,
+            "use": "modify" if _is_modified(each, best) else "read",
+            "parts": dict(each.parts),
+            "named": each.named,
+        }
+        for each in ranked
+    ]
+    return {"files": files, "confidence": _confidence(ranked).partition(",")[0] if ranked else "none"}
