@@ -12,6 +12,7 @@ from kith.agent.side_commands import run_command
 from kith.agent.tasks import Task, run_task
 from kith.core.events import Asked, Event, Notice, RunEnded, ToolEnded
 from kith.core.values import Answer, Question
+from kith.trees.exec import heard_by
 
 MAKES = "echo new > made.txt; echo made it"
 
@@ -79,7 +80,7 @@ def test_what_only_looks_is_not_asked_about(project: Project) -> None:
 
 
 def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
-    heard: list[str] = []
+    heard: list[bytes] = []
 
     async def nobody(question: Question) -> Answer:
         raise AssertionError("nothing is asked")
@@ -87,11 +88,11 @@ def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
     async def do() -> None:
         with project.session("talk") as session:
             command = "echo one; until [ -e go ]; do sleep 0.05; done; echo two"
-            work = run_command(project, session, command, nobody, hear=heard.append)
-            running = asyncio.ensure_future(work)
+            with heard_by(heard.append):
+                running = asyncio.ensure_future(run_command(project, session, command, nobody))
             while not heard:
                 await asyncio.sleep(0.01)
-            assert heard == ["one"] and not running.done()
+            assert heard == [b"one\n"] and not running.done()
             running.cancel()
             await asyncio.wait([running])
 

@@ -67,6 +67,9 @@ class PlayedScreen:
         self.asked.append(words)
         return self.answers.pop(0) if self.answers else otherwise
 
+    def gap(self) -> None:
+        self.told.append("")
+
     def live(self, name: str, region: Any) -> None: ...
     def redraw(self) -> None: ...
     def settle_in(self, chosen: Any) -> None: ...

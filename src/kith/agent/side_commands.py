@@ -1,7 +1,7 @@
 """Commands that the person runs in a conversation; what they changed is offered as a change."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import shorten
 from typing import Final
@@ -19,7 +19,6 @@ from kith.memory.database import COMMAND
 from kith.memory.session import Session
 from kith.tools.answers import plain_output
 from kith.tools.shell import lacks_network
-from kith.trees.exec import heard_by
 
 CHOICES: Final = ("all", "none", "some", "edit")  # nobody is there to whom one could say why not
 NO_NETWORK: Final = (
@@ -77,7 +76,6 @@ async def _no_gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Seque
 
 # Commands that the person runs in the middle of a conversation.
 
-_SEEN: Final = 4_000  # bytes
 EMPTY: Final = "Run what? !COMMAND"
 
 
@@ -88,26 +86,12 @@ async def run_command(
     answerer: Answerer,
     *,
     quiet: bool = False,
-    hear: Callable[[str], None] = lambda lines: None,
 ) -> int:
     """Run a command in a trial of the tree, and offer what it changed; an exit code.
 
-    The model is told of it with the next task, unless it is `quiet`; the session goes on as it was. `hear` is
-    told the last lines that it has printed, whenever there are more.
+    The model is told of it with the next task, unless it is `quiet`; the session goes on as it was.
     """
     run = project.begin(session, answerer)
     run.emit(project.started(command, Options(COMMAND, quiet=quiet)))
     keep = not project.settings.read_only
-    with heard_by(_Tail(hear)):
-        return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))
-
-
-class _Tail:
-    """The end of what a command prints, as text."""
-
-    def __init__(self, hear: Callable[[str], None]) -> None:
-        self._hear, self._kept = hear, b""
-
-    def __call__(self, output: bytes) -> None:
-        self._kept = (self._kept + output)[-_SEEN:]
-        self._hear(plain_output(self._kept.decode("utf-8", "replace")))
+    return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))

@@ -206,6 +206,8 @@ class Driver:
             await look(self.talk, rest)
         except KithError as error:
             self.talk.say(printable(str(error)), "red")
+        if self.talk.working:  # what is said next goes on from before
+            self.talk.terminal.gap()
 
     def _end_beside(self, done: "asyncio.Future[None]") -> None:
         self._beside.discard(done)

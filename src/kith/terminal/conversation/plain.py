@@ -98,6 +98,10 @@ class PlainTerminal:
         """Lines of roles."""
         print(self.look.paint(lines), end="", flush=True)
 
+    def gap(self) -> None:
+        """A blank line."""
+        print(flush=True)
+
     def live(self, name: str, region: Region | None) -> None:
         """What goes on is said when it lasts, what waits when it is new; the rest stays unsaid."""
         if name == "activity":

@@ -27,6 +27,7 @@ from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import receipt_panel
 from kith.terminal.rendering.spans import Span
 from kith.terminal.report import receipt_lines
+from kith.trees.exec import heard_by
 from kith.view.lines import from_home
 from kith.view.printing import printable
 
@@ -152,7 +153,8 @@ class Talk:
             self.voice.begin()
             self.at_work = True
             try:
-                yield session
+                with heard_by(self.voice.hear_output):
+                    yield session
             finally:
                 self.at_work = False
 
