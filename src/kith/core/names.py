@@ -3,6 +3,13 @@
 from hashlib import sha1
 from typing import Final
 
+SHORT: Final = 6  # characters of an id that people see and type
+
+
+def short_session(id: str) -> str:
+    """A session's id as people see and type it."""
+    return id[:SHORT]
+
 
 def trial_name(session: str, task: int) -> str:
     """The trial of a session's task, by its number."""

@@ -20,7 +20,7 @@ Background = Literal["dark", "light"]
 
 
 class AnswerFilter:
-    """Takes the terminal's answers out of the bytes that are typed, whenever and in whatever parts they come."""
+    """Takes the terminal's answers out of what is typed, whenever and in whatever parts they come."""
 
     def __init__(self, hear: Callable[[Background], None]) -> None:
         self._hear, self._held = hear, ""

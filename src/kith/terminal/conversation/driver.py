@@ -10,6 +10,7 @@ from kith.agent.tasks import warm_up
 from kith.core.errors import KithError, UsageError
 from kith.core.event_loop import call_in
 from kith.core.events import Event
+from kith.core.names import short_session
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
@@ -136,7 +137,7 @@ class Driver:
         if talk.project.servers:
             await talk.project.servers.aclose()
         if talk.past.started:
-            talk.say(f"To go on with it: kith -r {talk.id[:6]}", "dim")
+            talk.say(f"To go on with it: kith -r {short_session(talk.id)}", "dim")
 
     # --- one thing after the other -----------------------------------------------------------
 

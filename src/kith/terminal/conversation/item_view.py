@@ -60,6 +60,8 @@ class Details:
             given = _arguments(use.call.args) if use.call else ()
             text = "\n".join((*given, "", use.result.text) if given else (use.result.text,))
             self.kept.append((f"{use.name}{mark}", text[:_LONGEST]))
+        elif use.ended and use.ended.ran:
+            self.kept.append((f"$ {use.ended.ran.command}", use.ended.ran.output[:_LONGEST]))
 
     def keep_thoughts(self, text: str) -> None:
         """Keep a model's thoughts."""

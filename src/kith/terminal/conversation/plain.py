@@ -117,7 +117,7 @@ class PlainTerminal:
         if activity and now - self._since > _TELL_S:
             self._since = now
             text = activity(self.width) if callable(activity) else activity
-            print(text.partition(" ")[2].rstrip(), flush=True)
+            print(text.partition("\n")[0].partition(" ")[2].rstrip(), flush=True)
         if self._loop and self._over and not self._over.done():
             self._loop.call_later(1.0, self._tell_activity)
 

@@ -12,6 +12,7 @@ from kith.agent.asking.routes import need_router
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
 from kith.core.errors import NoModelError, UsageError
 from kith.core.events import Event, Said
+from kith.core.names import short_session
 from kith.core.run import new_id
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter
@@ -208,7 +209,7 @@ class Talk:
             screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
         if result.report["waiting"]:
             session = result.report["session"]
-            self.say(_WAITS.format(id="" if session == self.id else f" {session[:6]}"), "dim")
+            self.say(_WAITS.format(id="" if session == self.id else f" {short_session(session)}"), "dim")
 
 
 def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: Mode | None = None) -> Talk:

@@ -35,7 +35,8 @@ def running_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = 
 def stopped_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
     """A tool that somebody stopped: `✗ bash  pytest -q  stopped  4.0 s`."""
     sign, ending = Span(f"{glyphs.bad} ", "bad"), (Span("  stopped", "bad"),)
-    return _beside((sign, *_named(began.name, began.target)), f"{seconds:.1f} s", width, glyphs, ending)
+    took = f"{seconds:.1f} s" if seconds >= _SHOWN_S else ""
+    return _beside((sign, *_named(began.name, began.target)), took, width, glyphs, ending)
 
 
 def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:

@@ -15,10 +15,10 @@ from kith.agent.waiting_changes import (
 )
 from kith.core.errors import UsageError
 from kith.core.events import Applied
-from kith.core.names import trials_of
+from kith.core.names import SHORT, trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.edits import summarise
-from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
+from kith.memory.applied import find_applied, find_undone, holds, short_id
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines
