@@ -8,12 +8,14 @@ from typing import Final
 
 from kith.agent.attempt import Outcome, adopt
 from kith.agent.judges import Judges
+from kith.agent.kept_trial import kept_trial
 from kith.agent.project import Project
+from kith.agent.waiting_changes import is_under_way
 from kith.core.events import Notice, Options, ToolBegan, ToolEnded
 from kith.core.evidence import Tries
 from kith.core.run import Answerer, Gate, Run, new_id
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import Command
+from kith.core.workspace import Command, Trial
 from kith.gates.human import change_question
 from kith.memory.database import COMMAND
 from kith.memory.session import Session
@@ -26,6 +28,8 @@ NO_NETWORK: Final = (
 )
 NOT_COMMITTED: Final = "What was committed there stays in the trial: commit in a terminal of your own."
 DROPPED: Final = "Nothing is changed in this mode, so this was thrown away:"
+IN_TASK: Final = "Runs in the trial of the stopped task."
+ON_FILES: Final = "Runs on your files, without the change that waits."
 _NAMED: Final = 5  # files
 _SHOWN: Final = 60  # letters of the command, in the question
 _TOLD: Final = "bash"
@@ -37,16 +41,8 @@ async def run_aside(run: Run, command: str, judges: Judges, *, keep: bool) -> Ou
     No check is asked: whoever typed the command answers for it. Without `keep` its changes are thrown away.
     """
     async with run.workspace.trial() as trial:
-        id = new_id()
-        run.emit(ToolBegan(id, _TOLD, "exec", command))
-        began = time.monotonic()
-        ran = await trial.exec(Command(command), run.limits.exec)
-        ran = replace(ran, command=command, output=plain_output(ran.output))
+        await _exec(run, trial, command)
         changes = await trial.changes()
-        took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
-        run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))
-        if lacks_network(ran):
-            run.emit(Notice(NO_NETWORK))
         if not changes:
             if await trial.commits():
                 run.emit(Notice(NOT_COMMITTED, "warning"))
@@ -59,6 +55,26 @@ async def run_aside(run: Run, command: str, judges: Judges, *, keep: bool) -> Ou
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")
         return await adopt(run, trial, replace(judges, gates=_no_gates), changes, decision, "")
+
+
+async def run_in_task(run: Run, command: str, trial: str) -> Outcome:
+    """Run it in the trial of a task that was stopped: what it changes is a part of the task's change."""
+    async with kept_trial(run.workspace, trial) as held:
+        held.resumable = True
+        await _exec(run, held.trial, command)
+    return Outcome("done", "")
+
+
+async def _exec(run: Run, trial: Trial, command: str) -> None:
+    id = new_id()
+    run.emit(ToolBegan(id, _TOLD, "exec", command))
+    began = time.monotonic()
+    ran = await trial.exec(Command(command), run.limits.exec)
+    ran = replace(ran, command=command, output=plain_output(ran.output))
+    took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
+    run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))
+    if lacks_network(ran):
+        run.emit(Notice(NO_NETWORK))
 
 
 async def _ask(run: Run, command: str, changes: Changes, judges: Judges) -> Verdict:
@@ -87,11 +103,17 @@ async def run_command(
     *,
     quiet: bool = False,
 ) -> int:
-    """Run a command in a trial of the tree, and offer what it changed; an exit code.
+    """Run a command in the trial of the task that was stopped, else in a new one; an exit code.
 
-    The model is told of it with the next task, unless it is `quiet`; the session goes on as it was.
+    From a new trial, what it changed is offered. The model is told of it with the next task, unless it is `quiet`; the session goes on as it was.
     """
+    keep = not project.settings.read_only
+    waiting = project.waiting_in(session.id)
+    in_task = keep and waiting is not None and await is_under_way(project, session.id)
     run = project.begin(session, answerer)
     run.emit(project.started(command, Options(COMMAND, quiet=quiet)))
-    keep = not project.settings.read_only
+    if waiting:
+        run.emit(Notice(IN_TASK if in_task else ON_FILES))
+    if waiting and in_task:
+        return await project.to_the_end(session, run, run_in_task(run, command, waiting))
     return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.agent.asking.routes import need_router
+from kith.agent.models import listed_name
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
 from kith.core.errors import NoModelError, UsageError
 from kith.core.events import Event, Said
@@ -106,6 +107,7 @@ class Talk:
     def __init__(self, project: Project, flags: Mapping[str, Any], terminal: LiveScreen) -> None:
         self.project, self.flags = project, flags
         self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
+        self.status.listed = lambda each: listed_name(self.project.settings, each.model, each.server)
         self.pending = Pending(terminal)
         self.id = new_id()
         self.mode: Mode = "ask"
@@ -205,7 +207,7 @@ class Talk:
         elif text and not self.voice.has_shown(text):
             screen.show_lines(render_said(text, screen.width, screen.look.glyphs))
         if result.report["changes"]:
-            lines = receipt_lines(result.report)
+            lines = receipt_lines({**result.report, "model": self.status.name_of(result.report["model"])})
             screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
         if result.report["waiting"]:
             session = result.report["session"]
