@@ -105,7 +105,8 @@ async def run_command(
 ) -> int:
     """Run a command in the trial of the task that was stopped, else in a new one; an exit code.
 
-    From a new trial, what it changed is offered. The model is told of it with the next task, unless it is `quiet`; the session goes on as it was.
+    From a new trial, what it changed is offered. The model is told of the command with the next task, unless
+    it is `quiet`; the session goes on as it was.
     """
     keep = not project.settings.read_only
     waiting = project.waiting_in(session.id)
