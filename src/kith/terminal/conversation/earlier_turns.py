@@ -35,10 +35,10 @@ def show_earlier(voice: Voice, log: Log, session: str) -> None:
     for turn, items in zip(shown, every, strict=False):
         screen.echo(turn.words)
         lines = [line for item in items for line in _item_lines(item, width, glyphs)]
-        if cut := max(len(lines) - _LINES, 0):
-            screen.show_lines([(Span(f"  {more} {count(cut, 'line')} left out", "dim"),)])
         while lines and not lines[-1]:
             lines.pop()
+        if cut := max(len(lines) - _LINES, 0):
+            screen.show_lines([(Span(f"  {more} {count(cut, 'line')} left out", "dim"),)])
         screen.show_lines(lines[cut:])
         for use in _uses(items):
             voice.details.keep_use(use)
