@@ -138,16 +138,16 @@ def test_words_while_it_works_steer_the_model(talk: Talk) -> None:
 
 
 def test_steering_stands_apart_from_the_replies_around_it(talk: Talk) -> None:
-    terminal = talk({"text": "The first reply.", "delay": 2.0}, "The second one.")
+    terminal = talk(bash("true"), {"text": "The first reply.", "delay": 3.0}, "The second one.")
     terminal.say("begin")
-    terminal.wait("waiting for the model")
+    terminal.wait("$ true exit 0")
     terminal.say("and be brief")
     terminal.wait("The second one.")
     lines = [line.rstrip() for line in terminal.settle().split("\n")]
-    begin = lines.index("> begin")
+    first, begin = lines.index("  The first reply."), lines.index("> begin")
     assert lines[begin - 1] == ""
     expected = ["  The first reply.", "", "> and be brief", "  The second one.", ""]
-    assert lines[begin + 1 : begin + 6] == expected
+    assert lines[first : first + 5] == expected
 
 
 @pytest.mark.slow
