@@ -210,7 +210,7 @@ def _progress(what: str, done: int, total: int) -> str:
 
 
 def is_shown(event: ToolEnded) -> bool:
-    """Whether a tool has a line: the list, the summary and the errand are shown for themselves."""
+    """True for a tool with a line; the list, the summary and the errand are shown for themselves."""
     return not event.ok or event.name not in ("todo", "done", "delegate")
 
 

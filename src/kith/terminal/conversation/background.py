@@ -20,13 +20,13 @@ Background = Literal["dark", "light"]
 
 
 class AnswerFilter:
-    """Takes the terminal's answers out of what is typed, whenever and in whatever parts they come."""
+    """Take the terminal's answers out of what is typed, whenever and in whatever parts they come."""
 
     def __init__(self, hear: Callable[[Background], None]) -> None:
         self._hear, self._held = hear, ""
 
     def take(self, data: str) -> str:
-        """What was typed of it; what may be the beginning of an answer is held."""
+        """Return what was typed; hold what may be the beginning of an answer."""
         data, self._held = self._held + data, ""
         for found in _ANSWER.finditer(data):
             self._hear(_brightness(found.groups()))
@@ -36,7 +36,7 @@ class AnswerFilter:
         return data
 
     def flush(self) -> str:
-        """What was held, once nothing came behind it, unless it can only be an answer."""
+        """Return what was held once nothing followed, unless it can only be an answer."""
         if self._held.startswith(_CERTAIN):
             return ""
         held, self._held = self._held, ""

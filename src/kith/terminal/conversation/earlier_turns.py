@@ -85,14 +85,14 @@ def _item_lines(item: Item, width: int, glyphs: Glyphs) -> Iterator[Line]:
         case RunResult(ended=ended) if ended.status == "interrupted":
             yield (Span(_STOPPED, "note"),)
         case RunResult(ended=ended, said=said):
-            words = Span(printable(ended.text), "" if ended.status == "done" else "bad")
-            yield from wrap([words], width) if ended.text and not said else ()
+            last = Span(printable(ended.text), "" if ended.status == "done" else "bad")
+            yield from wrap([last], width) if ended.text and not said else ()
         case TodoList() | Note(event=Notice(topic="model" | "resumed")):
             return
         case _:
             style, text = line_of(item, undo="/undo")
-            words = [Span(glyphs.spelled(printable(text.removeprefix("  "))), _ROLES[style])] if text else []
-            yield from wrap(words, width, (), (Span("  "),)) if words else ()
+            line = Span(glyphs.spelled(printable(text.removeprefix("  "))), _ROLES[style])
+            yield from wrap([line], width, (), (Span("  "),)) if text else ()
 
 
 def _tool_lines(use: ToolUse, width: int, glyphs: Glyphs) -> Iterator[Line]:

@@ -160,7 +160,7 @@ class Voice:
             self._output = (self._output + output)[-_HEARD:]
 
     def _keep_stopped(self) -> None:
-        """What a tool had printed that was stopped stays on the screen."""
+        """Keep the last lines of a stopped tool on the screen."""
         began, seconds = self._now, self._clock() - self._since
         if isinstance(began, ToolBegan):
             look, width = self.screen.look, self.screen.width

@@ -36,7 +36,7 @@ class LiveScreen(Screen, Protocol):
         """Help with what is typed, and remember it; `make` is given what to call after changes."""
 
     def echo(self, words: str) -> None:
-        """What the person sent, below a gap."""
+        """Show what the person sent, below a gap."""
 
     def ready(self) -> None:
         """Nothing is worked on any more."""

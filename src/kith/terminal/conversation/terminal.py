@@ -198,7 +198,7 @@ class Terminal:
         self._in_loop(lambda: self.line.know(context))
 
     def echo(self, words: str) -> None:
-        """What was sent, as it stood in the line, apart from what was said before."""
+        """Show what was sent as it stood in the line, below a gap."""
         self.gap()
         self.show(f"> {printable(self.line.pastes.fold(words))}", style="bold")
 

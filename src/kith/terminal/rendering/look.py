@@ -112,7 +112,7 @@ class Palette:
 
     @property
     def has_grounds(self) -> bool:
-        """Whether the rows of a diff have backgrounds, which have to suit the terminal's own."""
+        """True where rows of a diff have backgrounds, which must suit the terminal's own."""
         return (self.theme, self.depth == 24) in _GROUNDS and self.depth >= 8
 
     def _seen(self, line: Iterable[Span]) -> list[Span]:
