@@ -8,6 +8,7 @@ from textwrap import indent
 from threading import Lock
 from typing import Any, Final
 
+from kith.agent.command_output import output_text
 from kith.core.events import (
     Asked,
     Delta,
@@ -32,7 +33,6 @@ from kith.terminal.rendering.activity import (
 from kith.terminal.rendering.markdown import MarkdownStream, room_for
 from kith.terminal.rendering.panels import todo_lines
 from kith.terminal.rendering.spans import Line, Span, cut, set_in, shown, split_cells
-from kith.tools.answers import plain_output
 from kith.view.items import Item, Items, Note, RunResult, TodoList, ToolUse
 from kith.view.printing import printable
 from kith.view.wording import STYLES, line_of, status_of
@@ -169,7 +169,7 @@ class Voice:
             self.details.kept.append((f"{began.name}  {began.target}  (stopped)", self._printed()))
 
     def _printed(self) -> str:
-        return printable(plain_output(self._output.decode("utf-8", "replace")).rstrip("\n"))
+        return printable(output_text(self._output).rstrip("\n"))
 
     def _last_lines(self, width: int) -> list[Line]:
         lines = self._printed().split("\n")[-_LIVE:] if self._output else []

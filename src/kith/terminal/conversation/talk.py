@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.agent.asking.routes import need_router
+from kith.agent.command_output import hearing_commands
 from kith.agent.models import listed_name
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
 from kith.core.errors import NoModelError, UsageError
@@ -29,7 +30,6 @@ from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import receipt_panel
 from kith.terminal.rendering.spans import Span
 from kith.terminal.report import receipt_lines
-from kith.trees.exec import heard_by
 from kith.view.lines import from_home
 from kith.view.printing import printable
 
@@ -156,7 +156,7 @@ class Talk:
             self.voice.begin()
             self.at_work = True
             try:
-                with heard_by(self.voice.hear_output):
+                with hearing_commands(self.voice.hear_output):
                     yield session
             finally:
                 self.at_work = False
