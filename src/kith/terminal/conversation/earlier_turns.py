@@ -91,7 +91,7 @@ def _item_lines(item: Item, width: int, glyphs: Glyphs) -> Iterator[Line]:
             return
         case _:
             style, text = line_of(item, undo="/undo")
-            line = Span(glyphs.spelled(printable(text.removeprefix("  "))), _ROLES[style])
+            line = Span(glyphs.spelled(printable(text.removeprefix("  "))), _ROLES.get(style, ""))
             yield from wrap([line], width, (), (Span("  "),)) if text else ()
 
 
