@@ -13,7 +13,7 @@ from kith.agent.task_prompt import LATER, name_files, news_of
 from kith.agent.worker import WORKERS
 from kith.core.errors import BusyError, TreeError, UsageError
 from kith.core.events import Applied, Forked, Named, Options, RunEnded, RunStarted, Said
-from kith.core.names import short_session
+from kith.core.run import short_session
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
@@ -26,9 +26,9 @@ from kith.memory.turns import FORK, TASK, SessionTurn, turns
 from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.settings.features import known_features
+from kith.trees.journal import GoneError
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
-from kith.trees.undo import GoneError
 
 LONGEST_TITLE: Final = 120  # characters
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 
 from kith.core.errors import UsageError
 from kith.core.events import Applied
-from kith.core.names import SHORT
+from kith.core.run import SHORT
 
 
 def short_id(change_id: str) -> str:

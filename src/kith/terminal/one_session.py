@@ -9,7 +9,7 @@ from kith.agent.conversations import forget, fork, go_back, rename, tell_damage
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.core.event_loop import run_loop
-from kith.core.names import short_session
+from kith.core.run import short_session
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.turns import turns
 from kith.settings import load_settings

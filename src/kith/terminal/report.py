@@ -11,8 +11,8 @@ from kith.core.codec import encode
 from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event
 from kith.core.feature import Lazy
-from kith.core.names import short_session
 from kith.core.numbers import dollars
+from kith.core.run import short_session
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.terminal.rendering.glyphs import Glyphs

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.agent.checks import KnownCheck, known_checks
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.project import Project
-from kith.agent.waiting_list import waiting_sessions
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop
 from kith.core.feature import Feature, Lazy
-from kith.core.names import short_session
+from kith.core.run import short_session
 from kith.memory.log import Log
 from kith.settings.features import find_part, need_part
 from kith.terminal.options import find_root

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.event_loop import run_until_signal
-from kith.core.names import short_session
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.features.build.builds import find_build, has_builds, resume_build, run_build, show_build
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting, waiting_line

@@ -5,7 +5,7 @@ from typing import Final
 
 from kith.agent.asking.hidden import keep_secrets
 from kith.core.errors import KithError, UsageError
-from kith.core.names import short_session
+from kith.core.run import short_session
 from kith.features.web.export_command import write_session
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import from_home

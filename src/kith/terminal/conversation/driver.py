@@ -10,7 +10,7 @@ from kith.agent.tasks import warm_up
 from kith.core.errors import KithError, UsageError
 from kith.core.event_loop import call_in
 from kith.core.events import Event
-from kith.core.names import short_session
+from kith.core.run import short_session
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
@@ -52,6 +52,7 @@ class Driver:
     def __init__(self, talk: Talk, resume: str = "") -> None:
         """`resume` is the conversation to go on with (`open_conversation`)."""
         self.talk, self._resume = talk, resume
+        slash_commands()  # loaded for the keys
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
         self._warming: asyncio.Future[None] | None = None  # of the model, while the first words are typed

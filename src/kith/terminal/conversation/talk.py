@@ -14,8 +14,7 @@ from kith.agent.models import listed_name
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
 from kith.core.errors import NoModelError, UsageError
 from kith.core.events import Event, Said
-from kith.core.names import short_session
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.past import Past
