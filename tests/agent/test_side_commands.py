@@ -10,8 +10,9 @@ import pytest
 from kith.agent.project import Project
 from kith.agent.side_commands import run_command
 from kith.agent.tasks import Task, run_task
-from kith.core.events import Asked, Event, Notice, RunEnded, ToolEnded
+from kith.core.events import Asked, Event, Notice, RunEnded, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
+from kith.trees.exec import heard_by
 
 MAKES = "echo new > made.txt; echo made it"
 
@@ -21,6 +22,14 @@ def project(repository: Path) -> Project:
     script = repository.parent / "script.json"
     script.write_text(json.dumps(["Hello.", "I know."]))
     return Project.open(repository, {"model": f"replay/{script}", "check": ("false",)})
+
+
+def _sleeps(event: Event) -> bool:
+    return isinstance(event, ToolBegan) and event.target == "sleep 60"
+
+
+async def nobody(question: Question) -> Answer:
+    raise AssertionError("nothing is asked")
 
 
 def run(project: Project, command: str, choice: str = "all", *, quiet: bool = False) -> list[Event]:
@@ -79,24 +88,44 @@ def test_what_only_looks_is_not_asked_about(project: Project) -> None:
 
 
 def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
-    heard: list[str] = []
-
-    async def nobody(question: Question) -> Answer:
-        raise AssertionError("nothing is asked")
+    heard: list[bytes] = []
 
     async def do() -> None:
         with project.session("talk") as session:
             command = "echo one; until [ -e go ]; do sleep 0.05; done; echo two"
-            work = run_command(project, session, command, nobody, hear=heard.append)
-            running = asyncio.ensure_future(work)
+            with heard_by(heard.append):
+                running = asyncio.ensure_future(run_command(project, session, command, nobody))
             while not heard:
                 await asyncio.sleep(0.01)
-            assert heard == ["one"] and not running.done()
+            assert heard == [b"one\n"] and not running.done()
             running.cancel()
             await asyncio.wait([running])
 
     asyncio.run(do())
     assert "I ran" not in told(project, "what now?"), "it was cut short"
+
+
+def test_a_stopped_task_lends_its_trial(project: Project) -> None:
+    script = project.root.parent / "script.json"
+    write = {"calls": [{"name": "write", "args": {"path": "task.txt", "content": "made by the task"}}]}
+    sleep = {"calls": [{"name": "bash", "args": {"command": "sleep 60"}}]}
+    script.write_text(json.dumps([write, sleep, "Done."]))
+
+    async def stop() -> None:
+        working = asyncio.ensure_future(run_task(project, Task("begin"), nobody, id="talk"))
+        while not any(_sleeps(record.event) for record in project.log.events("talk")):
+            await asyncio.sleep(0.02)
+        working.cancel()
+        await asyncio.wait([working])
+
+    asyncio.run(stop())
+    heard = run(project, "cat task.txt; echo new > made.txt")
+    (ended,) = [event for event in heard if isinstance(event, ToolEnded)]
+    assert ended.ran and ended.ran.output == "made by the task"
+    assert not any(isinstance(event, Asked) for event in heard), "it belongs to the task's change"
+    waiting = project.tree.waiting_change(project.waiting_in("talk") or "")
+    assert [each.path for each in waiting] == ["made.txt", "task.txt"]
+    assert not (project.root / "made.txt").exists()
 
 
 def test_a_quiet_one_stays_between_kith_and_the_person(project: Project) -> None:

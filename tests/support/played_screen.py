@@ -28,6 +28,7 @@ class PlayedScreen:
         self.asked: list[str] = []
         self.offered: list[Sequence[str]] = []  # the rows of each choice
         self.line, self.signals = "", list[str]()
+        self.regions: dict[str, Any] = {}
         self.rests = asyncio.Event()
 
     @property
@@ -67,7 +68,17 @@ class PlayedScreen:
         self.asked.append(words)
         return self.answers.pop(0) if self.answers else otherwise
 
-    def live(self, name: str, region: Any) -> None: ...
+    def gap(self) -> None:
+        self.told.append("")
+
+    def live(self, name: str, region: Any) -> None:
+        self.regions[name] = region
+
+    def live_text(self, name: str) -> str:
+        """What one of the regions shows now."""
+        region = self.regions.get(name) or ""
+        return str(region(self.width) if callable(region) else region)
+
     def redraw(self) -> None: ...
     def settle_in(self, chosen: Any) -> None: ...
     def know(self, make: Any) -> None: ...
@@ -129,7 +140,7 @@ def converse(
         working = asyncio.ensure_future(driver.live(lambda driver: None))
         for each in said:
             if isinstance(each, Stop):
-                while each not in screen.text:
+                while each not in screen.text + screen.live_text("activity").partition("\n")[2]:
                     await asyncio.sleep(0.02)
                 driver.stop()
                 continue

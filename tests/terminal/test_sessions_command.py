@@ -30,14 +30,14 @@ def rows(kith: Kith, *words: str) -> list[dict[str, str]]:
 
 
 def test_from_the_list_to_oblivion(kith: Kith, session: str) -> None:
-    assert kith("sessions", "write").stdout.split()[0] == session
+    assert kith("sessions", "write").stdout.split()[0] == session[:6]
     assert "No sessions with read" in kith("sessions", "read").stderr
     assert kith("sessions", "turns", session[:5]).stdout.split()[-5:] == ["write", "a", "file", "(1", "file)"]
     done = kith("sessions", "fork", session, "--before", "1", "--files")
-    assert "new.txt  +0 -1" in done.stderr and f"kith -r {done.stdout.strip()}" in done.stderr
+    assert "new.txt  +0 -1" in done.stderr and f"kith -r {done.stdout.strip()[:6]}" in done.stderr
     assert not (kith.folder / "new.txt").exists()
     copy = kith("sessions", "fork", session).stdout.strip()
-    assert kith("sessions", "rename", copy, "A", "copy").stdout == f"{copy} is called A copy.\n"
+    assert kith("sessions", "rename", copy, "A", "copy").stdout == f"{copy[:6]} is called A copy.\n"
     named, _, _ = rows(kith)
     assert (named["title"], named["task"], named["source"], named["kind"]) == (
         "A copy",

@@ -35,7 +35,7 @@ def test_a_file_is_shown_whole_as_it_is(bench: Bench) -> None:
     bench.write("src/a.py", "import os\n\n\tprint(os)\n")
     result = bench.use(READ, paths=["src/a.py"])
     assert result.text == "src/a.py, 3 lines:\nimport os\n\n\tprint(os)"
-    assert result.ok and result.detail["line"] == "3 lines of src/a.py"
+    assert result.ok and result.detail["line"] == "src/a.py, 3 lines"
 
 
 def test_a_range_is_shown_and_one_past_the_end_is_cut(bench: Bench) -> None:
@@ -174,7 +174,7 @@ def test_several_files_share_one_answer(bench: Bench) -> None:
         bench.write(name, f"{name * 20}\n" * 50)
     tool = make_read(ReadLimits(lines=250, bytes=600))
     result = bench.use(tool, paths=["a", "missing", "b", "c", "d"])
-    assert result.ok and result.detail["line"].endswith("of 5 files")
+    assert result.ok and result.detail["line"] == "a b, not missing c d"
     assert "missing does not exist." in result.text
     assert result.text.endswith("This answer is full. Read these with another call: c, d.")
     assert len(result.text) < 2 * 600 + 400
@@ -199,6 +199,7 @@ def test_list_shows_what_is_not_ignored(bench: Bench) -> None:
     assert bench.use(LIST, path="src").text == "src/b.py\nsrc/deep/c.ts"
     assert bench.use(LIST, path="src/b.py").text == "src/b.py"
     assert bench.use(LIST).detail["line"] == "4 files"
+    assert bench.use(LIST, path="src").detail["line"] == "src, 2 files"
 
 
 @pytest.mark.parametrize(

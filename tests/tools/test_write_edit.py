@@ -19,10 +19,11 @@ HALF = "\ud800"
 def test_write_creates_and_overwrites(bench: Bench) -> None:
     created = bench.use(WRITE, path="./src/new.txt", content="one\ntwo\n")
     assert created.text == "Created src/new.txt with 2 lines."
+    assert created.detail["line"] == "src/new.txt +2, new"
     assert bench.read("src/new.txt") == b"one\ntwo\n"
     over = bench.use(WRITE, path="src/new.txt", content="three")
     assert over.text == "Overwrote src/new.txt: 1 line now, 2 before."
-    assert over.detail["line"] == "Overwrote src/new.txt: 1 line now, 2 before"
+    assert over.detail["line"] == "src/new.txt +1 -2"
     assert bench.read("src/new.txt") == b"three"
 
 
@@ -91,7 +92,7 @@ def test_an_exact_edit_says_where_it_was_made(bench: Bench) -> None:
     bench.write("a.py", "".join(f"v{n} = {n}\n" for n in range(1, 21)))
     result = bench.use(EDIT, path="a.py", old="v9 = 9\n", new="v9 = 90\nv9b = 91\n")
     assert result.ok and result.text == "Changed a.py:9 (+2 -1)."
-    assert result.detail["line"] == "a.py: 2 lines in place of 1, from line 9"
+    assert result.detail["line"] == "a.py +2 -1"
 
 
 def test_an_edit_that_took_other_indentation_shows_what_stands_there_now(bench: Bench) -> None:

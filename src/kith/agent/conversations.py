@@ -13,6 +13,7 @@ from kith.agent.task_prompt import LATER, name_files, news_of
 from kith.agent.worker import WORKERS
 from kith.core.errors import BusyError, TreeError, UsageError
 from kith.core.events import Applied, Forked, Named, Options, RunEnded, RunStarted, Said
+from kith.core.run import short_session
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
@@ -58,11 +59,11 @@ def find_conversation(project: Project, wanted: str) -> Summary:
         return named
     found = next(list_sessions(project.log.query, None, 0, (id,)), None)
     if found is None:
-        raise UsageError(f"Session {id} holds no task.")
+        raise UsageError(f"Session {short_session(id)} holds no task.")
     if found.root != str(project.root):
-        raise UsageError(f"Session {id} belongs to {found.root}; use -C.")
+        raise UsageError(f"Session {short_session(id)} belongs to {found.root}; use -C.")
     if not found.talks:
-        raise UsageError(f"Session {id} is no conversation but a {found.kind or 'report'}.")
+        raise UsageError(f"Session {short_session(id)} is no conversation but a {found.kind or 'report'}.")
     return found
 
 
@@ -74,7 +75,7 @@ def tell_damage(log: Log, session: str) -> str:
     """What of a session could not be read so far, in a sentence; "" where all could."""
     lost = log.left_out(session)
     many = "1 event" if lost == 1 else f"{lost:,} events"
-    return f"{many} of session {session} cannot be read; the rest is there." if lost else ""
+    return f"{many} of session {short_session(session)} cannot be read; the rest is there." if lost else ""
 
 
 def rename(project: Project, session: str, title: str) -> str:
@@ -191,13 +192,13 @@ def _find(project: Project, session: str, turn: int) -> _Place:
     root = next((started.root for started in (log.past(session).started,) if started), "")
     if root != str(project.root):
         where = f"belongs to {root}; use -C" if root else "holds no task"
-        raise UsageError(f"Session {session} {where}.")
+        raise UsageError(f"Session {short_session(session)} {where}.")
     every = turns(log, session)
     if turn == 0:
         return _Place(session, log.past(session), log.last(session), every, ())
     if not 0 < turn <= len(every):
         many = f"{len(every)} turns" if len(every) != 1 else "one turn"
-        raise UsageError(f"Session {session} has {many}, and no turn {turn}.")
+        raise UsageError(f"Session {short_session(session)} has {many}, and no turn {turn}.")
     kept, given_up = every[: turn - 1], every[turn - 1 :]
     return _Place(session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up)
 

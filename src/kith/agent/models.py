@@ -45,6 +45,13 @@ def measured_name(chosen: Settings, name: str) -> str:
     return f"{known.kind}/{model}" if known else name
 
 
+def listed_name(chosen: Settings, name: str, server: str) -> str:
+    """A model of the log as `kith models` lists it: by its endpoint, where the person named that one."""
+    named = places_of(chosen).named if server else {}
+    place = next((each for each, known in named.items() if endpoint_of(known, 0.0).url == server), "")
+    return f"{place}/{name.partition('/')[2]}" if place else name
+
+
 def places_of(chosen: Settings) -> Places:
     """Where models may be asked, from the settings."""
     named = {

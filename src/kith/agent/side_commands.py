@@ -1,25 +1,26 @@
 """Commands that the person runs in a conversation; what they changed is offered as a change."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import shorten
 from typing import Final
 
 from kith.agent.attempt import Outcome, adopt
 from kith.agent.judges import Judges
+from kith.agent.kept_trial import kept_trial
 from kith.agent.project import Project
+from kith.agent.waiting_changes import is_under_way
 from kith.core.events import Notice, Options, ToolBegan, ToolEnded
 from kith.core.evidence import Tries
 from kith.core.run import Answerer, Gate, Run, new_id
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import Command
+from kith.core.workspace import Command, Trial
 from kith.gates.human import change_question
 from kith.memory.database import COMMAND
 from kith.memory.session import Session
 from kith.tools.answers import plain_output
 from kith.tools.shell import lacks_network
-from kith.trees.exec import heard_by
 
 CHOICES: Final = ("all", "none", "some", "edit")  # nobody is there to whom one could say why not
 NO_NETWORK: Final = (
@@ -27,6 +28,8 @@ NO_NETWORK: Final = (
 )
 NOT_COMMITTED: Final = "What was committed there stays in the trial: commit in a terminal of your own."
 DROPPED: Final = "Nothing is changed in this mode, so this was thrown away:"
+IN_TASK: Final = "Runs in the trial of the stopped task."
+ON_FILES: Final = "Runs on your files, without the change that waits."
 _NAMED: Final = 5  # files
 _SHOWN: Final = 60  # letters of the command, in the question
 _TOLD: Final = "bash"
@@ -38,16 +41,8 @@ async def run_aside(run: Run, command: str, judges: Judges, *, keep: bool) -> Ou
     No check is asked: whoever typed the command answers for it. Without `keep` its changes are thrown away.
     """
     async with run.workspace.trial() as trial:
-        id = new_id()
-        run.emit(ToolBegan(id, _TOLD, "exec", command))
-        began = time.monotonic()
-        ran = await trial.exec(Command(command), run.limits.exec)
-        ran = replace(ran, command=command, output=plain_output(ran.output))
+        await _exec(run, trial, command)
         changes = await trial.changes()
-        took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
-        run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))
-        if lacks_network(ran):
-            run.emit(Notice(NO_NETWORK))
         if not changes:
             if await trial.commits():
                 run.emit(Notice(NOT_COMMITTED, "warning"))
@@ -60,6 +55,26 @@ async def run_aside(run: Run, command: str, judges: Judges, *, keep: bool) -> Ou
         if not decision.ok:
             return Outcome("rejected", "Nothing was applied.")
         return await adopt(run, trial, replace(judges, gates=_no_gates), changes, decision, "")
+
+
+async def run_in_task(run: Run, command: str, trial: str) -> Outcome:
+    """Run it in the trial of a task that was stopped: what it changes is a part of the task's change."""
+    async with kept_trial(run.workspace, trial) as held:
+        held.resumable = True
+        await _exec(run, held.trial, command)
+    return Outcome("done", "")
+
+
+async def _exec(run: Run, trial: Trial, command: str) -> None:
+    id = new_id()
+    run.emit(ToolBegan(id, _TOLD, "exec", command))
+    began = time.monotonic()
+    ran = await trial.exec(Command(command), run.limits.exec)
+    ran = replace(ran, command=command, output=plain_output(ran.output))
+    took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
+    run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))
+    if lacks_network(ran):
+        run.emit(Notice(NO_NETWORK))
 
 
 async def _ask(run: Run, command: str, changes: Changes, judges: Judges) -> Verdict:
@@ -77,7 +92,6 @@ async def _no_gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Seque
 
 # Commands that the person runs in the middle of a conversation.
 
-_SEEN: Final = 4_000  # bytes
 EMPTY: Final = "Run what? !COMMAND"
 
 
@@ -88,26 +102,19 @@ async def run_command(
     answerer: Answerer,
     *,
     quiet: bool = False,
-    hear: Callable[[str], None] = lambda lines: None,
 ) -> int:
-    """Run a command in a trial of the tree, and offer what it changed; an exit code.
+    """Run a command in the trial of the task that was stopped, else in a new one; an exit code.
 
-    The model is told of it with the next task, unless it is `quiet`; the session goes on as it was. `hear` is
-    told the last lines that it has printed, whenever there are more.
+    From a new trial, what it changed is offered. The model is told of the command with the next task, unless
+    it is `quiet`; the session goes on as it was.
     """
+    keep = not project.settings.read_only
+    waiting = project.waiting_in(session.id)
+    in_task = keep and waiting is not None and await is_under_way(project, session.id)
     run = project.begin(session, answerer)
     run.emit(project.started(command, Options(COMMAND, quiet=quiet)))
-    keep = not project.settings.read_only
-    with heard_by(_Tail(hear)):
-        return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))
-
-
-class _Tail:
-    """The end of what a command prints, as text."""
-
-    def __init__(self, hear: Callable[[str], None]) -> None:
-        self._hear, self._kept = hear, b""
-
-    def __call__(self, output: bytes) -> None:
-        self._kept = (self._kept + output)[-_SEEN:]
-        self._hear(plain_output(self._kept.decode("utf-8", "replace")))
+    if waiting:
+        run.emit(Notice(IN_TASK if in_task else ON_FILES))
+    if waiting and in_task:
+        return await project.to_the_end(session, run, run_in_task(run, command, waiting))
+    return await project.to_the_end(session, run, run_aside(run, command, project.judges(run), keep=keep))

@@ -29,7 +29,7 @@ from kith.core.events import Notice, Options, Planning, Resumed
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
 from kith.core.policy import READ_ONLY
-from kith.core.run import Answerer, Gate, Run, Thread, new_id
+from kith.core.run import Answerer, Gate, Run, Thread, new_id, short_session
 from kith.core.trial_names import trial_name
 from kith.core.values import Verdict, say
 from kith.memory.applied import holds
@@ -157,7 +157,7 @@ async def run_in(
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
     work = _do(Job(project, run, session.id, task, past, opened))
-    code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
+    code = await project.to_the_end(session, run, work, f"kith run --resume {short_session(session.id)}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
 
@@ -232,7 +232,7 @@ async def _ask_model(job: Job) -> Outcome:
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
             job = job.now() if chooses else job
             if job.task.resume:
-                run.emit(Notice(f"Going on with session {job.id}.", topic="resumed"))
+                run.emit(Notice(f"Going on with session {short_session(job.id)}.", topic="resumed"))
             words = await opening if opening else ""
             if opening:
                 adaptation = adapt(project, opened, job.kind, job.id, job.past)
@@ -336,18 +336,18 @@ def _options(project: Project, task: Task, before: Past) -> Options:
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
     """The project and the task as they were when the session was cut short; flags given now win."""
-    past = session.past()
+    past, id = session.past(), short_session(session.id)
     started = past.started
     if started is None:
-        raise UsageError(f"Session {session.id} holds no task.")
+        raise UsageError(f"Session {id} holds no task.")
     if started.root != str(project.root):
-        raise UsageError(f"Session {session.id} belongs to {started.root}; use -C.")
+        raise UsageError(f"Session {id} belongs to {started.root}; use -C.")
     was, kind = started.options, started.options.command
     if kind != "run":
-        again = f"; kith {kind} --resume {session.id} goes on with it" if kind == "build" else ""
-        raise UsageError(f"Session {session.id} is no task but a {kind}{again}.")
+        again = f"; kith {kind} --resume {id} goes on with it" if kind == "build" else ""
+        raise UsageError(f"Session {id} is no task but a {kind}{again}.")
     if past.ended and past.ended.status in OVER[kind]:
-        raise UsageError(f"Session {session.id} is over ({past.ended.status}); there is nothing to resume.")
+        raise UsageError(f"Session {id} is over ({past.ended.status}); there is nothing to resume.")
     told: dict[str, Any] = {
         "model": started.model,
         "read_only": was.read_only,

@@ -11,7 +11,7 @@ from kith.agent.project import Project, Result
 from kith.agent.verdicts import ask_gates, decide, in_a_line
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, Notice, Options, Proposed, RunStarted
-from kith.core.run import Answerer, Run
+from kith.core.run import Answerer, Run, short_session
 from kith.core.trial_names import trial_name, trials_of
 from kith.core.values import Changes
 from kith.edits import summarise
@@ -166,6 +166,6 @@ def _why_none(project: Project, wanted: str) -> UsageError:
     if elsewhere:
         return UsageError(f"That change belongs to {elsewhere[-1].root}; use -C.")
     try:
-        return NothingWaits(f"No change waits in session {project.log.find(wanted)}.")
+        return NothingWaits(f"No change waits in session {short_session(project.log.find(wanted))}.")
     except UsageError as error:
         return error

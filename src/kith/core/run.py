@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from kith.core.events import Answered, Asked, Event, Said, Stepped
 from kith.core.values import Answer, Changes, Message, Question, ToolCall, Verdict
@@ -126,6 +127,14 @@ class Thread:
     def last_words(self) -> str:
         """What the model said at the end."""
         return self._messages[-1].text if self.finished else ""
+
+
+SHORT: Final = 6  # characters of an id that people see and type
+
+
+def short_session(id: str) -> str:
+    """A session's id as people see and type it."""
+    return id[:SHORT]
 
 
 def new_id() -> str:

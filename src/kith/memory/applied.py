@@ -4,12 +4,11 @@ from collections.abc import Container, Sequence
 
 from kith.core.errors import UsageError
 from kith.core.events import Applied
-
-SHORT = 6  # the end of an id tells changes apart; its beginning is the same for all of a tree
+from kith.core.run import SHORT
 
 
 def short_id(change_id: str) -> str:
-    """An id as a person types it."""
+    """A change's id as people see and type it: by its end, since all of a tree begin the same."""
     return change_id[-SHORT:]
 
 

@@ -11,7 +11,7 @@ from kith.memory.log import Log
 
 FORK: Final = "fork"  # the kind of the run with which a fork begins
 TASK: Final = "task"  # the conversation's thread; what planners or reviewers said beside it has others
-_NO_TURNS: Final = (FORK, "apply", "undo", "recovery")
+NO_TURNS: Final = (FORK, "apply", "undo", "recovery")
 _ROWS: Final = """
 SELECT seq, at, kind, CASE kind WHEN 'Said' THEN substr(body, 1, 40) ELSE body END FROM events
 WHERE session = ? AND kind IN ('RunStarted', 'RunEnded', 'Resumed', 'Said', 'Forked', 'Applied') ORDER BY seq
@@ -58,7 +58,7 @@ class _TurnsSoFar:
             case Forked() as fork:
                 self.said = sum(each.thread == TASK for each in fork.said)
                 self.turns += _copied(fork, record.seq)
-            case RunStarted(task=words, options=options) if options.kind not in _NO_TURNS:
+            case RunStarted(task=words, options=options) if options.kind not in NO_TURNS:
                 number = len(self.turns) + 1
                 self.turns.append(SessionTurn(number, words, record.at, self.last, self.said, "unfinished"))
             case Said(thread=thread):

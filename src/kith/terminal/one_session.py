@@ -9,6 +9,7 @@ from kith.agent.conversations import forget, fork, go_back, rename, tell_damage
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
 from kith.core.event_loop import run_loop
+from kith.core.run import short_session
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.turns import turns
 from kith.settings import load_settings
@@ -50,7 +51,7 @@ def fork_command(args: argparse.Namespace) -> int:
         for file in undone.files:
             print(f"{printable(file.path)}  +{file.added} -{file.removed}", file=sys.stderr)
     print(made.id)
-    print(f"To go on with it: kith -r {made.id}", file=sys.stderr)
+    print(f"To go on with it: kith -r {short_session(made.id)}", file=sys.stderr)
     return EXIT_DONE
 
 
@@ -58,7 +59,7 @@ def rename_command(args: argparse.Namespace) -> int:
     """Give a session a name."""
     project = Project.open(find_root(args.folder), {})
     session = project.log.find(args.id)
-    print(f"{session} is called {printable(rename(project, session, ' '.join(args.title)))}.")
+    print(f"{short_session(session)} is called {printable(rename(project, session, ' '.join(args.title)))}.")
     return EXIT_DONE
 
 
@@ -74,7 +75,7 @@ def delete_command(args: argparse.Namespace) -> int:
         with_it = (
             f", and {count(len(others), 'session')} in which its changes were taken back" if others else ""
         )
-        print(f"{session} is gone{with_it}.")
+        print(f"{short_session(session)} is gone{with_it}.")
     return EXIT_DONE
 
 
@@ -82,7 +83,7 @@ def _agreed(log: Log, wanted: list[str]) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("Nobody can be asked here; --yes forgets without a question.")
     for each in log.sessions(None, 0, wanted):
-        print(f"{each.id}  {date_of(each.at)}  {brief(each.title, 32)}")
+        print(f"{short_session(each.id)}  {date_of(each.at)}  {brief(each.title, 32)}")
     print("What they changed stays in your files, and can be undone no more.")
     return input(f"Forget {count(len(wanted), 'session')} for good? [y/N] ").strip().lower() in ("y", "yes")
 

@@ -10,7 +10,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop, run_until_signal
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting
 from kith.terminal.terminal import choose_voice
@@ -44,7 +44,7 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
     if format == "json":
         print(json.dumps(result.report, indent=2))
     elif format == "text":
-        again = f"kith run --resume {id}" if result.report["status"] in UNFINISHED else ""
+        again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
         print_text(result.report, asked=asked, again=again)
     return result.code
 

@@ -12,6 +12,7 @@ from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event
 from kith.core.feature import Lazy
 from kith.core.numbers import dollars
+from kith.core.run import short_session
 from kith.memory.past import fold
 from kith.memory.receipt import describe_run
 from kith.terminal.rendering.glyphs import Glyphs
@@ -73,7 +74,8 @@ def print_waiting(report: Mapping[str, Any]) -> None:
 
 def waiting_line(session: str) -> str:
     """How to see and to apply the change that waits in a session."""
-    return f"The change waits: kith diff {session[:6]}, kith apply {session[:6]}"
+    id = short_session(session)
+    return f"The change waits: kith diff {id}, kith apply {id}"
 
 
 def print_words(text: str) -> None:

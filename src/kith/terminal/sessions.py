@@ -11,6 +11,7 @@ from typing import Final
 
 from kith.agent.kept_trial import waiting_sessions
 from kith.core.errors import EXIT_DONE
+from kith.core.run import short_session
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
 from kith.settings import load_settings
@@ -19,7 +20,6 @@ from kith.view.lines import brief
 from kith.view.printing import printable
 
 _NARROW: Final = 80  # columns
-_SHORT: Final = 6  # characters of an id that people type
 
 
 def sessions_command(args: argparse.Namespace) -> int:
@@ -44,8 +44,8 @@ def sessions_command(args: argparse.Namespace) -> int:
 def _print_row(summary: Summary, everywhere: bool, waits: bool) -> None:
     """A session in a line; a narrow terminal gets shorter words, a pipe always the same."""
     narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _NARROW
-    id, when = (summary.id[:_SHORT], date_of(summary.at)[5:]) if narrow else (summary.id, date_of(summary.at))
-    fork = "  (fork)" if narrow else f"  (fork of {summary.source[:_SHORT]})"
+    id, when = short_session(summary.id), date_of(summary.at)[5:] if narrow else date_of(summary.at)
+    fork = "  (fork)" if narrow else f"  (fork of {short_session(summary.source)})"
     fork = fork if summary.source else ""
     where = f"  {printable(summary.root)}" if everywhere else ""
     head, tail = f"{id}  {when}  {summary.status:11} ", f"{fork}{'  (waits)' if waits else ''}{where}"

@@ -15,6 +15,7 @@ from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop
 from kith.core.feature import Feature, Lazy
+from kith.core.run import short_session
 from kith.memory.log import Log
 from kith.settings.features import find_part, need_part
 from kith.terminal.options import find_root
@@ -24,7 +25,6 @@ from kith.view.printing import printable
 
 _EVERY_S = 0.5
 _SHOWN = 5  # changes that wait
-_SHORT = 6  # characters of an id that people type
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _tell_waiting(project: Project, sessions: Sequence[str]) -> None:
     if shown:
         print(f"{count(len(sessions), 'change')} not applied:")
     for session in shown:
-        id = session[:_SHORT]
+        id = short_session(session)
         head, tail = f"  {id}  ", f"  kith diff {id}, kith apply {id}"
         print(f"{head}{brief(titles.get(session, ''), len(head) + len(tail), 16)}{tail}")
     if more := len(sessions) - len(shown):

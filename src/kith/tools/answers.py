@@ -1,7 +1,7 @@
 """How tools answer: a result with a line for people, a refusal, and text as numbered lines."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -9,6 +9,7 @@ from kith.core.errors import AbsentError, TreeError
 from kith.core.run import Run
 from kith.core.values import Fault, ToolResult
 
+_LISTED = 4  # names in a line
 Fn = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
 
 
@@ -89,6 +90,13 @@ def count(number: int, noun: str) -> str:
     """A number and its noun, as in "1 line", "2 matches" or "1,200 lines"."""
     ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in one line: the first ones, and how many more; "a.py b.py"."""
+    every = tuple(names)
+    more = [f"and {len(every) - _LISTED} more"] if len(every) > _LISTED + 1 else []
+    return " ".join([*(every[:_LISTED] if more else every), *more])
 
 
 def plain_output(output: str) -> str:

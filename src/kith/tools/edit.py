@@ -84,13 +84,12 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     spans = _changed_spans(lines_of(before), new)
     added, removed = sum(span.last - span.first for span in spans), sum(span.removed for span in spans)
     places = ", ".join(str(span.first + 1) for span in spans[:PLACES]) + (" ..." if spans[PLACES:] else "")
-    at = f"at lines {places}" if len(spans) > 1 else f"from line {places}"
-    line = f"{visible(path)}: {count(added, 'line')} in place of {removed:,}, {at}"
     note = new_syntax_error(path, before, after)
     # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
     exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
     shown = [] if exact and not note else _around(new, spans)
     changed = f"Changed {visible(path)}:{places} (+{added} -{removed})."
+    line = f"{visible(path)} +{added} -{removed}"
     return told("\n".join((changed, *shown, *([note] if note else []))), line)
 
 
@@ -173,9 +172,16 @@ async def _write(args: Mapping[str, Any], run: Run) -> ToolResult:
         character = content[error.start : error.end]
         return refused(f"Nothing was written: {visible(path)} cannot hold the character {character!a}.")
     await run.workspace.write(path, after)
-    line = _summary(visible(path), before, content, append)
+    done = _summary(visible(path), before, content, append)
     note = new_syntax_error(path, before or b"", after)
-    return told(f"{line}.\n{note}" if note else f"{line}.", line)
+    return told(f"{done}.\n{note}" if note else f"{done}.", f"{visible(path)} {_size(before, after)}")
+
+
+def _size(before: bytes | None, after: bytes) -> str:
+    """`+12 -3`, or `+12, new`."""
+    spans = _changed_spans(lines_of(before or b""), lines_of(after))
+    added, removed = sum(span.last - span.first for span in spans), sum(span.removed for span in spans)
+    return f"+{added}, new" if before is None else f"+{added} -{removed}"
 
 
 def _summary(path: str, before: bytes | None, content: str, append: bool) -> str:

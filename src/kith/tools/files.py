@@ -11,7 +11,7 @@ from kith.core.line_ranges import Passage, passage_of
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.tools.answers import clip, count, decode, in_words, refused, sentence, split_lines, told
+from kith.tools.answers import clip, count, decode, in_words, listed, refused, sentence, split_lines, told
 from kith.tools.paths import (
     choose,
     clean_path,
@@ -90,9 +90,9 @@ def _joined(shown: Sequence[ToolResult], asked: Sequence[str]) -> ToolResult:
     good = {passage_of(path).path for path, each in zip(asked, shown, strict=False) if each.ok}
     if not good:
         return refused(text)
-    parts = f"{count(len(asked), 'part')} of " if len(files) < len(asked) else ""
-    missing = "" if len(good) == len(files) else f"{len(good)} of "
-    return told(text, f"{parts}{missing}{count(len(files), 'file')}")
+    missing = [visible(path) for path in files if path not in good]
+    line = listed(visible(path) for path in files if path in good)
+    return told(text, f"{line}, not {listed(missing)}" if missing else line)
 
 
 async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
@@ -144,7 +144,8 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     if last < end:
         rest = Passage(path, last + 1, None if end == len(lines) else end)
         rows.append(f"[{count(end - last, 'line')} left out: read {rest}]")
-    return told("\n".join((head, *rows)), f"{count(last - start + 1, 'line')} of {path}")
+    line = f"{path}, {extent}" if whole else f"{path}:{start}-{last}"
+    return told("\n".join((head, *rows)), line)
 
 
 async def _unreadable(run: Run, path: str, error: TreeError) -> ToolResult:
@@ -189,7 +190,8 @@ def _listing(files: Sequence[str], path: str) -> ToolResult:
         rows.append(f"[{left_out:,} more left out: list a folder, or a glob such as 'src/**/*.py']")
     elif len(entries) < len(files):
         rows.append("[folders are shown with the number of files in them: list one to look inside]")
-    return told("\n".join(rows), count(len(files), "file"))
+    below = "" if path == "." else f"{visible(path)}, "
+    return told("\n".join(rows), f"{below}{count(len(files), 'file')}")
 
 
 def _outline(files: Sequence[str], above: int) -> list[str]:

@@ -13,7 +13,7 @@ from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Command
-from kith.tools.answers import clip, count, in_words, lines_of, refused, split_lines, told
+from kith.tools.answers import clip, count, in_words, lines_of, listed, refused, split_lines, told
 from kith.tools.git import git_command
 from kith.tools.paths import choose, globs, inner_path, is_place, path_of, similar, visible
 
@@ -22,6 +22,7 @@ SHOWN_OF_MANY = (20, 40)  # files with their counts, then lines, when they do no
 WIDTH = 200  # characters of a line
 OUTPUT = 1_000_000  # bytes taken from an engine
 SECONDS = 30.0  # an engine may take
+_PATTERN = 40  # characters of what is searched, in a line
 _FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does not take the pattern
 # rg: path NUL line ":" text; git: path NUL line NUL text
 _HIT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)[:\0](.*)")
@@ -69,7 +70,9 @@ async def _search(args: Mapping[str, Any], run: Run) -> ToolResult:
         hits, whole = await _find(run, query, chosen)
     except re.error as error:
         return refused(f"{pattern!r} is not a valid regex ({error}): correct it, or set literal to true.")
-    return _report(hits, whole) if hits else _nothing(query, whole, len(chosen))
+    found = _report(hits, whole) if hits else _nothing(query, whole, len(chosen))
+    line = f'"{visible(clip(pattern, _PATTERN))}": {found.detail["line"]}'
+    return replace(found, detail={**found.detail, "line": line})
 
 
 async def _find(run: Run, query: Query, chosen: Sequence[str]) -> tuple[list[Hit], bool]:
@@ -149,16 +152,17 @@ def _report(hits: Sequence[Hit], whole: bool) -> ToolResult:
     """All lines when they are few; else the files with their counts, and the first lines of each."""
     per_file = Counter(hit.path for hit in hits)
     total = f"{count(len(hits), 'match')} in {count(len(per_file), 'file')}"
+    line = f"{count(len(hits), 'match')} in {listed(map(visible, per_file))}"
     if not whole:
-        total = f"at least {total}, the search ran into its limit"
+        total, line = f"at least {total}, the search ran into its limit", f"at least {line}"
     if len(hits) <= SHOWN:
-        return told("\n".join((f"{total}:", *_grouped(hits))), total)
+        return told("\n".join((f"{total}:", *_grouped(hits))), line)
     most, lines = SHOWN_OF_MANY
     rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
     if len(per_file) > most:
         rows.append(f"      and {count(len(per_file) - most, 'more file')}")
     rows += [f"{lines} of them; narrow the pattern or the path to see others:"]
-    return told("\n".join((f"{total}:", *rows, *_grouped(_of_each(hits, lines)))), total)
+    return told("\n".join((f"{total}:", *rows, *_grouped(_of_each(hits, lines)))), line)
 
 
 def _of_each(hits: Sequence[Hit], most: int) -> Sequence[Hit]:

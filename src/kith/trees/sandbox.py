@@ -202,6 +202,7 @@ _ISOLATION = (
 
 async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
+    hear = who_hears()
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     box = replace(box, masked=tuple(map(check_path, command.hidden)))
     async with open_gateway(command.hosts, box.hosts) as gateway:
@@ -222,7 +223,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 prepare=lambda: wires.tell(bwrap_options(box, env, folder)),
                 pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
-                hear=who_hears(),
+                hear=lambda output: hear(output.replace(_KILLED.encode(), b"")),
                 scratch=scratch,
             )
             ran = done.as_ran(command.line, sandboxed=True)

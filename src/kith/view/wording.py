@@ -209,9 +209,14 @@ def _progress(what: str, done: int, total: int) -> str:
     return f"{what}  {bar:╌<{_BAR}}  {how_far}"
 
 
+def is_shown(event: ToolEnded) -> bool:
+    """True for a tool with a line; the list, the summary and the errand are shown for themselves."""
+    return not event.ok or event.name not in ("todo", "done", "delegate")
+
+
 def _tool_line(event: ToolEnded) -> tuple[str, str]:
-    if event.ok and event.name in ("todo", "done", "delegate"):
-        return ("", "")  # the list, the summary and the errand are shown for themselves
+    if not is_shown(event):
+        return ("", "")
     took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     said = f"{event.name:<6} {_first_line(event.line)}"
     if event.ran is not None:

@@ -111,6 +111,7 @@ def test_back_and_forth(repository: Path) -> None:
     screen, _ = converse(repository, said, [edit(), DONE, {"text": "Nothing.", "expect": "^what now"}], ["a"])
     assert NEW in utils(repository)
     assert "Applied, and taken back since" in screen.text
+    assert ' again, the change of "fix mean"' in " ".join(screen.text.split())
     assert "There is nothing to bring again here." in screen.text
     assert "Nothing." in screen.text
 

@@ -137,6 +137,19 @@ def test_words_while_it_works_steer_the_model(talk: Talk) -> None:
     assert "> and be brief" in shown and "heard at the next step" not in shown
 
 
+def test_steering_stands_apart_from_the_replies_around_it(talk: Talk) -> None:
+    terminal = talk(bash("true"), {"text": "The first reply.", "delay": 3.0}, "The second one.")
+    terminal.say("begin")
+    terminal.wait("$ true exit 0")
+    terminal.say("and be brief")
+    terminal.wait("The second one.")
+    lines = [line.rstrip() for line in terminal.settle().split("\n")]
+    first, begin = lines.index("  The first reply."), lines.index("> begin")
+    assert lines[begin - 1] == ""
+    expected = ["  The first reply.", "", "> and be brief", "  The second one.", ""]
+    assert lines[first : first + 5] == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["Escape", "C-c"])
 def test_a_stop_keeps_what_was_said(talk: Talk, key: str) -> None:

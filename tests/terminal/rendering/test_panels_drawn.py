@@ -115,6 +115,8 @@ def test_signs_are_those_of_the_terminal(term: str, encoding: str, signs: Glyphs
     [
         ("auto", {"TERM": "xterm"}, "\x1b[32m+x\x1b[0m"),
         ("dark", {"TERM": "xterm-256color"}, "\x1b[48;5;22m+x\x1b[0m"),
+        ("auto", {"TERM": "xterm-256color"}, "\x1b[48;5;22m+x\x1b[0m"),
+        ("auto", {"TERM": "xterm-256color", "COLORFGBG": "0;15"}, "\x1b[48;5;194m+x\x1b[0m"),
         ("light", {"TERM": "xterm", "COLORTERM": "truecolor"}, "\x1b[48;2;230;255;236m+x\x1b[0m"),
         ("dark", {"TERM": "xterm", "NO_COLOR": "1"}, "+x"),
         ("none", {"TERM": "xterm-256color"}, "+x"),

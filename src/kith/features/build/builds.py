@@ -14,7 +14,7 @@ from kith.agent.project import Project, Result
 from kith.agent.worker import SessionKind
 from kith.core.errors import UsageError
 from kith.core.events import Judged, Options, Resumed
-from kith.core.run import Answerer, Run, new_id
+from kith.core.run import Answerer, Run, new_id, short_session
 from kith.core.values import Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.features.build.driver import build
@@ -179,9 +179,11 @@ async def resume_build(
         past = session.past()
         started = past.started
         if started is None or started.root != str(project.root):
-            raise UsageError(f"Build {id} belongs to {started.root if started else 'nobody'}; use -C.")
+            owner = started.root if started else "nobody"
+            raise UsageError(f"Build {short_session(id)} belongs to {owner}; use -C.")
         if past.ended and past.ended.status in OVER[KIND]:
-            raise UsageError(f"Build {id} is over ({past.ended.status}); there is nothing to resume.")
+            over = f"is over ({past.ended.status})"
+            raise UsageError(f"Build {short_session(id)} {over}; there is nothing to resume.")
         if not project.settings.model and started.model:
             project = replace(project, settings=replace(project.settings, model=started.model))
         session.listeners += listeners
@@ -211,7 +213,7 @@ async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> R
                 threads=past.threads,
             )
 
-    code = await project.to_the_end(session, run, work(), f"kith build --resume {session.id}")
+    code = await project.to_the_end(session, run, work(), f"kith build --resume {short_session(session.id)}")
     report = project.report(session.id)
     return Result(code, {**report, "build": show_build(project.log, session.id)})
 
@@ -251,7 +253,7 @@ def find_build(project: Project, prefix: str = "") -> str:
         id = project.log.find(prefix)
         if id in project.log.of_kind(KIND):
             return id
-        raise UsageError(f"Session {id} is no build; kith run --resume goes on with a task.")
+        raise UsageError(f"Session {short_session(id)} is no build; kith run --resume goes on with a task.")
     builds = project.log.of_kind(KIND, project.root)
     if not builds:
         raise UsageError(f'There was no build in {project.root} yet; kith build "..." begins one.')

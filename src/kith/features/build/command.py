@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.event_loop import run_until_signal
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.features.build.builds import find_build, has_builds, resume_build, run_build, show_build
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting, waiting_line
@@ -25,9 +25,9 @@ _MARKS: Final = {"done": "✓", "active": "▸", "waiting": "·", "rolled back":
 def status_text(shown: dict[str, Any]) -> str:
     """A build on one screen."""
     interrupted = shown["status"] == "interrupted"
-    hint = [f"  To go on: kith build --resume {shown['session']}"] if interrupted else []
+    hint = [f"  To go on: kith build --resume {short_session(shown['session'])}"] if interrupted else []
     hint += [f"  {waiting_line(shown['session'])}"] if shown.get("waiting") else []
-    lines = [f"Build {shown['session']}: {_state(shown)}", f"  {shown['request']}", *hint]
+    lines = [f"Build {short_session(shown['session'])}: {_state(shown)}", f"  {shown['request']}", *hint]
     if shown["tasks"]:
         lines += ["", *(line for task in shown["tasks"] for line in _task_lines(task))]
     if shown["final"]:
@@ -123,6 +123,6 @@ def build_command(args: argparse.Namespace) -> int:
     elif format == "text":
         if result.report["build"]["tasks"]:
             print(wrapped(status_text(result.report["build"]), sys.stderr), file=sys.stderr)
-        again = f"kith build --resume {id}" if result.report["status"] in UNFINISHED else ""
+        again = f"kith build --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
         print_text(result.report, asked=asked, again=again)
     return result.code

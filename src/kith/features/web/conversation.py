@@ -5,13 +5,13 @@ from typing import Final
 
 from kith.agent.asking.hidden import keep_secrets
 from kith.core.errors import KithError, UsageError
+from kith.core.run import short_session
 from kith.features.web.export_command import write_session
 from kith.terminal.conversation.talk import Talk
 from kith.view.lines import from_home
 from kith.view.printing import printable
 
 _FORMATS: Final = (".md", ".html", ".json")
-_SHORT: Final = 6  # characters of an id that people type
 
 
 async def export(talk: Talk, rest: str) -> None:
@@ -34,9 +34,9 @@ async def export(talk: Talk, rest: str) -> None:
 
 def _target(talk: Talk, rest: str) -> Path:
     """The file to write, from the folder of the conversation. Raises UsageError for another ending."""
-    path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{talk.id[:_SHORT]}.md"
+    path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{short_session(talk.id)}.md"
     if rest in ("md", "html", "json"):
-        path = talk.root / f"kith-{talk.id[:_SHORT]}.{rest}"
+        path = talk.root / f"kith-{short_session(talk.id)}.{rest}"
     if path.suffix not in _FORMATS:
         raise UsageError(f"A conversation is written to a file that ends in {', '.join(_FORMATS)}.")
     return path

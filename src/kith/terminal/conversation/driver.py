@@ -10,6 +10,7 @@ from kith.agent.tasks import warm_up
 from kith.core.errors import KithError, UsageError
 from kith.core.event_loop import call_in
 from kith.core.events import Event
+from kith.core.run import short_session
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
@@ -137,7 +138,7 @@ class Driver:
         if talk.project.servers:
             await talk.project.servers.aclose()
         if talk.past.started:
-            talk.say(f"To go on with it: kith -r {talk.id[:6]}", "dim")
+            talk.say(f"To go on with it: kith -r {short_session(talk.id)}", "dim")
 
     # --- one thing after the other -----------------------------------------------------------
 
@@ -207,6 +208,8 @@ class Driver:
             await look(self.talk, rest)
         except KithError as error:
             self.talk.say(printable(str(error)), "red")
+        if self.talk.working:  # what is said next goes on from before
+            self.talk.terminal.gap()
 
     def _end_beside(self, done: "asyncio.Future[None]") -> None:
         self._beside.discard(done)

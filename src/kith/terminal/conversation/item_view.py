@@ -4,9 +4,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from textwrap import indent
 from threading import Lock
 from typing import Any, Final
 
+from kith.agent.command_output import output_text
 from kith.core.events import (
     Asked,
     Delta,
@@ -25,12 +27,12 @@ from kith.terminal.rendering.activity import (
     progress_line,
     running_line,
     spinner,
+    stopped_line,
     tool_line,
 )
 from kith.terminal.rendering.markdown import MarkdownStream, room_for
 from kith.terminal.rendering.panels import todo_lines
-from kith.terminal.rendering.spans import Line, Span, cut, set_in, wrap
-from kith.terminal.rendering.spans import words as words_of
+from kith.terminal.rendering.spans import Line, Span, cut, set_in, shown, split_cells
 from kith.view.items import Item, Items, Note, RunResult, TodoList, ToolUse
 from kith.view.printing import printable
 from kith.view.wording import STYLES, line_of, status_of
@@ -40,6 +42,9 @@ from kith.view.wording import STYLES, line_of, status_of
 _KEPT: Final = 60
 _LONGEST: Final = 20_000  # characters of one
 _EMPTY: Final = "Nothing was folded yet."
+_INDENT: Final = "    "
+_LIVE: Final = 4  # lines of a running command that are seen
+_HEARD: Final = 4_000  # bytes of what it prints that are kept
 
 
 @dataclass(slots=True)
@@ -50,10 +55,13 @@ class Details:
 
     def keep_use(self, use: ToolUse) -> None:
         """Keep a tool's arguments and its answer."""
-        name = f"{use.call.name}({', '.join(_arguments(use.call.args))})" if use.call else "tool"
         if use.result:
             mark = "" if use.result.ok else "  (failed)"
-            self.kept.append((f"{name}{mark}", use.result.text[:_LONGEST]))
+            given = _arguments(use.call.args) if use.call else ()
+            text = "\n".join((*given, "", use.result.text) if given else (use.result.text,))
+            self.kept.append((f"{use.name}{mark}", text[:_LONGEST]))
+        elif use.ended and use.ended.ran:
+            self.kept.append((f"$ {use.ended.ran.command}", use.ended.ran.output[:_LONGEST]))
 
     def keep_thoughts(self, text: str) -> None:
         """Keep a model's thoughts."""
@@ -63,18 +71,37 @@ class Details:
         """All that is kept, the newest first."""
         found: list[Line] = []
         for title, text in reversed(self.kept):
-            found += [(), (Span(title, "title"),)]
-            for line in text.split("\n"):
-                indent = min(len(line) - len(line.lstrip(" ")), width // 2)
-                begin = (Span("  " + " " * indent),)
-                found += wrap(words_of(line.lstrip(" ")), width, begin, begin) or [()]
+            found += [(), (Span(shown(title), "title"),)]
+            found += [line for row in text.split("\n") for line in _broken(row, width)]
         return found[1:] or [(Span(_EMPTY, "dim"),)]
 
 
-def _arguments(args: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in args.items():
-        shown = " ".join(str(value).split())
-        yield f"{key}={shown[:200]}{'...' if len(shown) > 200 else ''}"
+def _arguments(args: Mapping[str, Any]) -> tuple[str, ...]:
+    """`path: a.py`; a text of several lines stands below its name, as it is."""
+    return tuple(_argument(key, value) for key, value in args.items())
+
+
+def _argument(key: str, value: Any) -> str:
+    text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    inner = text.removesuffix("\n")
+    return f"{key}:\n{indent(inner, _INDENT)}" if "\n" in inner else f"{key}: {inner}"
+
+
+def _broken(row: str, width: int) -> Iterator[Line]:
+    """A row on as many lines as it takes, with every blank; what is broken goes on at its indentation."""
+    row = shown(row).rstrip()
+    deep = min(len(row) - len(row.lstrip(" ")), width // 2)
+    begin, rest = " " * (2 + deep), row[deep:]
+    while rest:
+        head, left = split_cells(rest, max(width - len(begin), 1))
+        blank = head.rfind(" ") + 1
+        if left and blank:
+            head, left = rest[:blank], rest[blank:]
+        head, left = (head, left) if head else (rest[:1], rest[1:])
+        yield (Span(begin + head),)
+        rest = left
+    if not row:
+        yield ()
 
 
 class Voice:
@@ -92,6 +119,7 @@ class Voice:
         self._drawing = Lock()  # words are drawn while more of them come
         self._now: Event | str | None = None  # what goes on
         self._since = 0.0
+        self._output = b""  # the end of what a command has printed meanwhile
         self._items = Items()
 
     @property
@@ -119,11 +147,34 @@ class Voice:
             return
         if isinstance(event, Said):
             self._end_thoughts()
+            self._end_words()
             self._said = []
         for changed in self._items.take(event, path):
             self._show(changed.item)
         self._show_lines(feature_lines(event))
         self._follow(event)
+
+    def hear_output(self, output: bytes) -> None:
+        """More that a command prints; of kith's own programs nothing is shown."""
+        if isinstance(self._now, ToolBegan) and self._now.effect in ("exec", "net"):
+            self._output = (self._output + output)[-_HEARD:]
+
+    def _keep_stopped(self) -> None:
+        """Keep the last lines of a stopped tool on the screen."""
+        began, seconds = self._now, self._clock() - self._since
+        if isinstance(began, ToolBegan):
+            look, width = self.screen.look, self.screen.width
+            line = stopped_line(began, seconds, width, look.glyphs)
+            self.screen.show_lines([line, *self._last_lines(width)])
+            self.details.kept.append((f"{began.name}  {began.target}  (stopped)", self._printed()))
+
+    def _printed(self) -> str:
+        return printable(output_text(self._output).rstrip("\n"))
+
+    def _last_lines(self, width: int) -> list[Line]:
+        lines = self._printed().split("\n")[-_LIVE:] if self._output else []
+        more = self.screen.look.glyphs.more
+        return [cut((Span(f"{_INDENT}{shown(line)}", "dim"),), width, more) for line in lines]
 
     def set_todo(self, items: tuple[TodoItem, ...]) -> None:
         """The model's list, as a panel that is replaced in place."""
@@ -199,7 +250,8 @@ class Voice:
         with self._drawing:
             lines, self._words = self._words.end(), None
         self.screen.live("stream", None)
-        self.screen.show_lines([*set_in(lines), ()])
+        self.screen.show_lines(set_in(lines))
+        self.screen.gap()
 
     def _end_thoughts(self) -> None:
         if self._thinking is None:
@@ -237,6 +289,8 @@ class Voice:
     def _follow(self, event: Event) -> None:
         """Show the present activity after an event."""
         if isinstance(event, Asked | RunEnded):
+            if isinstance(event, RunEnded):
+                self._keep_stopped()
             self.rest()
         elif isinstance(event, ToolBegan | Progress):
             self._go_on(event)
@@ -247,7 +301,7 @@ class Voice:
         same = isinstance(what, Progress) and isinstance(self._now, Progress) and what.what == self._now.what
         if what != self._now and not same:
             self._end_words()
-            self._since = self._clock()
+            self._since, self._output = self._clock(), b""
         self._now = what
         self.screen.live("activity", self._activity if what else None)
 
@@ -262,4 +316,4 @@ class Voice:
         elif isinstance(now, str):
             sign = Span(f"{spinner(seconds, look.glyphs)} ", "accent")
             line = cut((sign, Span(f"{now}  "), Span(f"{seconds:.0f} s", "dim")), width, look.glyphs.more)
-        return look.paint([line]) if line else ""
+        return look.paint([line, *self._last_lines(width)]) if line else ""

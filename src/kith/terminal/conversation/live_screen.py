@@ -20,6 +20,9 @@ class LiveScreen(Screen, Protocol):
     def prefill(self, words: str) -> None:
         """Words in the line, for the person to go on with; not where something is written already."""
 
+    def gap(self) -> None:
+        """A blank line, unless one was just put there."""
+
     def signal(self, sequence: str) -> None:
         """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
 
@@ -33,7 +36,7 @@ class LiveScreen(Screen, Protocol):
         """Help with what is typed, and remember it; `make` is given what to call after changes."""
 
     def echo(self, words: str) -> None:
-        """What the person sent, and what is answered from here on."""
+        """Show what the person sent, below a gap."""
 
     def ready(self) -> None:
         """Nothing is worked on any more."""

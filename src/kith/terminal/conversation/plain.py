@@ -98,6 +98,10 @@ class PlainTerminal:
         """Lines of roles."""
         print(self.look.paint(lines), end="", flush=True)
 
+    def gap(self) -> None:
+        """A blank line."""
+        print(flush=True)
+
     def live(self, name: str, region: Region | None) -> None:
         """What goes on is said when it lasts, what waits when it is new; the rest stays unsaid."""
         if name == "activity":
@@ -113,7 +117,7 @@ class PlainTerminal:
         if activity and now - self._since > _TELL_S:
             self._since = now
             text = activity(self.width) if callable(activity) else activity
-            print(text.partition(" ")[2].rstrip(), flush=True)
+            print(text.partition("\n")[0].partition(" ")[2].rstrip(), flush=True)
         if self._loop and self._over and not self._over.done():
             self._loop.call_later(1.0, self._tell_activity)
 

@@ -25,12 +25,20 @@ class StatusLine:
     meter: Meter = field(default_factory=Meter)
     places: list[str] = field(default_factory=list)  # that were sent anything, in the order of the first time
     clock: Callable[[], float] = time.time
+    listed: Callable[[Engaged], str] = lambda engaged: engaged.model  # the name by which a person knows it
+    names: dict[str, str] = field(default_factory=dict)  # of models that are not called so in the log
 
     def hear(self, event: Event) -> None:
         """One more event."""
         self.meter.take(event, self.clock())
-        if isinstance(event, Engaged) and (place := place_of(event)) not in ("", *self.places):
-            self.places.append(place)
+        if isinstance(event, Engaged):
+            self.names[event.model] = self.listed(event)
+            if (place := place_of(event)) not in ("", *self.places):
+                self.places.append(place)
+
+    def name_of(self, model: str) -> str:
+        """A model of the log by the name that the person knows."""
+        return self.names.get(model, model)
 
     def begin_with(self, model: str, window: int) -> None:
         """Another conversation, or another model: nothing was measured of it yet."""
@@ -48,7 +56,7 @@ class StatusLine:
     def _parts(self) -> Iterator[str]:
         meter = self.meter
         if meter.model:
-            yield plain(cut(words(meter.model), _NAME))
+            yield plain(cut(words(self.name_of(meter.model)), _NAME))
         if meter.window and meter.held:
             yield f"{_thousands(meter.held)}/{_thousands(meter.window)} {meter.held / meter.window:.0%}"
         if meter.usd:

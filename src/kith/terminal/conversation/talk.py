@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.agent.asking.routes import need_router
+from kith.agent.command_output import hearing_commands
+from kith.agent.models import listed_name
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
 from kith.core.errors import NoModelError, UsageError
 from kith.core.events import Event, Said
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.past import Past
@@ -104,6 +106,7 @@ class Talk:
     def __init__(self, project: Project, flags: Mapping[str, Any], terminal: LiveScreen) -> None:
         self.project, self.flags = project, flags
         self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
+        self.status.listed = lambda each: listed_name(self.project.settings, each.model, each.server)
         self.pending = Pending(terminal)
         self.id = new_id()
         self.mode: Mode = "ask"
@@ -152,7 +155,8 @@ class Talk:
             self.voice.begin()
             self.at_work = True
             try:
-                yield session
+                with hearing_commands(self.voice.hear_output):
+                    yield session
             finally:
                 self.at_work = False
 
@@ -202,11 +206,11 @@ class Talk:
         elif text and not self.voice.has_shown(text):
             screen.show_lines(render_said(text, screen.width, screen.look.glyphs))
         if result.report["changes"]:
-            lines = receipt_lines(result.report)
+            lines = receipt_lines({**result.report, "model": self.status.name_of(result.report["model"])})
             screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
         if result.report["waiting"]:
             session = result.report["session"]
-            self.say(_WAITS.format(id="" if session == self.id else f" {session[:6]}"), "dim")
+            self.say(_WAITS.format(id="" if session == self.id else f" {short_session(session)}"), "dim")
 
 
 def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: Mode | None = None) -> Talk:

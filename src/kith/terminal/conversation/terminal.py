@@ -15,6 +15,7 @@ from prompt_toolkit.output import ColorDepth
 
 from kith.core.event_loop import call_in, do_in
 from kith.settings import Settings
+from kith.terminal.conversation.background import Background, BackgroundQuestion
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.input_line import InputLine
 from kith.terminal.conversation.layout import STYLE, make_layout
@@ -60,6 +61,7 @@ class Terminal:
     ) -> None:
         self._submit, self.status = submit, status
         self._above: deque[str] = deque()
+        self._gapped = False  # the last line is a blank one that stands between two things
         self._regions: dict[str, Region] = {}
         self._height = 0  # lines of the regions in the last picture
         self._console: Console | None = None
@@ -73,11 +75,14 @@ class Terminal:
         self._asking = PromptStack(self.buffer, self._show_question)
         self._hint = ""
         self._editor = ""
+        self._background = BackgroundQuestion(self._suit)
+        self._is_themed = False  # the person chose the colours
         self.output = open_output()
         self.app: Application[int] = Application(
             layout=make_layout(self),
             key_bindings=keys,
             style=STYLE,
+            input=self._background.open_input(),
             output=self.output,
             color_depth=lambda: _DEPTHS[self.look.palette.depth],
             erase_when_done=True,
@@ -97,6 +102,8 @@ class Terminal:
         """
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(FRAME_S, begin)
+        if self.look.palette.has_grounds:
+            self._loop.call_later(FRAME_S, self.signal, self._background.ask())
         self.suspension.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
         drawing.add_done_callback(self._note_fault)
@@ -114,6 +121,7 @@ class Terminal:
 
     async def _leave(self, code: int) -> None:
         await self.suspension.end()
+        await self._background.end()
         if self.app.is_running and not self.app.is_done:
             self.app.exit(result=code)
 
@@ -145,12 +153,21 @@ class Terminal:
         """Words in the line, where it is empty."""
         self._in_loop(lambda: None if self.buffer.text else self.buffer.insert_text(words))
 
+    def gap(self) -> None:
+        """A blank line, unless one was just put there."""
+        self._put("\n")
+        self._gapped = True
+
     def signal(self, sequence: str) -> None:
         """A sequence that shows nothing."""
-        self._put(sequence)
+        self._above.append(sequence)
+        self._wake()
 
     def _put(self, text: str) -> None:
+        if self._gapped:
+            text = text.removeprefix("\n")
         if text:
+            self._gapped = False
             self._above.append(text)
             self._wake()
 
@@ -166,9 +183,14 @@ class Terminal:
         """Keys and colours as the person wants them."""
         self._editor = chosen.editor
         if chosen.theme != "auto":
-            self.look = Look.choose(chosen.theme)
+            self._is_themed, self.look = True, Look.choose(chosen.theme)
         if chosen.keys == "vi":
             self._in_loop(lambda: setattr(self.app, "editing_mode", EditingMode.VI))
+
+    def _suit(self, background: Background) -> None:
+        """Colours for the background that the terminal says it has."""
+        if not self._is_themed:
+            self.look = Look.choose(background)
 
     def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
         """What the line can suggest, and remember, from now on."""
@@ -176,7 +198,8 @@ class Terminal:
         self._in_loop(lambda: self.line.know(context))
 
     def echo(self, words: str) -> None:
-        """What was sent, as it stood in the line."""
+        """Show what was sent as it stood in the line, below a gap."""
+        self.gap()
         self.show(f"> {printable(self.line.pastes.fold(words))}", style="bold")
 
     def ready(self) -> None:
@@ -240,7 +263,7 @@ class Terminal:
 
     async def _view(self, title: str, text: str) -> None:
         async with self.suspension.suspended():
-            await view(title, text)
+            await view(title, text, self.app.input)
 
     # --- keys --------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output, create_output
@@ -120,7 +121,7 @@ class _Page:
         return found
 
 
-async def view(title: str, text: str) -> None:
+async def view(title: str, text: str, keyboard: Input) -> None:
     """Show a text with colours (ANSI) until a key says that it is enough."""
     page, keys = _Page(text), KeyBindings()
 
@@ -153,7 +154,7 @@ async def view(title: str, text: str) -> None:
     body = Window(FormattedTextControl(lambda: page.shown(height()), show_cursor=False), wrap_lines=False)
     bar = Window(FormattedTextControl(foot), height=1, style="reverse")
     app: Application[None] = Application(
-        layout=Layout(HSplit([body, bar])), key_bindings=keys, full_screen=True
+        layout=Layout(HSplit([body, bar])), key_bindings=keys, input=keyboard, full_screen=True
     )
     app.ttimeoutlen = 0.05
     await app.run_async()

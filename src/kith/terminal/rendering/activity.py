@@ -32,6 +32,13 @@ def running_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = 
     )
 
 
+def stopped_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
+    """A tool that somebody stopped: `✗ bash  pytest -q  stopped  4.0 s`."""
+    sign, ending = Span(f"{glyphs.bad} ", "bad"), (Span("  stopped", "bad"),)
+    took = f"{seconds:.1f} s" if seconds >= _SHOWN_S else ""
+    return _beside((sign, *_named(began.name, began.target)), took, width, glyphs, ending)
+
+
 def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:
     """A tool that ran: `✓ read  src/stats.py, 40 lines`."""
     sign = Span(f"{glyphs.good} ", "good") if use.ok else Span(f"{glyphs.bad} ", "bad")

@@ -262,7 +262,8 @@ def _row(row: DiffRow, spans: Line, role: str, gutter: int, width: int, glyphs: 
     room = max(width - gutter - 2, 20)
     number = (Span(f"{row.number:>{gutter}} ", "diff.number"),)
     beside = (Span(f"{'':{gutter}} ", "diff.number"),)
-    sign, again = (Span(mark, f"{role} {role}.sign" if role else "") for mark in (row.sign, glyphs.wrapped))
+    signed = f"{role}.text {role} {role}.sign" if role else ""
+    sign, again = (Span(mark, signed) for mark in (row.sign, glyphs.wrapped))
     for at, part in enumerate(_parts(spans, room)):
         line = merged([*(beside if at else number), again if at else sign, *part])
         yield _banded(line, role, width)
@@ -342,14 +343,13 @@ def _with_marks(spans: Line, marks: Spans | tuple[()], role: str) -> Line:
     at = 0
     for span in spans:
         begin, end = at, at + len(span.text)
+        own = " ".join(filter(None, (f"{role}.text", span.role, role)))
         for left, right in marks:
             left, right = max(left, at), min(right, end)
             if left < right:
-                out.append(Span(span.text[at - begin : left - begin], f"{span.role} {role}".strip()))
-                out.append(
-                    Span(span.text[left - begin : right - begin], f"{span.role} {role} {role}.word".strip())
-                )
+                out.append(Span(span.text[at - begin : left - begin], own))
+                out.append(Span(span.text[left - begin : right - begin], f"{own} {role}.word"))
                 at = right
-        out.append(Span(span.text[at - begin :], f"{span.role} {role}".strip()))
+        out.append(Span(span.text[at - begin :], own))
         at = end
     return merged(out)

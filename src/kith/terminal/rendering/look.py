@@ -96,6 +96,7 @@ _GROUNDS: Final[dict[tuple[str, bool], tuple[str, str, str, str]]] = {
     ("light", True): ("e6ffec", "ffebe9", "abf2bc", "ffc0bb"),
     ("light", False): ("d7ffd7", "ffd7d7", "afffaf", "ffafaf"),
 }
+_ON_GROUNDS: Final = {"dark": "ffffff", "light": "000000"}  # words without a colour of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class Palette:
     def style(self, role: str) -> Style:
         """What several roles come to; the later ones win."""
         return _style(self.theme, self.depth, role)
+
+    @property
+    def has_grounds(self) -> bool:
+        """True where rows of a diff have backgrounds, which must suit the terminal's own."""
+        return (self.theme, self.depth == 24) in _GROUNDS and self.depth >= 8
 
     def _seen(self, line: Iterable[Span]) -> list[Span]:
         """A line without the blanks at its end that nobody sees, as they have no colour."""
@@ -135,11 +141,15 @@ class Palette:
 def choose_palette(
     theme: Theme = "auto", is_terminal: bool = True, env: Mapping[str, str] | None = None
 ) -> Palette:
-    """The palette for a terminal, by what it says of itself; NO_COLOR leaves bold and dim."""
+    """The palette for a terminal, by what it says of itself; NO_COLOR leaves bold and dim.
+
+    Where its environment does not say how bright its background is, that is dark.
+    """
     env = os.environ if env is None else env
     term = env.get("TERM", "")
-    if theme == "auto" and (background := env.get("COLORFGBG", "").rpartition(";")[2]).isdigit():
-        theme = "light" if int(background) in (7, *range(9, 16)) else "dark"
+    if theme == "auto":
+        background = env.get("COLORFGBG", "").rpartition(";")[2]
+        theme = "light" if background in ("7", *map(str, range(9, 16))) else "dark"
     return Palette(theme, _depth(theme, term, is_terminal, env))
 
 
@@ -172,14 +182,17 @@ def _table(theme: Theme, depth: Depth) -> Mapping[str, Style]:
     if grounds is None:
         return _BASE
     added, removed, added_word, removed_word = grounds
+    words = Style(_ON_GROUNDS[theme])
     return (
         _BASE
         | _STAYED
         | {
+            "diff.added.text": words,
+            "diff.removed.text": words,
             "diff.added": Style(bg=added),
             "diff.removed": Style(bg=removed),
-            "diff.added.word": Style("-", added_word, bold=True),
-            "diff.removed.word": Style("-", removed_word, bold=True),
+            "diff.added.word": Style(words.fg, added_word, bold=True),
+            "diff.removed.word": Style(words.fg, removed_word, bold=True),
         }
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from textwrap import shorten
 from typing import Final
 
 from kith.agent.permits import look_with_git
@@ -16,10 +17,12 @@ from kith.agent.waiting_changes import (
 from kith.core.errors import UsageError
 from kith.core.events import Applied
 from kith.core.feature import Lazy, SlashCommand
+from kith.core.run import SHORT
 from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.edits import summarise
-from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
+from kith.memory.applied import find_applied, find_undone, holds, short_id
+from kith.memory.turns import turns
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines
@@ -81,6 +84,7 @@ COMMANDS: Final = (
 
 _MOST: Final = 400  # lines of each file's diff; of files that are named, all
 _NAMED: Final = 100_000
+_TASK: Final = 50  # characters of a task in a line
 _ROLES: Final = {"+": "diff.added", "-": "diff.removed", "@": "diff.place"}
 
 
@@ -197,7 +201,18 @@ async def redo(talk: Talk, rest: str) -> None:
         return
     undone = await talk.project.undo(taken.change_id)
     _tell_files(talk, undone)
-    talk.say(f"Brought {short_id(taken.undoes)} again. To take it back: /undo", "green")
+    task = _task_of(talk, taken.undoes)
+    of_task = f', the change of "{task}"' if task else ""
+    talk.say(f"Brought {short_id(taken.undoes)} again{of_task}. To take it back: /undo", "green")
+
+
+def _task_of(talk: Talk, change_id: str) -> str:
+    """The task whose change this is, in a line; "" where the log does not say."""
+    log = talk.project.log
+    every = log.applied(str(talk.project.root))
+    session = next((session for session, each in every if each.change_id == change_id), "")
+    said = (turn.words for turn in turns(log, session) if change_id in turn.changes)
+    return printable(shorten(next(said, ""), _TASK, placeholder=" ..."))
 
 
 async def _is_agreed(talk: Talk, applied: Applied, change_id: str, asked: str) -> bool:

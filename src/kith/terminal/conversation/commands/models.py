@@ -43,7 +43,7 @@ def _tell_model(talk: Talk) -> None:
         talk.say("kith chooses the model of each task; /why says why.")
         return
     window = f", window {talk.opened.window:,}" if talk.opened.window else ""
-    talk.say(f"The model is {printable(talk.opened.facts.name)}{window}.")
+    talk.say(f"The model is {printable(talk.status.name_of(talk.opened.facts.name))}{window}.")
     if reading := read_anew(talk.opened, talk.past, THREAD):
         talk.say(_reading_text(reading), "dim")
 
@@ -60,7 +60,7 @@ def _reading_text(reading: Reading) -> str:
 async def _pick(talk: Talk) -> str:
     """The name of the model that the person wants; "" for none."""
     found = await list_all(talk.project.settings, talk.project.log)
-    now = talk.opened.asked_as or talk.opened.facts.name if talk.opened else talk.project.settings.model
+    now = talk.status.name_of(talk.opened.facts.name) if talk.opened else talk.project.settings.model
     if not found.rows:
         here = f"The model is {printable(now)}. " if now else ""
         talk.say(f"{here}No {'other ' if now else ''}model was found; /models says what to do.")

@@ -17,16 +17,14 @@ from kith.agent.conversations import (
 from kith.agent.conversations import fork as copy_session
 from kith.agent.conversations import rename as name_conversation
 from kith.agent.kept_trial import waiting_sessions
-from kith.agent.tasks import THREAD
 from kith.core.errors import KithError, UsageError
 from kith.core.feature import Lazy, SlashCommand
-from kith.core.run import new_id
+from kith.core.run import new_id, short_session
 from kith.memory.applied import short_id
 from kith.memory.listing import Summary
-from kith.memory.past import Past
 from kith.memory.turns import SessionTurn, turns
+from kith.terminal.conversation.earlier_turns import show_earlier
 from kith.terminal.conversation.talk import Talk
-from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import in_rows
 from kith.view.lines import count
 from kith.view.printing import printable
@@ -113,11 +111,8 @@ COMMANDS: Final = (
 )
 
 
-SHORT: Final = 6  # characters of an id that people type
 _MOST: Final = 200  # conversations to pick from
 _DAY_S: Final = 24 * 3600.0
-_SHOWN: Final = 3  # turns of an earlier conversation that are shown again
-_LINES: Final = 20  # of each answer
 
 
 # --- another conversation --------------------------------------------------------------------
@@ -127,7 +122,7 @@ async def new(talk: Talk, rest: str) -> None:
     """Begin anew, with the same model; what was said before stays where it is."""
     before = talk.id if talk.past.started else ""
     talk.enter(new_id())
-    again = f" The one before: /resume {before[:SHORT]}" if before else ""
+    again = f" The one before: /resume {short_session(before)}" if before else ""
     talk.say(f"A new conversation.{again}", "dim")
 
 
@@ -146,7 +141,7 @@ async def resume(talk: Talk, rest: str) -> None:
 
 async def _go_into(talk: Talk, id: str) -> None:
     if talk.project.log.is_open(id):
-        raise UsageError(f"Conversation {id[:SHORT]} is open in another kith.")
+        raise UsageError(f"Conversation {short_session(id)} is open in another kith.")
     talk.enter(id)
     await _show(talk)
 
@@ -172,25 +167,10 @@ async def _show(talk: Talk) -> None:
     past = talk.past
     if damage := tell_damage(talk.project.log, talk.id):
         talk.say(damage, "yellow")
-    _show_turns(talk, past)
+    show_earlier(talk.voice, talk.project.log, talk.id)
+    talk.voice.set_todo(past.todo)
     if past.started and past.ended is None and not talk.project.log.is_open(talk.id):
         await _offer_rest(talk)
-
-
-def _show_turns(talk: Talk, past: Past) -> None:
-    """The last turns of a conversation: what the person said, and the model's last words on it."""
-    said, spoken = past.threads.get(THREAD, ()), turns(talk.project.log, talk.id)
-    if len(spoken) > _SHOWN:
-        talk.say(f"({len(spoken):,} turns; the last of them:)", "dim")
-    ends = [*(turn.after for turn in spoken[1:]), len(said)]
-    for turn, end in list(zip(spoken, ends, strict=False))[-_SHOWN:]:
-        talk.terminal.echo(turn.words)
-        words = [each.text for each in said[turn.after : end] if each.role == "assistant" and each.text]
-        screen = talk.terminal
-        for text in words[-1:]:
-            lines = render_said(text, screen.width, screen.look.glyphs)
-            screen.show_lines([*lines[-_LINES:], ()])
-    talk.voice.set_todo(past.todo)
 
 
 async def _offer_rest(talk: Talk) -> None:
@@ -217,7 +197,7 @@ async def _pick(talk: Talk, words: str = "", asked: str = "Go on with which one?
 def _row(summary: Summary, waits: bool) -> tuple[str, str, str, str]:
     title = f"(fork) {summary.title}" if summary.source else summary.title
     title = f"(waits) {title}" if waits else title
-    return summary.id[:SHORT], when(summary.at), summary.status, title
+    return short_session(summary.id), when(summary.at), summary.status, title
 
 
 def when(at: float) -> str:
@@ -252,7 +232,7 @@ async def save(talk: Talk, rest: str) -> None:
         return
     title = talk.past.title
     name = f' as "{printable(title)}"' if title else ""
-    id = talk.id[:SHORT]
+    id = short_session(talk.id)
     talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
 
 
@@ -263,14 +243,14 @@ async def delete(talk: Talk, rest: str) -> None:
     if not id:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
-    talk.say(f"{id[:SHORT]}  {printable(title)[:60]}", "bold")
+    talk.say(f"{short_session(id)}  {printable(title)[:60]}", "bold")
     talk.say("What it changed stays in your files, and can be undone no more.")
     if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
         return
     forget(project.settings, project.log, id)
     if id == talk.id:
         talk.enter(new_id())
-    talk.say(f"{id[:SHORT]} is gone.")
+    talk.say(f"{short_session(id)} is gone.")
 
 
 # Going back: a copy of the conversation, whole or as it was before a turn.
@@ -331,4 +311,5 @@ def _tell_copy(talk: Talk, made: Fork) -> None:
     before = talk.id
     talk.enter(made.id)
     talk.voice.set_todo(talk.past.todo)
-    talk.say(f"A copy, {made.id[:SHORT]}. The conversation as it was: /resume {before[:SHORT]}", "dim")
+    was = f"/resume {short_session(before)}"
+    talk.say(f"A copy, {short_session(made.id)}. The conversation as it was: {was}", "dim")

@@ -18,8 +18,6 @@ from kith.memory.session import Session
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk, open_model
 from kith.terminal.rendering.panels import pairs_lines
-from kith.terminal.rendering.spans import cut
-from kith.terminal.rendering.spans import words as words_of
 from kith.view.printing import folded, printable
 
 COMMANDS: Final = (
@@ -200,7 +198,6 @@ def _question(parameter: Parameter) -> str:
 STOPPED: Final = "Stopped."
 _WHOLE: Final = 24  # lines of output that are shown as they are
 _HEAD, _TAIL = 6, 14  # of more than these, the first and the last
-_LIVE: Final = 8  # lines that are seen while it runs
 _INDENT: Final = "    "
 
 
@@ -220,29 +217,17 @@ async def run_typed(talk: Talk, words: str) -> None:
 
     def show(event: Event, path: tuple[str, ...]) -> None:
         if isinstance(event, ToolEnded) and event.ran:
-            talk.terminal.live("stream", None)
             _show_output(talk, event.ran)
         elif isinstance(event, RunEnded) and event.status not in ("done", "interrupted"):
             talk.say(printable(event.text), "dim" if event.status == "rejected" else "red")
 
-    def hear(output: str) -> None:
-        talk.terminal.live("stream", lambda width: _tail(talk, output, width))
-
     with talk.session() as session:
         session.listeners.append(show)
         try:
-            await run_aside(talk.allowed, session, command, talk.answer, quiet=quiet, hear=hear)
+            await run_aside(talk.allowed, session, command, talk.answer, quiet=quiet)
         except asyncio.CancelledError:  # nothing else was cut short by it
-            talk.terminal.live("stream", None)
             talk.voice.rest()
             talk.say(STOPPED, "yellow")
-
-
-def _tail(talk: Talk, output: str, width: int) -> str:
-    """The last lines while it runs."""
-    lines = printable(output).split("\n")[-_LIVE:]
-    more = talk.terminal.look.glyphs.more
-    return talk.terminal.look.paint(cut(words_of(f"{_INDENT}{line}", "dim"), width, more) for line in lines)
 
 
 def _show_output(talk: Talk, ran: Ran) -> None:
