@@ -78,8 +78,8 @@ class ModelError(KithError):
     """A model's server refused or failed.
 
     `retryable`: the same request may succeed later. `overflow`: the prompt does not fit the window.
-    `after_s`: the server's own wish (`Retry-After`), in seconds. Of an overflow, `tokens` is the
-    prompt's size and `window` what there is, 0 where the server does not say.
+    `after_s`: the server's `Retry-After` in seconds. Of an overflow, `tokens` is the prompt's size and
+    `window` the context window, 0 where the server does not say.
     """
 
     code = EXIT_TRY_LATER

@@ -32,14 +32,14 @@ Planning = Literal["no", "yes", "show"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a task was begun.
+    """The options that a task began with.
 
-    `kind` is the command ("": a plain task), `plan` None where planning has no place. `goal`: the person
-    named the checks in the command itself. `symbols`: whether models were offered the index, None where none
-    was asked yet. `system` and `append_system` are the person's own system prompt, `commit` is where the tree
-    stood. `agree`: of a build, whether its tasks are shown first. `quiet`: of the person's own command,
-    whether the model is not told of it. `source`: of a fork, the session that it copies, and `news` what its
-    model must know of the files. `gone`: the change that an undo did not find. Coaching tells its model's
+    `kind` is the command ("": a plain task), `plan` is None where planning does not apply. `goal`: the
+    person named the checks in the command. `symbols`: models were offered the index; None before one was
+    asked. `system` and `append_system` are the person's own system prompt, `commit` is the tree's commit
+    at the start. `agree`: a build shows its tasks first. `quiet`: the model is not told of the person's
+    own command. `source`: the session that a fork copies, and `news` the changes to files that its model
+    must know. `gone`: the change that an undo did not find. Coaching records the digest of the model's
     weights (`digest`), the kind of `work`, the `strategy` and the `recorded` task that it tries.
     """
 
@@ -101,8 +101,8 @@ class Resumed:
 class Stepped:
     """A named step of a workflow began or ended.
 
-    `kind`: which sort of step it is; of a build `task` is the id of its task, and of a task that is tried
-    again `attempt` counts from 1.
+    `kind` is the sort of step. In a build, `task` is the id of its task. `attempt` counts from 1 where a task
+    is tried again.
     """
 
     name: str
@@ -330,7 +330,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What is wrong with a change, as far as anybody looked.
+    """The findings of a review.
 
     `thrown_out` counts, by reason, what a model said of it that did not hold.
     """
@@ -378,7 +378,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a slow thing is, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
+    """The progress of slow work, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
 
     what: str
     done: int

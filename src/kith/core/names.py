@@ -10,7 +10,7 @@ def trial_name(session: str, task: int) -> str:
 
 
 def trials_of(session: str) -> str:
-    """How the names of all trials of a session begin, and of no other's."""
+    """Return the prefix that the names of a session's trials share."""
     return f"{session}-"
 
 
@@ -35,7 +35,7 @@ def council_thread(council: str, who: str) -> str:
 
 
 def place_of(thread: str) -> tuple[str, str] | None:
-    """Which council a thread belongs to, and who speaks in it; None for any other thread."""
+    """Return the council of a thread and its speaker; None for any other thread."""
     if not thread.startswith(_BEGIN):
         return None
     council, _, who = thread.removeprefix(_BEGIN).partition("/")

@@ -76,8 +76,8 @@ class Started(Generic[W]):
     def _signal(self, name: str) -> None:
         """Send a signal, and leave the exit code to the watcher of the event loop.
 
-        asyncio's own methods first poll for the process's end, and may so take the exit code away from that
-        watcher: it then warns of an unknown child process and reports 255.
+        asyncio's own methods poll for the process's end first, and may take the exit code from that
+        watcher. It then warns of an unknown child process and reports 255.
         """
         if self.code is not None:
             return
@@ -151,7 +151,7 @@ class _Kept(Watch):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: exit code (negative for a signal) and its output."""
+    """The result of a program: exit code (negative for a signal) and output."""
 
     code: int
     stdout: bytes
