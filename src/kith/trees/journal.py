@@ -1,9 +1,15 @@
-"""Applies a change to the user's tree: all of it or nothing, whatever happens in between.
+"""Apply a change to the user's tree: all of it or nothing, also after a crash.
 
-The order is what makes it safe. Every `before` is compared with the disk; the record with all before- and
-after-images is written and synced; new contents are staged beside their targets and synced; the record is
-marked "swapping"; files are renamed into place and folders synced; the record is marked "applied". A crash
-before "swapping" leaves the old tree and some temporaries, a crash after it is finished by `recover`.
+The order makes it safe:
+
+1. Every `before` is compared with the disk.
+2. The record with all before- and after-images is written and synced.
+3. New contents are staged beside their targets and synced.
+4. The record is marked "swapping".
+5. Files are renamed into place and folders synced.
+6. The record is marked "applied".
+
+A crash before "swapping" leaves the old tree and some temporaries; `recover` finishes a later one.
 """
 
 import os
@@ -70,7 +76,7 @@ Outcome = Literal["finished", "taken back", "unreadable"]
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of a change that a crash had cut short."""
+    """The outcome of a change that a crash interrupted."""
 
     change_id: str
     outcome: Outcome
@@ -79,12 +85,12 @@ class Recovered:
 def apply_changes(
     root: Path, state: Path, changes: Changes, limits: SizeLimits = LIMITS, undoes: str = ""
 ) -> str:
-    """Make all of `changes` in the tree at `root` or none; returns the id under which they can be undone.
+    """Make all of `changes` in the tree at `root` or none; returns the id for undo.
 
-    `state` is kith's own folder. `undoes` names the change that this one takes back: its files get their
-    old permissions again. A folder that becomes empty goes, as in git. Raises TreeError, nothing changed,
-    when a path, a size, a content or the disk refuses, or when a file is not what `before` says; BusyError
-    when another kith is applying.
+    `state` is kith's own folder. `undoes` names the change that this one undoes: its files get their old
+    permissions again. A folder that becomes empty is removed, as in git. Raises TreeError, nothing changed,
+    when a path, a size, a content or the disk refuses, or when a file differs from `before`. Raises BusyError
+    when another kith is applying a change.
     """
     with told(str(state)):
         journal = open_journal(state)
@@ -100,10 +106,10 @@ def apply_changes(
 
 
 def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
-    """Finish, or take back, what a crash cut short. To be called at start; calling it again does no harm.
+    """Finish, or roll back, a change that a crash interrupted. Call it at start; it is idempotent.
 
-    Where every file is either old or new the change is finished; where somebody has edited one of them
-    since, the others are taken back and the edit stays. Raises TreeError when the disk refuses.
+    Where every file is either old or new, the change is finished. Where somebody has edited a file since, the
+    others are rolled back and the edit stays. Raises TreeError when the disk refuses.
     """
     with told(str(state)):
         journal = open_journal(state)

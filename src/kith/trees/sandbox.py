@@ -94,7 +94,7 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
-    """How bwrap is started for this box."""
+    """Yield the command that starts bwrap for this box."""
     if box.overlay is None:
         yield launch_limited(limits)
         return
@@ -152,7 +152,7 @@ class Wires:
 
 
 def bwrap_options(box: Box, env: Mapping[str, str], folder: str = ".") -> list[str]:
-    """What bubblewrap is told for the box, but for the numbers of files."""
+    """Build the options of bubblewrap for the box, without the numbers of file descriptors."""
     options = [*_ISOLATION, "--uid", str(os.getuid()), "--gid", str(os.getgid()), "--clearenv"]
     for name, value in env.items():
         options += ["--setenv", name, value]

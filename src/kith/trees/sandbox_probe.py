@@ -1,4 +1,4 @@
-"""What this machine can do to confine commands, found out once and remembered until it restarts."""
+"""Probe this machine's sandbox once; the result is kept until it restarts."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What works here; where something does not, the reason in one sentence ("" when it works)."""
+    """The sandbox features that work here; for each missing one the reason in one sentence ("": works)."""
 
     no_sandbox: str = ""
     no_overlay: str = ""
@@ -35,7 +35,7 @@ class Abilities:
 
 
 def probe(root: Path, state: Path, cache: Path) -> Abilities:
-    """What works for the tree at `root` with trials in `state`; the answer is kept in a file in `cache`."""
+    """Probe the sandbox for the tree at `root` with trials in `state`; `cache` keeps the result."""
     file = cache / "abilities.json"
     key = "\n".join((_boot(), str(_user()), str(shutil.which("bwrap")), str(state), str(root)))
     known: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""What a confined command gets to see: which parts of the machine are shown, which covered, which its own."""
+"""List the mounts of a confined command: shown, covered and private parts of the machine."""
 
 import os
 import stat
@@ -24,12 +24,13 @@ _LEAST_PRIVATE: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
+    """The view of a confined command: the folder `source`, shown at the path `root`, and the toolchains.
 
-    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
-    ones are shown read-only at another path (second) than their own (first). `overlay` is the folder of a
-    trial whose layers are mounted at `root` first. `hosts` are the person's own, which every command may
-    reach. `scratch` is the folder that shows as /tmp, which is empty at each start without one.
+    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree.
+    `extra` ones are shown read-only at another path (second) than their own (first). `overlay` is the
+    folder of a trial whose layers are mounted at `root` first. `hosts` are the person's own, which every
+    command may reach. `scratch` is the folder that shows as /tmp, which is empty at each start without
+    one.
     """
 
     root: Path
@@ -45,7 +46,7 @@ class Box:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where folders are mounted that lie in no other."""
+        """Return the mount points of folders that lie in no other mount."""
         extra = (place for source, place in self.extra if source.is_dir())
         return (Path(HOME), self.root, *self.toolchains, *extra)
 
@@ -63,7 +64,7 @@ def mounts_of(box: Box) -> list[str]:
 
 @cache
 def _machine(has_scratch: bool) -> tuple[str, ...]:
-    """What does not depend on the tree: looked for once, as it costs more than to run the command."""
+    """Return the mounts that do not depend on the tree; cached, since finding them is slow."""
     return (*_system(), *_private(has_scratch))
 
 
@@ -134,7 +135,7 @@ def _cover(path: Path) -> tuple[str, ...]:
 
 @cache
 def _secrets() -> tuple[Path, ...]:
-    """What the system keeps from others, but not from this user (root sees all of it); and what it should."""
+    """List system files that only this user (or root) can read, and known places of secrets."""
     found, waiting = list[Path](), ["/etc"]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -147,7 +148,7 @@ def _secrets() -> tuple[Path, ...]:
 
 
 def _is_secret(status: os.stat_result) -> bool:
-    """Whether this user can read what others cannot, without any capability."""
+    """True if this user can read a file that others cannot, without any capability."""
     mode = status.st_mode
     if mode & stat.S_IROTH or not ((stat.S_ISREG(mode) and status.st_size) or stat.S_ISDIR(mode)):
         return False

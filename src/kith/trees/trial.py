@@ -24,8 +24,10 @@ from kith.trees.waiting_changes import PROPOSED, Checkpoints, keep_change, way_b
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """Which states of the user's files a trial started from: those from before `begun` (nanoseconds, as in
-    ctime) and those noted in `file`."""
+    """The states of the user's files that a trial started from.
+
+    They are those from before `begun` (nanoseconds, as in ctime) and those noted in `file`.
+    """
 
     root: Path
     begun: int
@@ -108,7 +110,7 @@ Above = Callable[[], AbstractAsyncContextManager[Trial]]  # opens a trial on top
 
 
 class Ground(Protocol):
-    """What a trial stands on. Every path it is given is checked, and no link is on its way."""
+    """The base of a trial. Every path it is given is checked, and no link is on its way."""
 
     @property
     def root(self) -> Path:
@@ -144,7 +146,7 @@ class Ground(Protocol):
         """False while nothing has written into the trial's repository, so that it is the user's."""
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
-        """What a git command in the trial printed, None when it failed."""
+        """Run a git command in the trial; return its output, None when it failed."""
 
 
 class SideTrial:
@@ -222,7 +224,7 @@ class SideTrial:
                 return await self._changes()
 
     async def _changes(self, moved: bool = False) -> Changes:
-        """What differs; with `moved`, from what the trial began with where the tree has moved on since."""
+        """Compute the differences; with `moved`, from the trial's first state where the tree has changed."""
         touched = await self._ground.touched(self._by_products.load())
         present = set(touched.present) - await self._ground.ignored(touched.present)
         wanted = Touched(present, touched.gone)

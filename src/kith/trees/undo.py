@@ -16,12 +16,11 @@ class GoneError(TreeError):
 
 
 async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
-    """What has to change now to take the applied change `change_id` back, be it the last one or an older one.
+    """Compute the changes that undo the applied change `change_id`, the last one or an older one.
 
-    A file that nobody touched since gets its old content; in one that was edited since, the edits stay and
-    the change is taken out around them. Nothing is written: hand the result to `apply_changes` with
-    `undoes=change_id`. Raises TreeError naming the files where the two cannot be told apart, GoneError where
-    nothing is left of the change.
+    A file without later edits gets its old content; in an edited one, the edits stay and the change is taken
+    out around them. Nothing is written: hand the result to `apply_changes` with `undoes=change_id`. Raises
+    TreeError naming the files where the two overlap, GoneError where nothing is left of the change.
     """
     wanted, conflicts = list[Change](), list[str]()
     for change in load_changes(state, change_id):
