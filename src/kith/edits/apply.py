@@ -68,7 +68,7 @@ class _View:
                 self.returns.append(position - 1)
 
     def find(self, wanted: str) -> list[int]:
-        """Where `wanted` begins in `plain`; occurrences do not overlap."""
+        """Find the places where `wanted` begins in `plain`; occurrences do not overlap."""
         found, at = [], self.plain.find(wanted)
         while at >= 0:
             found.append(at)
@@ -139,11 +139,11 @@ def make_changes(
     modes: Mapping[str, int] = NO_MODES,
     known: Collection[str] = (),
 ) -> Changes:
-    """The edits, one after the other, as changes of `files` (None: there is no such file).
+    """Turn edits, one after the other, into changes of `files` (None: there is no such file).
 
-    `files` must hold every path of `paths_of`; `modes` are git's, FILE where nothing is said, and `known`
-    all the names among which one that is missing may be meant. Raises EditError, a letter to the model, when
-    any edit does not fit, and NothingToChange when all of them together change nothing.
+    `files` must hold every path of `paths_of`. `modes` are git's, FILE by default. `known` are all names
+    that a missing one may be a misspelling of. Raises EditError, a message to the model, when any edit
+    does not fit, and NothingToChange when all of them together change nothing.
     """
     draft = _Draft(files, modes, edits)
     faults, absent = dict[int, str](), False
@@ -204,7 +204,7 @@ class _Draft:
             self.modes[path] = edit.mode
 
     def explain(self, edit: Edit, error: EditError) -> str:
-        """Why an edit does not fit, told of the file as it still is, not as earlier edits would leave it."""
+        """Explain why an edit does not fit, by the file on disk, not as earlier edits would leave it."""
         before = self.files.get(edit.path)
         if self.now.get(edit.path) == before or (isinstance(edit, Patch) and edit.moved_to):
             return str(error)
@@ -249,7 +249,7 @@ def _moves(edit: Edit) -> bool:
 
 
 def _edited(edit: Edit, before: bytes | None) -> bytes | None:
-    """What one edit makes of its file; None: it is gone. Raises EditError, FileNotFoundError."""
+    """Apply one edit to its file; None: deleted. Raises EditError, FileNotFoundError."""
     match edit:
         case Create(content=content):
             if before is not None:

@@ -57,12 +57,12 @@ class Hunk:
 
     @property
     def context_above(self) -> int:
-        """How many lines stay before the first that goes or comes."""
+        """The number of context lines above the first changed line."""
         return len(self.signs) - len(self.signs.lstrip(" "))
 
     @property
     def context_below(self) -> int:
-        """How many lines stay behind the last that goes or comes."""
+        """The number of context lines below the last changed line."""
         return len(self.signs) - len(self.signs.rstrip(" "))
 
     @property

@@ -84,7 +84,7 @@ def _read(rows: Sequence[tuple[int, str]], hunk: Hunk, windows: bool) -> Iterato
 
 
 def _open_ends(hunk: Hunk) -> frozenset[str]:
-    """Which sides of a piece end without a line break."""
+    """Return the sides ("old", "new") of a hunk that end without a line break."""
     found: set[str] = set()
     for line, following in zip(hunk.lines, hunk.lines[1:], strict=False):
         if following.startswith("\\"):

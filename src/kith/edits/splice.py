@@ -48,7 +48,7 @@ class Keys(list[str]):
 
 @dataclass(frozen=True, slots=True)
 class HunkPlace:
-    """Where a hunk's old lines begin (row, from 0), and how the file's indentation differs from theirs."""
+    """The place of a hunk's old lines (row, from 0), and the difference in indentation."""
 
     start: int
     more: str = ""
@@ -96,10 +96,10 @@ def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
 
 
 def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
-    """Whether the last lines are meant as well: they are the same, and little context below says the end.
+    """True if the hunk fits the file's last lines as well, and its short context below suggests the end.
 
     Source: GNU patch's `locate_hunk`, where less context below than above can only match at the end of the
-    file; git's apply.c says so only of none at all. Where the two differ, the model is asked.
+    file. git's apply.c says so only without any context. Where the two differ, the model is asked.
     """
     last = len(keys) - len(old)
     if hunk.start is None or hunk.start - 1 == last or keys[last:] != old:
@@ -189,7 +189,7 @@ def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[Hun
 
 
 def _difference(here: str, sent: str) -> tuple[str, str] | None:
-    """What to put before, and what to take away from, a sent line to get the file's."""
+    """Return the indentation to add before, and to remove from, a sent line to get the file's."""
     if here.endswith(sent):
         return here[: len(here) - len(sent)], ""
     return ("", sent[: len(sent) - len(here)]) if sent.endswith(here) else None
@@ -300,7 +300,7 @@ def splice(rows: list[str], placed: Sequence[tuple[HunkPlace, Hunk]]) -> str:
 
 
 def _written(rows: list[str], bare: bool, place: HunkPlace, hunk: Hunk) -> list[str]:
-    """What stands in the place of the old rows: kept rows byte for byte, new ones ended as those around."""
+    """Build the new rows: kept rows byte for byte, new ones with the line ends of those around."""
     row, end = place.start, place.start + len(hunk.old)
     returns = any(line.endswith("\r") for line in hunk.old)
     # Where the diff itself says, byte by byte, where carriage returns go, none is added or dropped.
@@ -337,9 +337,9 @@ def _return(here: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _ends_bare(hunk: Hunk, bare: bool) -> bool:
-    """Whether the text has no newline at its end below this hunk; `bare`: as it had none before.
+    """True if the text has no newline at its end below this hunk; `bare`: it had none before.
 
-    For a new last row the diff says it, or else it is as it was.
+    The diff says so for a new last row; otherwise it stays as it was.
     """
     marked = "".join([line[:1] for line in hunk.lines])
     kept = hunk.signs.rstrip("-")

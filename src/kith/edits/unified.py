@@ -114,7 +114,7 @@ def _name(line: str) -> str:
 
 
 def _is_epoch(line: str) -> bool:
-    """Whether the time on a `---` or `+++` line says that there was no file (`diff -N` writes it)."""
+    """True if the time on a `---` or `+++` line marks a missing file (as `diff -N` writes it)."""
     if not (stamp := _STAMP.search(line.rstrip("\r"))):
         return False
     day, time, hours, minutes = stamp.groups()
@@ -361,7 +361,7 @@ def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
 
 
 def _edit(section: Section, known: Collection[str]) -> Edit | None:
-    """What a section asks for; None when it asks for nothing."""
+    """Convert a section to an edit; None for an empty section."""
     hunks = tuple(section.hunks)
     if section.created:
         if any(hunk.old for hunk in hunks):
