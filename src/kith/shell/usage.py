@@ -14,7 +14,7 @@ _MARKS: Final = "+^!>"
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What follows a flag: a kind ("" for nothing), and whether only behind `=` (`optional`).
+    """The value of a flag: a kind ("" for none), and if only `=` can attach it (`optional`).
 
     `below`: what is in folders is read. `replaces`: it takes the place of the first argument. `needed`: the
     program only looks when it has one of these. `apart`: its value is always the next word.
@@ -142,7 +142,7 @@ class NotPermittedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """What a program looks at. `settings`: also at the repository's own, which may name programs.
+    """The paths that a program reads. `settings`: also the repository's own, which may name programs.
 
     `git`: it is git, so that a repository is looked at.
     """
@@ -153,7 +153,7 @@ class Permitted:
 
 
 def check(words: Sequence[Word], *, piped: bool = False) -> Permitted:
-    """What a program looks at, given only what cannot do more; `piped`: its input comes from another one.
+    """Return the paths that a read-only command reads; `piped`: its input comes from another program.
 
     Raises NotPermittedError for all others.
     """
@@ -199,7 +199,7 @@ def _check_git(words: Sequence[Word]) -> Permitted:
 
 @dataclass(slots=True)
 class _Given:
-    """What a program was given, as far as it was gone through; `loose`: no flag of it does harm."""
+    """The arguments read so far; `loose`: no flag of the program does harm."""
 
     loose: bool
     arguments: list[Word] = field(default_factory=list)
