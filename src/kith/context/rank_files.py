@@ -52,12 +52,12 @@ def rank(
     hits: Mapping[str, int] = {},
     fit: Mapping[str, float] = {},
 ) -> tuple[Scored, ...]:
-    """The files that have something to do with the task, best first; the rest is left out.
+    """Rank the files that are relevant to the task, best first; the rest is left out.
 
-    `recent` says in how many of the last commits a file was changed, `hits` how often it holds the
-    task's own words, `fit` how well an index of the files' contents finds that it fits (0 to about 1).
-    A word counts by its rarity among the paths (log2(files / files with it), as in inverse document
-    frequency). The order depends on the arguments alone. Secrets are never listed.
+    `recent` counts the last commits that changed a file, `hits` how often it holds the task's words. `fit` is
+    the score of an index of the files' contents (0 to about 1). A word counts by its rarity among the paths
+    (log2(files / files with it), as in inverse document frequency). The order depends on the arguments alone.
+    Secrets are never listed.
     """
     words = find_words(task)
     rarity, likely = _shortlist(words.stems, files)
@@ -76,13 +76,13 @@ def rank(
 
 
 def weigh_kind(path: str, words: Words) -> float:
-    """How much a file counts for being source, test, documentation or data; secrets count nothing."""
+    """Return the weight of a file's kind: source, test, documentation or data; secrets weigh nothing."""
     kind = kind_of(path)
     return _WANTED_TESTS if kind == "test" and words.about_tests else _WEIGHTS[kind]
 
 
 def kind_of(path: str) -> Kind:
-    """What a file is for, told from its path."""
+    """Return the kind of a file, judged from its path."""
     folder, _, name = path.lower().rpartition("/")
     ending = splitext(name)[1]
     if ending in _SECRET or name in _SECRET_NAMES or name.startswith(".env"):
@@ -141,7 +141,7 @@ def _ending_weight(path: str) -> float:
 
 
 def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:
-    """How much each word of the task counts for this path: a whole word of its name the most."""
+    """Weigh each word of the task for this path: a whole word of its name weighs the most."""
     folder, _, name = path.rpartition("/")
     matched: dict[str, float] = {}
     for text, weight in ((folder, _IN_FOLDER), (splitext(name)[0], _IN_NAME)):

@@ -19,10 +19,10 @@ Places = dict[str, list[tuple[str, int]]]  # a block of characters -> the values
 
 
 class Occurrences:
-    """Finds `values` as a whole, and of those `in_pieces` also every piece of 15 characters and more.
+    """Find `values` as a whole, and pieces of 15 characters or more of those `in_pieces`.
 
-    The text is cut into blocks. Wherever a value begins, it holds a block that begins among its first
-    characters, so only these are looked up: the time is that of the text alone.
+    The text is cut into blocks. Every value contains a block that begins among its first characters, so only
+    these are looked up. The time depends on the text alone.
     """
 
     def __init__(self, values: Iterable[str], in_pieces: Iterable[str] = ()) -> None:
@@ -50,7 +50,7 @@ class Occurrences:
 
 
 def _block_of(value: str) -> int:
-    """How many characters of a value are looked up: few sizes, since each costs a pass."""
+    """Return the block size for a value in characters; there are few sizes, since each costs a pass."""
     return _BLOCK if len(value) >= PIECE else 3 if len(value) >= 5 else 1
 
 
@@ -238,11 +238,11 @@ def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:
 
 
 def _is_known_in_pieces(value: str) -> bool:
-    """Whether a value is long, random and one piece, so that a part of it says that it is meant."""
+    """True if a value is long, random and one piece, so that a part of it identifies it."""
     return len(value) >= _LONG and entropy(value) >= _BITS and _is_solid(value)
 
 
 def _is_solid(value: str) -> bool:
-    """Whether a value is one piece, and no path, address or sentence."""
+    """True if a value is one piece, not a path, address or sentence."""
     joints = sum(value.count(mark) for mark in "/. ")
     return "://" not in value and joints <= max(2, len(value) // 12)
