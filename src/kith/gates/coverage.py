@@ -53,7 +53,7 @@ def _own_lines(coverage: Coverage, changes: Changes) -> tuple[dict[str, frozense
 
 
 def _fault(whole: float, own: float, wanted: float, before: float | None) -> str:
-    """What is too low, "" when nothing is."""
+    """Describe the coverage that is too low; "" when it is high enough."""
     if own < wanted:
         return f"the tests run {_percent(own)} of the lines that you wrote, and {_percent(wanted)} are wanted"
     if whole >= wanted or (before is not None and before < wanted and whole >= before):

@@ -46,7 +46,7 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
 async def _new_of(
     run: Run, linter: Linter, changes: Changes, limits: ExecLimits, untouched: Run | None
 ) -> Linted:
-    """What one linter finds that the change brought."""
+    """Return one linter's findings that the change introduced."""
     written = [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
     linted = await run_linter(run, linter, written, limits)
     if not linted.findings:
@@ -66,7 +66,7 @@ async def _new_of(
 def fresh_findings(
     found: Sequence[Finding], before: Sequence[Finding], touched: Sequence[Finding]
 ) -> tuple[Finding, ...]:
-    """What there is more of than before. Lines move, so numbers do not tell two findings apart."""
+    """Return the findings that are new. Lines move, so line numbers are not compared."""
     known = Counter(map(_sameness, before))
     fresh = []
     # Where one of two equal findings is old, it is the one on a line that nobody touched.

@@ -62,7 +62,7 @@ def _as_text(files: Collection[str]) -> str:
 
 
 def _has(text: str, suffixes: Iterable[str]) -> bool:
-    """Whether a name in the text ends so."""
+    """True if a name in the text has one of these endings."""
     return any(f"{suffix}{_END}" in text for suffix in suffixes)
 
 
@@ -140,7 +140,7 @@ _LONGEST_COMMAND: Final = 60_000  # characters of paths; Linux takes 128 KiB in 
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What one linter said of some files. `problem`: why it said nothing, or not all."""
+    """The findings of one linter on some files. `problem`: why they are missing or incomplete."""
 
     linter: Linter
     findings: tuple[Finding, ...] = ()
@@ -184,7 +184,7 @@ async def run_linters(
 
 
 async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: ExecLimits) -> Linted:
-    """What one linter finds, in these files and in others that it looked at because of them."""
+    """Run one linter on these files; its findings may include other files."""
     understood = [path for path in paths if linter.understands(path)]
     if not understood:
         return Linted(linter)
@@ -218,7 +218,7 @@ async def _is_there(run: Run, path: str) -> bool:
 
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:
-    """Why a run says nothing; "" when it does. A linter that found something ends with a code of its own."""
+    """Explain why a run has no result; "" when it has. A linter with findings ends with its own exit code."""
     if ran.code == 127:
         return f"{linter.name} is not installed here, so it was not run."
     if ran.timed_out:

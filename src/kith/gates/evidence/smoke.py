@@ -1,4 +1,4 @@
-"""Where no test can tell: what could be loaded or compiled before the change still can be."""
+"""Check a change without tests: files that loaded or compiled before still must."""
 
 import shlex
 from posixpath import splitext
@@ -74,7 +74,7 @@ def _line_for(change: Change) -> tuple[str, str] | None:
 
 
 async def _ends_badly(trial: Trial, line: str) -> str:
-    """What a command that failed printed; "" for one that did not."""
+    """Return the output of a failed command; "" for one that succeeded."""
     ran = await trial.check(Command(line), ExecLimits(_SECONDS))
     return (ran.output.strip()[-_TOLD:] or f"exit code {ran.code}") if ran.code else ""
 

@@ -1,4 +1,4 @@
-"""What coverage tools report: coverage.py's, gcovr's and gcov's JSON."""
+"""Parse the reports of coverage tools: coverage.py's, gcovr's and gcov's JSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

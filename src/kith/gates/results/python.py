@@ -80,7 +80,7 @@ _HOW: Final[Mapping[str, Outcome]] = {"FAIL": "failed", "ERROR": "error", "skipp
 
 
 def read_lines(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """What unittest prints of each test when it is asked to (`-v`), whoever started it."""
+    """Parse unittest's verbose output (`-v`), whichever program started it."""
     blocks = {_dotted(name, group): text for name, group, text in _BLOCK.findall(output)}
     found = [
         (_dotted(match["test"], match["group"]), _HOW.get(match["how"], "passed"))

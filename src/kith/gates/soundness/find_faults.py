@@ -236,7 +236,7 @@ def _undefined_in(view: TreeState, path: str) -> dict[str, int]:
 
 
 def _is_configured(view: TreeState, name: str) -> bool:
-    """Whether a linter's settings say that the name is there without being defined."""
+    """True if a linter's settings declare that the name exists without a definition."""
     word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
     texts = (view.content(path) or b"" for path in _SETTINGS if path in view.paths)
     return any(b"builtins" in text and word.search(text) for text in texts)

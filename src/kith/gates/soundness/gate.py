@@ -32,10 +32,10 @@ _SHELL: Final = (".bash", ".sh")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the tools said; what is not there was not asked, or is not known.
+    """The answers of the tools; a missing one was not asked for, or is not known.
 
-    `old`: the interpreter is too old or too new for the project, so what it does not know says nothing.
-    `foreign`: it lacks packages that the project needs, so that others are missing says nothing either.
+    `old`: the interpreter is too old or too new for the project, so its "unknown" proves nothing.
+    `foreign`: it lacks packages that the project needs, so other missing ones prove nothing either.
     """
 
     parses: Mapping[str, bool] = field(default_factory=dict)

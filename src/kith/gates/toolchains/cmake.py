@@ -194,7 +194,7 @@ def _script(read: Read, path: str) -> str:
 
 
 def _adds(text: str, folder: str) -> bool:
-    """Whether a script adds this folder, or one around it."""
+    """True if a script adds this folder, or a folder above it."""
     parts = folder.split("/")
     folders = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
     return any(

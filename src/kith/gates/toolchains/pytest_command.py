@@ -1,4 +1,4 @@
-"""How a project has pytest called: by its configuration, and by the commands that it states."""
+"""Find how a project calls pytest: its configuration, and the commands that it states."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
 
 
 def of_python(words: list[str]) -> list[str]:
-    """What Python is asked to run: the words after its own, past what only measures coverage."""
+    """Return the words after Python's own and after coverage options: the program that it runs."""
     if words and words[0] == "coverage":
         words = ["python", "-m", *words]
     if not words or not re.fullmatch(r"python[\d.]*|py", words[0].rpartition("/")[2]):
@@ -68,7 +68,7 @@ _RELAXED: Final = "-W ignore::pytest.PytestConfigWarning -W ignore::pytest.Pytes
 
 @dataclass(frozen=True, slots=True)
 class PytestSettings:
-    """How pytest is configured: in which file, with which options, and what it would not start without."""
+    """The configuration of pytest: its file, its options, and the plugins that it requires."""
 
     where: str = ""
     options: str = ""
@@ -78,7 +78,7 @@ class PytestSettings:
 
 
 def read_settings(files: Collection[str], read: Read) -> PytestSettings:
-    """Where pytest is configured or asked for; nothing when nowhere."""
+    """Read the configuration of pytest, or a file that names it; empty when there is none."""
     for path in ("pytest.ini", ".pytest.ini"):
         if path in files:
             return _ini_settings(path, "pytest.ini", read_text(read, path), "[pytest]")

@@ -141,14 +141,14 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
 
 
 def _reached(stated: Toolchain, tests: list[str]) -> int:
-    """How many modules of tests a stated command names."""
+    """Count the test modules that a stated command names."""
     targets = shlex.split(stated.targets)
     folders = tuple(f"{target}/" for target in targets)
     return sum(path in targets or path.startswith(folders) for path in tests) if targets else len(tests)
 
 
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
-    """Whether a stated command says nothing but where all tests are."""
+    """True if a stated command only names the place of all tests."""
     whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
     return whole and bool(tests) and _reached(stated, tests) == len(tests)
 
