@@ -46,7 +46,7 @@ def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
 
 
 def _fault(source: bytes) -> str:
-    """Where and why Python cannot parse this, or ""."""
+    """Return the place and message of a Python syntax error, or ""."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -114,7 +114,7 @@ class _Span:
 
 
 def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
-    """Where the new lines differ."""
+    """Return the spans of new lines that differ."""
     return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
 
 
@@ -188,7 +188,7 @@ def _summary(path: str, before: bytes | None, content: str, append: bool) -> str
 
 
 def _joined(before: bytes, content: str) -> bytes:
-    """What was there and, on a line of its own, what comes now."""
+    """Append the content to the existing text, on a line of its own."""
     break_ = b"" if before.endswith(b"\n") else _line_end(before)
     return before + break_ + _encoded(before, content)
 
