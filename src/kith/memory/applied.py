@@ -1,4 +1,4 @@
-"""Which applied change is meant: by its id, by its session, or the last one that still holds."""
+"""Find an applied change: by its id, by its session, or the last one in effect."""
 
 from collections.abc import Container, Sequence
 
@@ -45,7 +45,7 @@ def find_applied(
 
 
 def holds(applied: Sequence[tuple[str, Applied]], change_id: str) -> bool:
-    """Whether a change has not been taken back, or was brought again."""
+    """True if a change was not undone, or was redone."""
     return change_id in _open(applied)
 
 
@@ -62,7 +62,7 @@ def _open(applied: Sequence[tuple[str, Applied]]) -> set[str]:
 
 
 def find_undone(applied: Sequence[tuple[str, Applied]]) -> Applied:
-    """What took a change back last, and still holds. Raises UsageError where there is none."""
+    """Return the last undo that is still in effect. Raises UsageError where there is none."""
     undoes = {each.change_id: each.undoes for _, each in applied}
     open_ids = _open(applied)
     for _, each in reversed(applied):

@@ -1,11 +1,13 @@
-"""The index of a project, its definitions and their uses: a cache in SQLite, made anew when in doubt.
+"""Index a project's definitions and their uses: a cache in SQLite, rebuilt when in doubt.
 
-index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
-told = await refresh(index, project.tree, progress)  looks at what changed, and only there
-index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
-index.files() -> {path: IndexedFile(size, lines, definitions)}
-index.fitting(find_words(task)) -> {path: score}     for context/brief.py
-index.definitions(path), index.uses(path), index.defining(name), index.using(name)
+Usage:
+
+    index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end
+    told = await refresh(index, project.tree, progress)  reads only changed files
+    index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
+    index.files() -> {path: IndexedFile(size, lines, definitions)}
+    index.fitting(find_words(task)) -> {path: score}     for context/brief.py
+    index.definitions(path), index.uses(path), index.defining(name), index.using(name)
 """
 
 import asyncio
@@ -182,7 +184,7 @@ class Index:
 
     @property
     def size(self) -> int:
-        """How many files it knows."""
+        """The number of indexed files."""
         ((number,),) = self._read("SELECT count(*) FROM files")
         return int(number)
 
@@ -244,7 +246,7 @@ class Index:
         return {path: IndexedFile(size, lines, count) for path, size, lines, count in rows}
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
-        """What a file defines, in order of the first line."""
+        """Return the definitions of a file, in order of the first line."""
         return self._definitions("path = ?", (path,))
 
     def uses(self, path: str) -> dict[str, int]:
@@ -274,10 +276,10 @@ class Index:
         return Found(definitions, () if definitions else self._near(name), self.using(own))
 
     def fitting(self, words: Words) -> dict[str, float]:
-        """How well files fit what a task says, from 0 to 1, and up to a third more for defining its names.
+        """Score files by the words of a task, from 0 to 1, plus up to 1/3 for defining its names.
 
-        BM25 over the stems of all names that a file uses (k1 = 1.2, b = 0.75: SQLite's FTS5 has them fixed);
-        a definition counts by how few files define that name.
+        BM25 over the stems of all names that a file uses (k1 = 1.2, b = 0.75: fixed in SQLite's FTS5). A
+        definition counts more the fewer files define that name.
         """
         asked = " OR ".join(f'"{stem}"' for stem in words.stems)
         query = "SELECT path, -bm25(words) FROM words JOIN files ON id = words.rowid WHERE words MATCH ?"
@@ -341,7 +343,7 @@ class Tree(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What differed: paths, sorted."""
+    """The paths that differed, sorted."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

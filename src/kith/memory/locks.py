@@ -45,7 +45,7 @@ def _lock_soon(file: IO[str]) -> bool:
 
 
 def try_lock(file: IO[str]) -> bool:
-    """Whether an open file could be locked; it stays so until it is closed."""
+    """True if an open file could be locked; it stays locked until it is closed."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)

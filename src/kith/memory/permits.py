@@ -15,7 +15,7 @@ ALWAYS, ASK_AGAIN = "always", "ask again"
 
 
 def agreed(log: Log, root: Path, session: str = "") -> tuple[Consent, ...]:
-    """What the person agreed to for good in a project, or in this session of it, in the order of answers."""
+    """Return a person's permanent consents in a project, or in this session of it, in order of answers."""
     found = dict[Consent, str]()
     for of, place, _, consent, choice in log.answers(Consent):
         counts = choice in (ALWAYS, ASK_AGAIN) or (choice == "yes" and of == session)
@@ -48,7 +48,7 @@ class Permit:
 
 
 def permitted(log: Log, root: Path) -> tuple[Permit, ...]:
-    """What was allowed for good in a project, and not forgotten since, in the order of the answers."""
+    """Return the permanent permissions in a project that were not revoked, in order of answers."""
     found = dict[Permit, None]()
     for began, asked, said in log.query(_SAID, (ALWAYS, ASK_AGAIN)):
         question: Question = decode(json.loads(asked)["question"], Question)

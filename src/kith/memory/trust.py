@@ -1,4 +1,4 @@
-"""What a person said of the files that a folder brings along: read from their answers in the log."""
+"""Read a person's decisions about the configuration files of a folder from the log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class FolderRuling:
 
 
 def said_of(log: Log, root: Path) -> tuple[FolderRuling, ...]:
-    """What was said of a folder since the last time that all of it was forgotten, oldest first."""
+    """Return the decisions about a folder since they were last reset, oldest first."""
     return everything_said(log).get(str(root), ())
 
 
 def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed", "declined", "trusted"]:
-    """How the person stands to a folder's files as they are. Raises KithError where the log is broken."""
+    """Return the state of a folder's files as they are now. Raises KithError where the log is broken."""
     said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
     choice = {each.digest: each.choice for each in said}.get(digest)
     if choice is not None:
@@ -39,7 +39,7 @@ def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed
 
 
 def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
-    """What was said of every folder."""
+    """Return the decisions about every folder."""
     found: dict[str, tuple[FolderRuling, ...]] = {}
     for session, place, id, files, choice in log.answers(FolderFiles):
         if choice == FORGET:

@@ -1,4 +1,4 @@
-"""What a person typed in a folder, kept from one conversation to the next; for themselves alone."""
+"""Keep a person's typed lines in a folder for the next conversation; they are not shared."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def _row(line: Typed) -> str:
 
 
 def _read(file: Path) -> Iterator[Typed]:
-    """What can be read of it: a line that was cut by a crash is passed over."""
+    """Yield the readable lines; a line that was cut by a crash is skipped."""
     try:
         rows = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
