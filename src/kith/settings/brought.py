@@ -1,4 +1,4 @@
-"""What a folder brings along that kith would interpret: its files, read once, and one digest over them."""
+"""Find a folder's configuration files for kith, each read once, and one digest over them."""
 
 import os
 import stat
@@ -75,7 +75,7 @@ class Brought:
 
     @property
     def names(self) -> str:
-        """What there is at the top of the folder, in words: `AGENTS.md and .kith`."""
+        """The top-level names of the files, in words: `AGENTS.md and .kith`."""
         *most, last = sorted({path.partition("/")[0] for path in self.files}, reverse=True) or [FOLDER]
         return f"{', '.join(most)} and {last}" if most else last
 
@@ -157,7 +157,7 @@ def _list(root: Path, folder: str, left_out: list[str]) -> list[str]:
 
 
 def _leads_to_another(root: Path, folder: str) -> bool:
-    """Whether a link leads to a folder of skills that is looked into anyway."""
+    """True if a link leads to another folder of skills that is read anyway."""
     others = [root / each for each in SKILLS if each != folder]
     return any(each.is_dir() and each.resolve() == (root / folder).resolve() for each in others)
 
@@ -182,7 +182,7 @@ def _linked(path: str) -> str:
 
 
 def _is_folder(root: Path, path: str) -> bool:
-    """Whether there is a folder, no link to one; a plain file of this name is none of kith's business."""
+    """True if there is a folder; a link to one raises UsageError, a plain file is ignored."""
     try:
         mode = (root / path).lstat().st_mode
     except OSError:

@@ -56,10 +56,10 @@ _PEOPLES_VARIABLES = {
 def load_settings(
     root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ, *, trusting: bool = False
 ) -> Settings:
-    """Settings for a run in `root`. Raises UsageError naming file, line and the nearest valid key.
+    """Load the settings for a run in `root`. Raises UsageError naming file, line and the nearest key.
 
-    The only place where a project's own files are read: they count once the person trusts them as they are,
-    or as if they did (`trusting`).
+    Only this function reads a project's own files. They count once the person trusts them as they are, or if
+    `trusting` is set.
     """
     config, state, cache = find_folders(environ)
     brought = find_brought(root)
@@ -99,12 +99,12 @@ def _joined(key: str, before: Any, value: Any) -> Any:
 
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
-    """What a project's own file sets, where it is trusted. Raises UsageError for any other key."""
+    """Read the settings of a project's own file, if it is trusted. Raises UsageError for any other key."""
     return read_values(root / brought.config, brought.text(brought.config), PROJECT_KEYS)
 
 
 def _standing(brought: Brought, root: Path, state: Path) -> Standing:
-    """How the person stands to these files; where the log cannot tell, nobody has looked at them."""
+    """Return the person's decision on these files; "new" where the log cannot tell."""
     try:
         return _standing_of.load()(state, root, brought.digest)
     except KithError:
@@ -112,7 +112,7 @@ def _standing(brought: Brought, root: Path, state: Path) -> Standing:
 
 
 def _holds(folder: str, root: Path) -> bool:
-    """Whether what the user said of a folder is meant for a project: the folder itself, or one above."""
+    """True if the user's settings for a folder apply to a project: the folder or one below it."""
     place = Path(folder).expanduser()
     return place == root or place in root.parents
 
@@ -124,7 +124,7 @@ def _take_table(merged: dict[str, Any], table: str) -> Any:
 
 
 def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
-    """Whether a project's value asks for no more than the user already allows."""
+    """True if a project's value allows no more than the user does."""
     if key in ("check", "gates", "hooks"):  # they run in the sandbox, or are asked about
         return True
     if key == "build.coverage":
@@ -226,7 +226,7 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def describe_server(server: ToolServer) -> str:
-    """Where a server of tools is; keys in its address or its command are not shown."""
+    """Describe the address of a tool server, without keys."""
     words = [_KEY.sub(r"\1***", word) for word in server.command]
     return _show(server.url or shlex.join(words))
 

@@ -16,7 +16,7 @@ _TAKEN = ("replay", "file", "anthropic", "gemini", "route")
 
 
 def read_named(table: str, name: str, data: Any, where: KeyPlace) -> Any:
-    """What a table holds under a name. Raises UsageError saying where it stands and what is wrong."""
+    """Read a named table. Raises UsageError with the place and the error."""
     match table:
         case "endpoints":
             return _read_endpoint(name, data, where)

@@ -61,7 +61,7 @@ def read_yaml(text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
 
 
 def read_nodes(text: str) -> yaml.MappingNode | None:
-    """What is written, with the place of each piece; None for nothing at all. Raises MistakeError."""
+    """Parse YAML with the place of each node; None for an empty text. Raises MistakeError."""
     try:
         node = _Loader(text).get_single_node()
     except yaml.MarkedYAMLError as error:
@@ -162,7 +162,7 @@ def _find(
 
 
 def _end(text: str, node: yaml.Node, key: yaml.Node) -> int:
-    """Where a value ends; a block's own mark lies behind the comments that follow it."""
+    """Find the end of a value; a block's own mark lies behind the comments that follow it."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(text, last[1], last[0]) if isinstance(last, tuple) else _end(text, last, key)
