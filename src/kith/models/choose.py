@@ -59,13 +59,13 @@ _CHOSEN: dict[tuple[str, str], int] = {}
 
 
 async def choose_provider(name: str, places: Places, sources: Sources, emit: Emit) -> Provider:
-    """The model called `name`; with no name, the first that is found on this machine.
+    """Open the model called `name`; with no name, the first that is found on this machine.
 
-    `name` is PROVIDER/MODEL, PREFIX/MODEL of one of the `sources` (`file/MODEL` is a model file), the path of
-    a model file, or a model's bare name. Servers come before files. One that loads its model is waited for,
-    and one that the person named (with the model, or in a setting) also where it is slow. What is outside of
-    the person's own network is only asked by name. Raises NoModelError saying what is there, UsageError for a
-    provider that does not exist.
+    `name` is PROVIDER/MODEL, PREFIX/MODEL of one of the `sources` (`file/MODEL` is a model file), the
+    path of a model file, or a model's bare name. Servers come before files. A server that loads its model
+    is waited for; a slow one only if the person named it (with the model, or in a setting). Models
+    outside the person's own network are only asked by name. Raises NoModelError with what is there,
+    UsageError for an unknown provider.
     """
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
@@ -95,11 +95,10 @@ async def choose_provider(name: str, places: Places, sources: Sources, emit: Emi
 
 
 def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
-    """The model to begin with: one that is loaded, for it answers at once; else one that can be.
+    """Choose the default model: one that is loaded, as it answers at once; else one that can be.
 
-    Never one outside of the person's own network. Of those that are not loaded one of this machine comes
-    first, then one that takes tools, then one that fits the memory; beyond that, the server's own order
-    counts.
+    Never one outside the person's own network. If none is loaded, one on this machine comes first, then one
+    with tools, then one that fits the memory. After that, the server's own order counts.
     """
     memory = read_memory()
 
@@ -227,9 +226,9 @@ async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places,
 
 
 async def _shape_behind(kind: Kind, endpoint: Endpoint, model: str) -> Shape:
-    """What Ollama knows of a model, whichever protocol it is asked in; nothing where no Ollama is there.
+    """Ask Ollama for its facts on a model, in any protocol; empty where no Ollama is there.
 
-    It speaks several, and what it sends on to a cloud looks like any other model in each of them.
+    It speaks several protocols, and a model that it forwards to a cloud looks like any other in each of them.
     """
     if kind == "ollama":
         return await shape_of(endpoint, model)
@@ -242,10 +241,10 @@ async def _shape_behind(kind: Kind, endpoint: Endpoint, model: str) -> Shape:
 
 
 async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int) -> int | None:
-    """The window that Ollama is asked for on every call: the wish, else what it runs already, else what fits.
+    """Choose Ollama's window for every call: the requested one, else the running one, else one that fits.
 
-    None where nothing is known, which leaves it to the server. A server elsewhere has its own memory, which
-    nobody can see from here: it keeps its default.
+    None where nothing is known, which leaves it to the server. A remote server has its own memory, unknown
+    here, so it keeps its default.
     """
     if wish:
         return min(wish, shape.trained or wish)
@@ -293,7 +292,7 @@ async def _find(
 def _no_such_model(
     name: str, servers: Sequence[Server], places: Places, known: Sequence[str], stored: Sequence[str]
 ) -> NoModelError | UsageError:
-    """What is there instead, and which of it was meant perhaps."""
+    """Explain that a model does not exist: list the available ones, or suggest the nearest."""
     there = [full_name(server, card.name, places) for server in servers for card in server.models]
     there += [f"{FILES}/{each}" for each in stored]
     provider, slash, _ = name.partition("/")

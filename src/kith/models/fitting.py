@@ -48,7 +48,7 @@ def fit(rows: Sequence[Row], held: Vector, guess: Vector | None = None) -> Vecto
 
 
 def _doubts(rows: Sequence[Row], scales: Sequence[float]) -> list[float]:
-    """What is left of each row's weight: 1.0 near the fit, less the further away."""
+    """Reweigh each row: 1.0 near the fit, less the further away."""
     errors = [abs(row.seconds / scale - 1.0) for row, scale in zip(rows, scales, strict=True)]
     limit = _OUTLIER * max(_LEAST_SPREAD, 1.4826 * median(errors))  # 1.4826: of a normal distribution
     return [1.0 if error <= limit else limit / error for error in errors]

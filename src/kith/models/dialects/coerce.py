@@ -121,7 +121,7 @@ def _with_lines(args: dict[str, Any], known: Schema) -> dict[str, Any]:
 
 
 def fits(args: Mapping[str, Any], schema: Schema) -> bool:
-    """Whether all arguments are the schema's, and none is missing that it requires."""
+    """True if all arguments are in the schema, and no required one is missing."""
     known: Schema = schema.get("properties", {})
     return args.keys() <= known.keys() and args.keys() >= set(schema.get("required", ()))
 

@@ -1,4 +1,4 @@
-"""JSON as models write it: read strictly, mended only where nothing gets lost, and calls in it."""
+"""Parse JSON as models write it, repaired only without loss, and the calls in it."""
 
 import ast
 import json
@@ -33,7 +33,7 @@ def guess_name(text: str) -> str:
 
 
 def skip(text: str, at: int, pattern: re.Pattern[str]) -> int:
-    """Where the text goes on after a pattern that may stand at `at`."""
+    """Return the position after an optional pattern at `at`."""
     found = pattern.match(text, at)
     return found.end() if found else at
 
@@ -56,9 +56,9 @@ _DECODERS = tuple(json.JSONDecoder(parse_constant=_refuse, strict=strict) for st
 
 
 def read_json(text: str, at: int, stop: int, mend: bool) -> tuple[Any, int, str]:
-    """The value that begins at `at`, where it ends, and "", or else None, `stop` and what is wrong.
+    """Read the value at `at`: the value, its end and "", or else None, `stop` and the error.
 
-    With `mend`, broken JSON up to `stop` is mended if that can be done without a loss.
+    With `mend`, broken JSON up to `stop` is repaired if nothing is lost.
     """
     at = skip(text, at, _BLANKS)
     why = ""
@@ -83,10 +83,10 @@ def read_object(text: str, at: int, stop: int, mend: bool) -> tuple[dict[str, An
 
 
 def mend_json(text: str) -> Any:
-    """What broken JSON must have meant, or None.
+    """Repair broken JSON; None if that is not possible without loss.
 
-    Brackets, commas and quotes may come or go, words may not: text that ends inside a string or before the
-    next value is half of something, and is not closed.
+    Brackets, commas and quotes may be added or removed, words may not. Text that ends inside a string or
+    before the next value is incomplete, and is not closed.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST or text[-1] in ",:" or _ends_in_string(text):
@@ -110,7 +110,7 @@ def _closed(text: str) -> Any:
 
 
 def _repaired(text: str) -> Any:
-    """What the library makes of it, or None if words or line breaks got lost."""
+    """Repair with the library; None if words or line breaks got lost."""
     import json_repair
 
     try:
@@ -133,7 +133,7 @@ def read_literal(text: str) -> Any:
 
 
 def _ends_in_string(text: str) -> bool:
-    """Whether the last string is open, by the count of quotes that are not escaped."""
+    """True if the last string is open, by the count of quotes that are not escaped."""
     return any(not found[1] for found in _STRING.finditer(text))
 
 

@@ -1,4 +1,4 @@
-"""Where calls stand in a reply, between which marks, and a reply as it streams without them."""
+"""Find marked calls in a reply, and stream a reply without them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -171,7 +171,7 @@ def _past_tag(text: str, at: int, closing: str) -> int:
 
 
 def read_harmony(text: str, at: int, mend: bool) -> tuple[Found, ...]:
-    """What a server leaves in the text when it does not know gpt-oss's channels."""
+    """Parse the text of gpt-oss's channels, from a server that does not know them."""
     opening = _HARMONY.match(text, at)
     if not opening:
         return ()
@@ -236,7 +236,7 @@ class Marked:
 
 
 def after_thoughts(text: str) -> int:
-    """Where a reply goes on after the thoughts that it begins with."""
+    """Return the position after the thoughts at the start of a reply."""
     thoughts = _THOUGHTS.match(text)
     return thoughts.end() if thoughts else 0
 
@@ -265,12 +265,12 @@ def mark_calls(text: str, mend: bool) -> Marked:
 
 
 def is_marked(text: str, begin: int, end: int) -> bool:
-    """Whether something between two places may be a call, or quotes one: anything but inline code."""
+    """True if the text between two places may hold or quote a call: anything but inline code."""
     return any(mark.lastgroup != "code" for mark in _MARK.finditer(text, begin, end))
 
 
 def _past(text: str, mark: re.Match[str], kind: str) -> int:
-    """Where to look on: after the whole of what quotes, after the mark itself otherwise."""
+    """Return the position to search on from: after the whole of a quote, else after the mark."""
     if kind == "thinking":
         end = text.find("</think>", mark.end())
         return mark.end() if end < 0 else end + len("</think>")
@@ -290,7 +290,7 @@ def _past(text: str, mark: re.Match[str], kind: str) -> int:
 
 
 def _is_shown(text: str, last: int, found: Found) -> bool:
-    """Whether a call stands in the middle of a sentence: words before and after it on its own lines."""
+    """True if a call is in the middle of a sentence: words before and after it on its own lines."""
     line_start = max(text.rfind("\n", 0, found.start) + 1, last)
     line_end = text.find("\n", found.end)
     after = text[found.end : line_end if line_end >= 0 else len(text)].strip()

@@ -107,10 +107,10 @@ class Heard:
 
 
 def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
-    """Read the calls that a text holds in whatever dialect.
+    """Read the calls that a text holds in any dialect.
 
-    Only calls of `tools` count; one that cannot be read, or that ends the reply and names no tool, becomes a
-    call with a fault. Of a text that was `cut` at the token limit nothing is mended, and each call has one.
+    Only calls of `tools` count. One that cannot be read, or that ends the reply and names no tool, becomes a
+    call with a fault. In a text `cut` at the token limit nothing is repaired, and each call has a fault.
     """
     if not tools:
         return Heard(text)
@@ -193,7 +193,7 @@ def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
 
 
 def _words(text: str, calls: Sequence[Found]) -> str:
-    """What stands around the calls, without the blanks at the seams."""
+    """Join the text around the calls, without the blanks at the seams."""
     pieces: list[str] = []
     at = 0
     for found in calls:
@@ -231,7 +231,7 @@ def _closed(properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> Heard | None:
-    """What a reply of that shape calls or says; None for one of another shape."""
+    """Read a JSON reply that is a call or words; None for any other reply."""
     body = text.strip()
     if not body.startswith("{"):
         return None

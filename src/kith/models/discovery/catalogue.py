@@ -123,7 +123,7 @@ def _of_file(stored: Stored, memory: Memory, facts: Mapping[str, Any]) -> Entry:
 
 
 def _measured(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card of experience says of speed and use; whatever it really holds."""
+    """Read speed and use from a model's card; its content is not trusted."""
     probe = facts.get("probe")
     told = probe if isinstance(probe, Mapping) else {}
     return {
@@ -135,7 +135,7 @@ def _measured(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_listed(stored: Stored, servers: Sequence[Server]) -> bool:
-    """Whether the program that keeps the file runs on this machine and lists it itself."""
+    """True if the program that keeps the file runs on this machine and lists it."""
     for server in servers:
         if not is_loopback(server.url) or TITLES[server.kind] != stored.source:
             continue

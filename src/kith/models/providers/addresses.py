@@ -1,4 +1,4 @@
-"""Whether an address leads out of this machine and the network it stands in."""
+"""Check if an address leads out of this machine and its network."""
 
 import asyncio
 import ipaddress
@@ -34,9 +34,9 @@ def is_cloud(url: str) -> bool:
 
 
 async def leads_out(url: str, lookup: Lookup | None = None, wait_s: float = 2.0) -> bool:
-    """Whether a name that looks like one of the person's own network stands for an address outside of it.
+    """True if a name that looks local resolves to an address outside the person's own network.
 
-    A name without an address is nobody's: asking it fails anyway.
+    A name without an address is False: asking it fails anyway.
     """
     host = urlsplit(url).hostname or ""
     try:

@@ -80,10 +80,10 @@ class _Piece:
 
 @dataclass(slots=True)
 class Draft:
-    """Collects what a server streams, in its order, and emits each piece as a Delta.
+    """Collects a server's stream in order, and emits each piece as a Delta.
 
-    `taken` are call ids already used in the conversation: a call that comes with one of them, or with none,
-    gets a fresh one, because an answer finds its call by id.
+    `taken` are call ids already used in the conversation. A call with one of them, or with none, gets a fresh
+    one, because an answer finds its call by id.
     """
 
     emit: Emit
@@ -123,7 +123,7 @@ class Draft:
             self.emit(Delta(f"{name} {text}" if name else text, "tool"))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
-        """What was said. `cut`: the token limit ended it, so arguments that do not parse are not repaired."""
+        """Build the reply. `cut`: the token limit ended it, so unreadable arguments are not repaired."""
         # Calls by their own numbers: not every server sends them in order.
         calls = iter(sorted(self.calls.values(), key=lambda piece: piece.index))
         ordered = (next(calls) if piece.kind == "tool" else piece for piece in self.pieces)

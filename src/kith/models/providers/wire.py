@@ -47,14 +47,15 @@ async def load_http() -> None:
 class Endpoint:
     """A model server at `url` (its root: a trailing `/v1` is left out), with an optional key.
 
-    A key is a bearer's, or `user:password`, or the whole value of the header `key_header`; where it stands in
-    the address, it is taken out of it, for addresses are shown and logged. `headers` are sent with every
-    request. `cloud`: the address leads out of the person's own network; None: it says so itself.
-    A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
-    life, which must come within `probe_s`; after `stall_s` without one it counts as lost, and after `look_s`
-    where it was only asked about itself (seconds, all of them). `connect_s`: how long a connection may take;
-    None: as long as an answer on this machine, where only a busy server is slow to accept one, else 10 s.
-    `transport` replaces the network in tests, `clock` and `sleep` the time.
+    A key is a bearer's, or `user:password`, or the whole value of the header `key_header`. A key in the
+    address is removed from it, since addresses are shown and logged. `headers` are sent with every
+    request. `cloud`: the address leads out of the person's own network; None: decided by the address.
+
+    `Vigil` bounds the wait for a silent server, in seconds. After `quiet_s` without a byte it is probed,
+    and must answer within `probe_s`. It counts as lost after `stall_s` without an answer, and after
+    `look_s` where it was only asked about itself. `connect_s` limits a connection. None: on this machine
+    as long as an answer, since only a busy server is slow to accept one; elsewhere 10 s. `transport`
+    replaces the network in tests, `clock` and `sleep` the time.
     """
 
     url: str
@@ -97,7 +98,7 @@ class Endpoint:
 
     @property
     def is_cloud(self) -> bool:
-        """Whether what is sent there leaves this machine and its own network."""
+        """True if requests leave this machine and its own network."""
         return is_cloud(self.url) if self.cloud is None else self.cloud
 
     @property
@@ -196,9 +197,9 @@ class Endpoint:
                 await response.aclose()
 
     async def _is_alive(self) -> bool:
-        """Whether the server answers anything at all on a second connection, a refusal too.
+        """True if the server answers anything on a second connection, also an error.
 
-        Only a gateway's word that there is nobody behind it (502, 504) does not count.
+        Only a gateway's report that its server is gone (502, 504) does not count.
         """
         import httpx2
 
@@ -255,7 +256,7 @@ class Endpoint:
             yield data
 
     def _unreadable(self, text: str, is_last: bool) -> ModelError:
-        """What a line means that is not JSON: a web page, half an object, or nonsense."""
+        """Explain a line that is not JSON: a web page, half an object, or nonsense."""
         start = text.lstrip()[:1]
         if start == "<":
             return fault(self.url, IN_STREAM, text)

@@ -52,11 +52,12 @@ class _Limits:
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Wrapped):
-    """`model`, with every prompt made to fit `counter.window`, and made shorter when the server refuses it.
+    """`model`, with every prompt made to fit `counter.window`, and shortened when the server refuses it.
 
-    At three quarters of the window, old tool results are left out; where that is not enough, the model itself
-    sums up what was done, as a continuation of what it has read already. Between two such steps, what is
-    sent only grows. `earlier` are the steps of former processes, by thread: the same view is sent again.
+    At three quarters of the window, old tool results are left out. If that is not enough, the model
+    itself summarises the work, as a continuation of the prompt that it has read. Between two such steps,
+    prompts only grow. `earlier` are the steps of former processes, by thread: the same view is sent
+    again.
     """
 
     counter: Counter
@@ -145,7 +146,7 @@ class Fitted(Wrapped):
         return replace(prompt, messages=self._keep(prompt, shorter))
 
     def _old(self, prompt: Prompt, limits: _Limits) -> int:
-        """How many messages are old: all but the newest, which share a fifth of the window."""
+        """Count the old messages: all but the newest, which share a fifth of the window."""
         *older, old = joints(prompt.messages) or (0,)
         for at in reversed(older):
             if self.counter.weigh(prompt.messages[at:]) > limits.window * _NEWEST:
@@ -216,7 +217,7 @@ class Fitted(Wrapped):
         )
 
     def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
-        """What the next try may take, after a refusal that may say how large prompt and window really are."""
+        """Return limits for the next try, after a refusal that may tell the real sizes."""
         believed = self.counter.window
         if error.window and error.window != believed:
             self.counter.keep_within(error.window)

@@ -138,7 +138,7 @@ def repeated_line(text: str, times: int, among: int) -> str:
 
 
 def same_exchanges(messages: Sequence[Message]) -> int:
-    """How many times in a row, up to the end, the model said the same and was answered the same."""
+    """Count the last consecutive exchanges with the same message and the same answer."""
     times, last, answers = 0, None, list[object]()
     for message in reversed(messages):
         if message.role != "assistant":
