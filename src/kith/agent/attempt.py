@@ -52,7 +52,7 @@ STOPPED = "The model was stopped before it said so, but all checks pass now."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task ended."""
+    """The end of a task."""
 
     status: Status
     text: str
@@ -60,12 +60,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a task has come; a resumed task begins with what its log says of this.
+    """The progress of a task; a resumed task begins with that of its log.
 
-    `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
-    while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
-    `before` tells. `landed`: the edits in the last message are in the trial. `given_up`: who worked on it
-    before, while the present model has not been told of that.
+    `refusals`: rejections by gates since a person last spoke, or another model took over. `refusal`: the
+    last one, until the model has been told of it. `compared`: the checks have run on the untouched tree,
+    with the results `before`. `landed`: the edits in the last message are in the trial. `given_up`: the
+    model before, until the present one has been told of it.
     """
 
     attempts: int = 0
@@ -79,14 +79,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What an attempt came to: the change, and what was said of it (and of the tree before it, if asked)."""
+    """The result of an attempt: the change, its verdict, and the checks of the tree before, if asked for."""
 
     changes: Changes
     verdict: Verdict
     before: tuple[Judged, ...] = ()
 
     def after(self, progress: Progress) -> Progress:
-        """How far the task has come with it."""
+        """Return the progress after this attempt."""
         no = None if self.verdict.ok else self.verdict
         return replace(
             progress,
@@ -219,7 +219,7 @@ async def _take_over(
 
 
 async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
-    """What a model left that was stopped, judged where another one takes over: it may be good already."""
+    """Judge the change of a stopped model before another one takes over; it may be good already."""
     changes = () if leg.last else await trial.changes()
     if not changes:
         return Tried((), Verdict(True, by="edits"))
@@ -231,13 +231,13 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
 
 
 def _mends(tried: Tried) -> bool:
-    """Whether a test that failed without a change passes with it, and none is lost."""
+    """True if a test that failed without the change passes with it, and none is lost."""
     evidence = tried.verdict.evidence
     return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
 
 
 async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
-    """What a reviewer would say, beside the diff."""
+    """Show a reviewer's notes beside the diff."""
     tell: TellNotes | None = find_part(lambda feature: feature.notes)
     if tell:
         await tell(run, changes, role, thread)
@@ -273,7 +273,7 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
 
 
 async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Verdict:
-    """Whether the model may end its work here; logged like what any gate says."""
+    """Ask the hooks if the model may end its work here; logged like any gate."""
     verdict = await ending(run, changes)
     run.emit(Judged(HOOKS, verdict.ok, attempt, verdict.feedback))
     return Verdict(True, by="edits") if verdict.ok else replace(verdict, by=HOOKS)
@@ -305,7 +305,7 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
 
 
 def _replies(thread: Thread) -> tuple[Message, ...]:
-    """What the model said since somebody else spoke."""
+    """Return the model's replies since the last message of somebody else."""
     said: list[Message] = []
     for message in reversed(thread.messages):
         if message.role == "user" and message.author != "kith":
@@ -341,7 +341,7 @@ async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes
 
 
 def _edits_beside_calls(thread: Thread) -> bool:
-    """Whether the model wrote edits in a message that also called tools, since somebody last spoke."""
+    """True if the model wrote edits in a message with tool calls, since the last message to it."""
     for message in reversed(thread.messages):
         if message.role == "user":
             return False

@@ -71,7 +71,7 @@ def _is_called(summary: Summary, wanted: str) -> bool:
 
 
 def tell_damage(log: Log, session: str) -> str:
-    """What of a session could not be read so far, in a sentence; "" where all could."""
+    """Report the unreadable events of a session in a sentence; "" for none."""
     lost = log.left_out(session)
     many = "1 event" if lost == 1 else f"{lost:,} events"
     return f"{many} of session {session} cannot be read; the rest is there." if lost else ""
@@ -112,7 +112,7 @@ def forget(settings: Settings, log: Log, session: str) -> tuple[str, ...]:
 
 
 def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[str]) -> None:
-    """What is kept of a session beside its events."""
+    """Delete a session's files beside its events."""
     forget_trials(settings.state, session)
     forget_records(settings.state, changes)
     forget_typed(settings.state, session)
@@ -143,7 +143,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a session is left: what it came to there, the turns before that, and those that are given up."""
+    """The place in a session to return to: its state there, the turns kept and those given up."""
 
     session: str
     past: Past
@@ -203,7 +203,7 @@ def _find(project: Project, session: str, turn: int) -> _Place:
 
 
 def _past_before(project: Project, session: str, turn: SessionTurn) -> Past:
-    """What the session came to when the turn began."""
+    """Return the session's state when the turn began."""
     records = project.log.events(session)
     past = fold(record.event for record in takewhile(lambda record: record.seq <= turn.upto, records))
     if not turn.copied:
@@ -261,7 +261,7 @@ async def _bring_again(project: Project, undone: list[tuple[Applied, Changes]]) 
 
 
 def _log_failure(project: Project, undone: Sequence[tuple[Applied, Changes]], text: str) -> None:
-    """What was done to the files and taken back stands in the journal, so the log has to know of it."""
+    """Log changes that were undone and redone in the journal, since the log must match it."""
     if not undone:
         return
     with project.session(changes=_all_changes(undone)) as session:
@@ -310,7 +310,7 @@ def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Ch
 
 
 def _news(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> str:
-    """What the model must know of the files, which may be ahead of the conversation."""
+    """Tell the model about files that may be ahead of the conversation."""
     gone = {applied.undoes for applied, _ in undone}
     ahead = _paths(project, set(_open_changes(project, place.given_up)) - gone)
     parts = (news_of(project, place.past), name_files(LATER, ahead) if ahead else "")

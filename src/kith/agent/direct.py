@@ -38,7 +38,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class MoreEdits:
-    """What a feature adds: edits by name, and a better way to rename than word by word."""
+    """A feature's additions: edits by name, and a better way to rename than by words."""
 
     edits: Mapping[str, Edit] = field(default_factory=dict)
     rename: Rename | None = None
@@ -77,8 +77,8 @@ class AppendText:
 class InsertText:
     """`insert "text" before|after "anchor" in path`.
 
-    An anchor that is a whole line takes the text as lines of its own, as deep as the anchor stands; inside a
-    line the text is put directly beside it.
+    For a whole line as anchor, the text becomes lines of its own with the same indentation. Inside a
+    line, the text is put directly beside the anchor.
     """
 
     text: str
@@ -128,8 +128,8 @@ _PRONOUNS: Final = frozenset({"all", "everything", "file", "files", "it", "that"
 def parse_direct(task: str) -> Direct | None:
     r"""The request that a task is, when all of its words are one of the four forms; else None.
 
-    Texts stand in straight, curly or single quotes or backticks, where `\n`, `\t`, `\\` and an escaped quote
-    are understood; files and symbols need quotes only for spaces. Verbs may be in capitals.
+    Texts have straight, curly or single quotes or backticks, with the escapes `\n`, `\t`, `\\` and
+    quotes. Files and symbols need quotes only for spaces. Verbs may be in capitals.
     """
     if found := _REPLACE.fullmatch(task):
         return ReplaceText(_unescape(found[1]), _unescape(found[2]), _plain(found[3]))
@@ -171,11 +171,10 @@ def _plain(name: str) -> str:
 
 
 async def make_direct(direct: Direct, run: Run) -> Changes:
-    """The changes a request makes to `run.workspace`, which itself stays as it is.
+    """The changes that a request makes to `run.workspace`, which stays unchanged.
 
-    Raises UsageError with one sentence: no such file, text not found, an anchor that stands in several
-    places, a new name that is taken, nothing to do (BeyondError where a model could do it); TreeError when a
-    file cannot be read.
+    Raises UsageError for a missing file or text, an ambiguous anchor, a new name in use, or nothing to do.
+    Raises BeyondError where a model could do it, and TreeError when a file cannot be read.
     """
     if isinstance(direct, RenameSymbol):
         edited = [each async for each in _renamed(direct, run)]

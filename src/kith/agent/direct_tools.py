@@ -35,7 +35,7 @@ _ROOM: Final = 40  # characters of an argument, in a title
 
 @dataclass(frozen=True, slots=True)
 class DirectTool:
-    """What a tool is called and takes: `schema` is a JSON Schema of its arguments."""
+    """The name and arguments of a tool: `schema` is a JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ def direct_tools() -> tuple[DirectTool, ...]:
 
 
 async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> ToolResult:
-    """What a tool that only reads says of the project; secrets stay out of its sight.
+    """Use a read-only tool on the project, without secrets.
 
     Raises UsageError for a tool that does not exist or writes, and for arguments it does not take.
     """
@@ -84,13 +84,13 @@ def _readers(look: Look = look_nowhere) -> Sequence[Tool]:
 
 
 def _may_look(tool: Tool) -> bool:
-    """Whether a tool reads, or can (git); what runs commands is never asked so."""
+    """True if a tool reads, or can (git); a tool that runs commands is never used so."""
     return tool.effect == "read" or (tool.effect == "write" and tool.effect_of is not None)
 
 
 @asynccontextmanager
 async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
-    """Where names are defined, by an index that is made where there is none. Raises KithError."""
+    """Look up definitions by an index, which is built if missing. Raises KithError."""
     if not wanted:
         yield look_nowhere
         return
@@ -112,7 +112,7 @@ async def _nobody(question: Question) -> Answer:
 
 
 async def preview(project: Project, name: str, args: Mapping[str, Any]) -> tuple[FileChange, ...]:
-    """What an edit would change; nothing is changed. Raises UsageError, TreeError where it cannot be made."""
+    """Show the changes of an edit without making them. Raises UsageError, TreeError if it fails."""
     project.check_writable()
     run = Run(lambda event, path: None, _nobody, project.tree, Limits(exec=project.exec_limits(0)))
     return summarise(await _make(project, name, args, run))

@@ -61,7 +61,7 @@ async def save_left(workspace: Workspace, name: str) -> None:
 
 
 async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
-    """Whether the trial holds a change; where its end cannot be read, what was remembered before counts."""
+    """True if the trial holds a change; if it cannot be read now, an earlier record counts."""
     try:
         return bool(await trial.remember(only=only))
     except TreeError:

@@ -46,7 +46,7 @@ def measured_name(chosen: Settings, name: str) -> str:
 
 
 def places_of(chosen: Settings) -> Places:
-    """Where models may be asked, from the settings."""
+    """Return the places of models, from the settings."""
     named = {
         name: Named(each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud)
         for name, each in chosen.endpoints.items()
@@ -97,7 +97,7 @@ async def list_all(chosen: Settings, log: Log) -> Listed:
 
 
 def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
-    """What the person named, and does not tell of models: a sentence for each."""
+    """Yield a sentence for each named server that lists no models."""
     seen = {server.url for server in servers}
     for name, each in places.named.items():
         endpoint = endpoint_of(each, places.stall_s)
@@ -126,12 +126,12 @@ async def list_names(chosen: Settings) -> tuple[str, ...]:
 
 
 def recommend_models() -> tuple[Recommendation, ...]:
-    """What is worth having on this machine."""
+    """Recommend models for this machine."""
     return recommend(read_memory(cards=True))
 
 
 def end_of(error: KithError) -> RunEnded:
-    """How a run ends that met `error`."""
+    """Return the end of a run that failed with `error`."""
     if isinstance(error, UnrecordedError):
         return RunEnded("done", str(error))
     if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):

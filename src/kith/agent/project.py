@@ -88,7 +88,7 @@ STATUS_CODES: Mapping[Status, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How it ended: the exit code, and the object that `--output-format json` prints."""
+    """The result of a run: the exit code, and the object that `--output-format json` prints."""
 
     code: int
     report: dict[str, Any]
@@ -162,7 +162,7 @@ class Project:
         return session
 
     def report(self, session: str) -> dict[str, Any]:
-        """How a session went, and the change that waits; where money was paid, what is left of the day's."""
+        """Report a session and its waiting change; where money was paid, also the rest of the day's limit."""
         found, limit = describe_run(session, self.log.past(session)), self.settings.max_day_usd
         found["waiting"] = self.waiting_in(session)
         if found["usd"] and limit is not None:
@@ -231,7 +231,7 @@ class Project:
                 )
 
     def exec_limits(self, window: int) -> ExecLimits:
-        """What one command may take; its output is cut to what the window carries."""
+        """Return the limits of one command; its output is cut to fit the window."""
         return ExecLimits(self.settings.command_timeout, output=output_room(window, 30_000))
 
     def sessions(self, everywhere: bool = False) -> list[Summary]:
@@ -285,7 +285,7 @@ class Project:
         return replace(opened, asked_as=wanted)
 
     def _price(self, model: str, usage: Usage) -> float | None:
-        """What a call costs; the table is read when that is first asked."""
+        """Return the cost of a call; the price table is read on first use."""
         return load_prices(self.settings.config).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
@@ -298,12 +298,12 @@ class Project:
     # --- judges ------------------------------------------------------------------------------
 
     async def is_tested(self, run: Run) -> bool:
-        """Whether commands decide about a change: the person named one, or the project has its own."""
+        """True if commands judge a change: the person named one, or the project has its own."""
         named = self.settings.check
         return named != ("none",) if named else bool(await find_project_toolchains(run))
 
     def judges(self, run: Run, request: str = "") -> Judges:
-        """Who decides about a change of this project; `request` is what the person asked for."""
+        """Return the judges of a change of this project; `request` is the person's request."""
         chosen = self.settings
         named = tuple(command for command in chosen.check if command != "none")
         origin = chosen.origin.get("check", "")

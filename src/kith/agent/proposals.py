@@ -32,10 +32,10 @@ _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or wh
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A reply, and what was said about it outside of it.
+    """A reply, and its context.
 
-    `finish_reason` is the server's ("": not known), `path` the file that the reply is about, `folder` what
-    its names are relative to: "" or a folder of the project, with a slash at its end.
+    `finish_reason` is the server's ("": not known), `path` the file that the reply is about. `folder` is
+    the base of its names: "" or a folder of the project, with a slash at its end.
     """
 
     text: str
@@ -92,7 +92,7 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
 
 
 def warnings_for(project: Project, changes: Changes) -> Mapping[str, str]:
-    """Who runs which of the changed files by itself, but for those that the person allowed beforehand."""
+    """Name the programs that run changed files automatically, without those allowed in advance."""
     return warnings_of(changes, project.settings.allow_file)
 
 
@@ -107,7 +107,7 @@ _SHOWN = 4_000  # characters of a check's output
 
 @dataclass(slots=True)
 class TrialResult:
-    """What a trial showed: what ran, what of its output matters, and what differed from the tree after it."""
+    """The result of a trial: commands run, the relevant output, and changed files."""
 
     ran: list[Ran] = field(default_factory=list)
     output: str = ""
@@ -169,7 +169,7 @@ async def try_given(
 
 
 async def _checks(project: Project, run: Run, command: str) -> Sequence[Toolchain]:
-    """What is to run: the command, else what decides about the project's changes."""
+    """Return the checks to run: the command, else those of the project."""
     named = (command,) if command else tuple(each for each in project.settings.check if each != "none")
     found = [name_command(each) for each in named] or await find_project_toolchains(run)
     if not found:

@@ -37,7 +37,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Which model no longer works on a task, and why; `error` is what stopped it, if anything did."""
+    """A model that no longer works on a task, and why; `error` is the one that stopped it, if any."""
 
     by: str
     why: str
@@ -55,14 +55,14 @@ async def nobody(given_up: GivenUp) -> Leg | None:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """What is known of the change that was given up: the last no, and the checks of the untouched tree."""
+    """The change that was given up: its last refusal, and the checks of the untouched tree."""
 
     refusal: Verdict | None = None
     before: tuple[Judged, ...] = ()
 
     @property
     def keeps(self) -> bool:
-        """Whether the change is worth going on from: fewer tests fail with it, and none were lost."""
+        """True if the change is worth keeping: fewer tests fail with it, and none were lost."""
         was = self._figures_before
         now = self.refusal.figures if self.refusal else {}
         if "failed" not in now or "failed" not in was:
@@ -71,7 +71,7 @@ class Abandoned:
 
     @property
     def in_words(self) -> str:
-        """What speaks for keeping the change, or against it."""
+        """Explain why to keep the change, or why not."""
         now, was = self.refusal.figures if self.refusal else {}, self._figures_before
         if "failed" in now and "failed" in was:
             return f"{now['failed']:g} of {now['tests']:g} tests fail with it, {was['failed']:g} without"

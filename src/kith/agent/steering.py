@@ -1,7 +1,7 @@
-"""Who else may speak to a running session: its questions, answers, words and stops come from any face.
+"""Steer a running session from any screen: questions, answers, messages and stops.
 
-The process that works on a session asks its own face, and looks into the session's inbox at the same time:
-the first answer wins, wherever it was given.
+The process that works on a session asks its own screen, and reads the session's inbox at the same time. The
+first answer wins, from any screen.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ def keep_pieces(changes: Changes, kept: Sequence[Kept]) -> Changes:
 
 
 def hearing(session: Session) -> Hear:
-    """What others say to the model while it works; heard and logged are one, whoever is killed in between."""
+    """Yield messages to the model while it works; each is logged and marked as heard in one step."""
     inbox = Inbox(session.log, session.id)
 
     def hear() -> Iterator[str]:

@@ -65,7 +65,7 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a person wants: words, whether to plan first, or a session to go on with."""
+    """A person's task: words, if to plan first, or a session to resume."""
 
     words: str
     plan: Planning = "no"
@@ -90,17 +90,17 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """Which sort of work it is, as it was told when the task began."""
+        """The kind of work, as told when the task began."""
         return self.past.routes[-1].kind if self.past.routes else kind_of(self.words)
 
     @property
     def is_new(self) -> bool:
-        """Whether no model has been told of the task yet."""
+        """True if no model has been told of the task yet."""
         return not (self.task.resume and self.past.task_said)
 
     @property
     def ending(self) -> Gate | None:
-        """Whether the model may stop, where hooks hear of that."""
+        """Return the hooks' gate on the model's end, if there are hooks."""
         if not self.project.settings.hooks:
             return None
         return ProjectHooks(self.project, self.id).gate()
@@ -112,10 +112,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """With what models are asked to do a task.
+    """The parts of asking models to do a task.
 
-    `route` is where they come from, `judges` decide about the change, `standing` tells how their checks stood
-    before it, and `known` is what an index knows.
+    `route` chooses them, `judges` decide about the change. `standing` tells the checks' results before
+    it, and `known` is the index.
     """
 
     terms: Terms
@@ -181,7 +181,7 @@ async def _do(job: Job) -> Outcome:
 
 
 async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
-    """What needs no model; None for all else."""
+    """Do a task that needs no model; None for any other."""
     direct = parse_direct(task.words)
     if direct is None or project.settings.read_only:
         return None
@@ -198,7 +198,7 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
 
 
 async def _hear_hooks(job: Job) -> HookAnswer:
-    """What hooks say of a task that begins."""
+    """Ask the hooks about a task that begins."""
     if job.task.resume or not job.project.settings.hooks:
         return HookAnswer()
     told = {"task": job.task.words, "first": job.past.tasks == 1}
@@ -310,7 +310,7 @@ async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptat
 
 
 def _options(project: Project, task: Task, before: Past) -> Options:
-    """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
+    """Return the options to keep on resume; the tools stay those of `before` in this conversation."""
     chosen = project.settings
     begins = before.symbols is None and not before.threads
     return Options(
@@ -381,7 +381,7 @@ async def open_first(project: Project) -> Opened:
 
 
 def _progress_of(past: Past) -> Progress:
-    """How far the log says a task has come."""
+    """Read a task's progress from the log."""
     no, took_over = past.refusal, past.relayed
     refusal = Verdict(False, no.feedback, no.gate, no.ran, figures=no.figures) if no else None
     before = tuple(each for each in past.verdicts if each.when == "before")

@@ -1,4 +1,4 @@
-"""What a folder brings along for kith, in words, and a person's yes or no to it."""
+"""Describe a folder's configuration of kith, and record a person's decision on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without o
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a folder brings: what that would do, in words for each file, and the files themselves as diffs.
+    """A folder's configuration: the effect of each file in words, and the files as diffs.
 
-    `nested` are notes in folders inside it, of which some are `unseen`: the person has said nothing of them
-    as they are. `again`: something else was trusted here before, and the diffs say what is different now.
+    `nested` are notes in folders inside it. `unseen`: the person has not decided on some of them as they are.
+    `again`: another version was trusted before, and the diffs show the difference.
     """
 
     brought: Brought
@@ -47,7 +47,7 @@ class Offer:
 
 
 async def look_at(root: Path) -> Offer:
-    """What there is in a folder. Raises UsageError for what kith could not read if it were trusted."""
+    """Look at a folder's configuration. Raises UsageError for one that kith could not read."""
     present = load_settings(root, {})
     brought = present.brought
     nested = {} if brought.standing == "unfit" else await list_nested(tree_at(root, present))
@@ -114,7 +114,7 @@ def _changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[C
 
 
 def _meaning(chosen: Settings, root: Path, nested: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
-    """What each file would do. Raises UsageError."""
+    """Describe the effect of each file. Raises UsageError."""
     meaning: dict[str, tuple[str, ...]] = {}
     for path in sorted(chosen.brought.files):
         text = chosen.brought.text(path)

@@ -1,4 +1,4 @@
-"""What the gates say of a change and of the tree before it, and a person's word on the change."""
+"""Judge a change by gates, compare with the tree before it, and ask the person."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -106,7 +106,7 @@ async def decide(
 
 
 async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence | None) -> Verdict | None:
-    """What comes of a part that is kept: it passes, or what the person says then; None to ask anew."""
+    """Judge a kept part: it passes, or the person decides; None to ask anew."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
         with run.inside(trial).step("check what was kept", kind="check") as step:

@@ -31,8 +31,8 @@ _RENEWED: Final = "Your files were edited since this change was made. It is show
 async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_back: bool) -> Outcome:
     """Judge a change on the tree as it is now, ask the person, and apply it.
 
-    No model is there to mend it: what the checks say against it is told, and the person decides. With
-    `hold_back` nobody reads that, so a change that does not pass is not applied.
+    No model is there to fix it: failing checks are shown, and the person decides. With `hold_back` nobody
+    reads them, so a change that does not pass is not applied.
     """
     renewed = await renew(run.workspace, changes)
     if not renewed:
@@ -92,7 +92,7 @@ async def read_waiting(project: Project, session: str) -> Changes:
 
 
 async def is_under_way(project: Project, session: str) -> bool:
-    """Whether the session's last task was interrupted with a change begun: it can be gone on with."""
+    """True if the session's last task was interrupted in a change, and can be resumed."""
     past = project.log.past(session)
     if past.ended is None or past.ended.status != "interrupted":
         return False
@@ -145,7 +145,7 @@ async def discard_waiting(project: Project, waiting: Waiting) -> Changes:
 
 
 def _report(project: Project, session: str, started: RunStarted, told: Sequence[Event]) -> dict[str, object]:
-    """How applying it went; what the log says of the session's last task stays as it is."""
+    """Report on applying it; the log of the session's last task stays unchanged."""
     past = Past(started)
     for event in told[1:]:
         past = go_on(past, event)

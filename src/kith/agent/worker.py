@@ -1,7 +1,7 @@
-"""A process that works on one session for faces that only look: it takes letters, and does them one by one.
+"""Run one session in a process of its own: it takes messages and does them one by one.
 
-So a server that is restarted, or a page that is closed, costs nobody their work: it goes on here, writes the
-log, and waits in the session's inbox for answers. Run as `python -m kith.agent.worker FOLDER SESSION`.
+A restarted server or a closed page interrupts no work. It continues here, writes the log, and waits in the
+session's inbox for answers. Run as `python -m kith.agent.worker FOLDER SESSION`.
 """
 
 import asyncio
@@ -113,7 +113,7 @@ class _Job:
 
     @property
     def resumes(self) -> bool:
-        """Whether it goes on with the last task: words that came for one whose process died steer it."""
+        """True if it resumes the last task: messages for a task whose process died steer it."""
         if self.letter.resume or self.letter.kind != "run":
             return self.letter.resume
         return was_cut_off(self.log, self.session) and can_resume(self.log, self.session)

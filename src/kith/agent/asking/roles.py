@@ -43,7 +43,7 @@ def find_role(name: str, chosen: Settings | None = None) -> RoleSpec:
 
 
 def has_own(name: str, chosen: Settings) -> bool:
-    """Whether the person wrote a role of this name."""
+    """True if the person wrote a role of this name."""
     return (chosen.roles / f"{name}.md").is_file()
 
 

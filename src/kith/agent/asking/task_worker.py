@@ -119,16 +119,16 @@ def make_worker(
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:
-    """What a conversation holds by now, without its beginning."""
+    """Return a conversation without its beginning."""
     return thread.messages[begin:]
 
 
 def _summed_up(past: Past) -> int:
-    """How many messages of the conversation a summary stands for: notes among them are told anew."""
+    """Count the messages that a summary replaces: notes among them are told anew."""
     return max((e.upto for e in past.compacted if e.summary and e.thread == past.thread), default=0)
 
 
 def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
-    """What a model in the cloud hands work to local ones with, where some were named."""
+    """Return the tools by which a cloud model delegates work to local ones, if some are named."""
     router = find_router() if opened.facts.cloud and terms.project.settings.route.local else None
     return router.errands(terms, opened) if router else ()
