@@ -51,14 +51,14 @@ def describe(build: Build, now: float = 0.0) -> dict[str, Any]:
 
 
 def _status(build: Build) -> str:
-    """How it ended, or "running", or "interrupted" where nothing moves and it is not over."""
+    """Return the build's final state, "running", or "interrupted" where its process died before the end."""
     if build.ended:
         return build.ended.status
     return str(build.step) if build.step in ENDS else "running"
 
 
 def _now(build: Build, now: float) -> dict[str, Any] | None:
-    """What runs at this moment; None between two steps, and when it is over."""
+    """Describe the present step; None between two steps, and after the end."""
     if not build.running:
         return None
     return {
@@ -259,7 +259,7 @@ def find_build(project: Project, prefix: str = "") -> str:
 
 
 def read_build(log: Log, id: str) -> Build:
-    """How far a build has come."""
+    """Read a build's progress from the log."""
     found = Build()
     for record in log.events(id):
         found.take(record.event, record.path, record.at)

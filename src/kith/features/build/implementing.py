@@ -43,9 +43,9 @@ async def implement(work: Work) -> tuple[Literal["written"], str]:
 
 
 async def take_over(work: Work, player: Player) -> str:
-    """What the implementer before has left, in words for the one that takes over.
+    """Describe the former implementer's work for the one that takes over.
 
-    It is kept where more of the task's tests pass with it than without, else it is set back.
+    It is kept where more of the task's tests pass with it than without, else it is rolled back.
     """
     piece = work.build.piece
     change = between(await work.changes_at(piece.specified), await work.changes())

@@ -66,7 +66,7 @@ def cut_advice(words: str) -> str:
 
 
 def tell_left(build: Build) -> str:
-    """Which tasks were not done, and why, for the person."""
+    """List unfinished tasks and the reasons, for the person."""
     left = [piece for piece in build.pieces.values() if piece.state in ("rolled back", "skipped")]
     return " ".join(f"{piece.task.title}: {piece.state}, {piece.why.rstrip('.')}." for piece in left)
 
