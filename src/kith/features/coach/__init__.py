@@ -1,4 +1,4 @@
-"""How each model wants to be asked: proposals, trials on recorded tasks, and what comes of them."""
+"""Tune how each model is asked: proposals, trials on recorded tasks, and their results."""
 
 from kith.core.feature import Command, Feature, lazy_in
 

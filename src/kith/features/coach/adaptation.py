@@ -74,7 +74,7 @@ def adaptation_of(strategy: Strategy) -> Adaptation:
 
 
 def look_at(strategy: Strategy) -> Showing:
-    """What of the project is shown in front of the task."""
+    """Return the excerpts of the project to show before the task."""
     levers = strategy.levers
     return Showing(levers.room, levers.files, levers.signatures)
 
@@ -113,10 +113,10 @@ def adapt(project: Project, opened: Opened, kind: str, id: str, past: Past) -> A
 
 
 def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
-    """How a task of this kind is asked in session `id`.
+    """Choose the strategy for a task of this kind in session `id`.
 
-    A conversation stays with the way that it began in: its prompt's prefix holds. Otherwise the adopted way,
-    or for a share `coach.live` of the sessions the canary.
+    A conversation keeps the strategy that it began with, so its prompt prefix stays cached. Otherwise the
+    adopted one, or for a share `coach.live` of the sessions the canary.
     """
     coaching = read_coaching(project.log)
     key = key_of(opened.facts.digest, opened.facts.name)

@@ -33,7 +33,7 @@ _REFERENCE: Final = 120  # outcomes of the way before that a newer one is held a
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
-    """What becomes of a strategy by its live outcomes, and why."""
+    """The verdict on a strategy by its live outcomes, and the reason."""
 
     strategy: Strategy
     state: Literal["adopted", "undone"]
@@ -41,9 +41,9 @@ class LiveVerdict:
 
 
 def watch(ways: Ways, key: str, legs: Sequence[LegRow]) -> LiveVerdict | None:
-    """What live outcomes (`legs`, the oldest first) change for the model known by `key`; None for nothing.
+    """Judge live outcomes (`legs`, oldest first) of the model known by `key`; None for no change.
 
-    An outcome counts when something spoke for it or against it, and by how much that is worth.
+    An outcome counts if there is evidence for or against it, by the weight of that evidence.
     """
     own = [leg for leg in legs if leg.kind == ways.kind and is_of(leg, key, ways.model)]
     if ways.canary:

@@ -50,7 +50,7 @@ class TriedStrategy:
 
 @dataclass(frozen=True, slots=True)
 class CoachRun:
-    """What a run came to: the model, experiments, and why nothing (more) was tried."""
+    """The result of a run: the model, experiments, and why nothing (more) was tried."""
 
     model: str
     tried: tuple[TriedStrategy, ...] = ()
@@ -103,7 +103,7 @@ async def _coach(
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """Where the ways to ask one model for one kind of work are tried."""
+    """The test bench of one model and one kind of work."""
 
     project: Project
     opened: Opened
@@ -163,9 +163,9 @@ class _Bench:
         return decision
 
     async def _propose(self, run: Run, session: str, ways: Ways) -> Strategy | None:
-        """What to try next: from the model that the person named, by rule, or from the model itself.
+        """Choose the next strategy: from the model that the person named, by rule, or from the model itself.
 
-        A model that does no better than the rules is not asked any more.
+        A model that does no better than the rules is no longer asked.
         """
         facts, named = self.opened.facts, self.project.settings.section(CoachSettings).model
         seen = find_symptoms(
@@ -179,7 +179,7 @@ class _Bench:
         return next(iter((*asked, *ruled)), None)
 
     async def _ask(self, run: Run, session: str, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
-        """What a model proposes; within the money for coaching, and with consent where it is in the cloud."""
+        """Ask a model for proposals, within the coaching budget, and with consent for a cloud."""
         chosen, log = self.project.settings, self.project.log
         terms = Terms(replace(self.project, settings=coaching_limits(chosen, log)), run, session)
         opened = (

@@ -20,7 +20,7 @@ Work = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Coaching:
-    """How models are asked, and the pairs of every experiment: (work, strategy) -> task's id -> pair."""
+    """The strategies of each model, and the pairs of experiments: (work, strategy) -> task's id -> pair."""
 
     ways: Mapping[Work, Ways] = field(default_factory=dict)
     pairs: Mapping[tuple[Work, str], dict[str, Pair]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Coaching:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How a recorded task ended in a replay, and in how many seconds; `solved` None: it says nothing."""
+    """The result of replaying a recorded task, and its seconds; `solved` None: no evidence."""
 
     solved: bool | None
     seconds: float

@@ -57,7 +57,7 @@ def run_command(args: argparse.Namespace) -> int:
 
 
 def undo_command(args: argparse.Namespace) -> int:
-    """Give a way up: the one before it holds again."""
+    """Undo a strategy: the one before it is used again."""
     return _say(undo_way(Project.open(find_root(args.folder), {}), args.id))
 
 

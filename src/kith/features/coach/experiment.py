@@ -154,14 +154,14 @@ class Replays:
 
     @property
     def key(self) -> str:
-        """What the model is known by."""
+        """The key of the model."""
         return key_of(self.opened.facts.digest, self.opened.facts.name)
 
     async def __call__(self, task: Recorded, strategy: Strategy) -> ReplayResult | None:
-        """How the task ends, asked in this way; while a person's task is at work, this one waits.
+        """Replay the task with this strategy; while a person's task is running, this one waits.
 
-        None where that says nothing: the checks pass before anything is done, or its commit is gone. Raises
-        ModelError when the server cannot be asked.
+        None without evidence: the checks pass before any work, or its commit is gone. Raises ModelError
+        when the server cannot be asked.
         """
         name = strategy.id, task.id
         if name not in self.known:
@@ -306,7 +306,7 @@ async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = 
 
 
 def is_busy(log: Log) -> bool:
-    """Whether a session that is open in some process has a task that is not over, coaching aside."""
+    """True if an open session has an unfinished task, other than coaching."""
     for lock in (log.path.parent / "locks").glob("*.lock"):
         if log.is_open(lock.stem) and _works(log, lock.stem):
             return True

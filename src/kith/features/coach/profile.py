@@ -1,4 +1,4 @@
-"""What a profile tells of the coach: every way of asking that was tried, and where it stands."""
+"""Add coaching to the profile: every strategy that was tried, and its state."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -64,7 +64,7 @@ def list_experiments(coaching: Coaching) -> tuple[ExperimentSummary, ...]:
 
 
 def error_left(pairs: int, differing: int) -> float:
-    """How likely the looks after so many pairs accept a way that wins as often as it loses."""
+    """Return the chance that later looks accept a strategy that wins as often as it loses."""
     share = (differing + 1) / (pairs + 2)  # of all pairs; one of each is assumed, where little is known
     spent = _spending(min(1.0, max(0.1, round(share, 1))))
     return spent[HORIZON] - max((value for look, value in spent.items() if look <= pairs), default=0.0)

@@ -1,11 +1,11 @@
-"""What a person chooses about coaching: `[coach]`."""
+"""Define the settings of coaching: `[coach]`."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class CoachSettings:
-    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
+    """The settings of experiments with strategies: their author, and their share of the work."""
 
     model: str = ""  # who proposes; none: the one that is coached
     live: float = field(
