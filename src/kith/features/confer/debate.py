@@ -48,7 +48,7 @@ _BY: Final[Mapping[By, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CouncilDecision:
-    """Whose proposal holds, what decided it, and why. `order`: all of them, the best one first."""
+    """The chosen proposal, the kind of decision, and its reason. `order`: all of them, best first."""
 
     choice: str
     by: By
@@ -59,9 +59,9 @@ class CouncilDecision:
 async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | None:
     """Let the members confer; None where the claims do not tell the best proposals apart.
 
-    It ends early when they agree, when nothing that was said against anybody holds, when the tokens are
-    spent, or when the person is in a hurry. Raises ModelError when nobody proposes anything, LimitError when
-    nobody had the time to.
+    It ends early when they agree, when no claim is confirmed, when the tokens are spent, or when the
+    person is in a hurry. Raises ModelError when nobody proposes anything, LimitError when nobody had the
+    time to.
     """
     open_minutes(run, council)
     await propose(run, council)
@@ -208,7 +208,7 @@ def ranking(council: Council) -> tuple[str, ...]:
 
 
 def decide(council: Council) -> CouncilDecision | None:
-    """What the claims decide, or else what is known of the authors; None where neither tells plans apart."""
+    """Decide by claims, or else by the authors' ability; None where neither tells plans apart."""
     order, against = ranking(council), objections(council.claims)
     first, second = order[:2]
     if is_decided(order, against):

@@ -1,4 +1,4 @@
-"""What members of a council are told in each round, and their answers read as data."""
+"""Write the messages of each round to members of a council, and parse their answers."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class JudgeChoice:
-    """Which proposal a judge would follow, and why."""
+    """The proposal that a judge would follow, and the reason."""
 
     label: str
     why: str
@@ -222,7 +222,7 @@ def _objection(fields: Fields) -> Objection | None:
 
 
 def read_revision(words: str, ids: Sequence[str]) -> tuple[Revision | None, str]:
-    """What an author makes of the claims `ids`, with its plan if it wrote one; or what is wrong."""
+    """Parse an author's reply to the claims `ids`, with its new plan if any; or the fault."""
     fields = read_fields(words, _REVISION)
     given = {key: set(_ID.findall(value)) for key, value in fields if key in ("accept", "reject")}
     if not given:

@@ -145,7 +145,7 @@ class Panel:
         await hold_round(run, council, Agenda("propose", letters, _any_words, take))
 
     async def _confer(self, run: Run, council: Council, texts: dict[str, str], lead: str) -> str:
-        """Whose answer holds; `texts` has it as its author wrote it last."""
+        """Choose an answer; `texts` has each in its author's latest version."""
         if len(texts) == 1:
             return lead
         if agree(list(council.proposals.values())):
@@ -188,7 +188,7 @@ async def _revise(run: Run, council: Council, texts: dict[str, str]) -> None:
 
 
 def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
-    """What is accepted and rejected in the first lines, and the answer below them."""
+    """Parse accepted and rejected ids in the first lines, and the answer below them."""
     lines = words.strip().split("\n")
     head = 0
     while head < len(lines) and (_ANSWERED.match(lines[head]) or not lines[head].strip()):
@@ -244,7 +244,7 @@ def _quotes_of(shown: str) -> Check:
 
 
 def measured_legs(project: Project) -> tuple[LegRow, ...]:
-    """What models did before, task by task."""
+    """Read the measured tasks of each model."""
     return read_measured(project.log, cache=project.settings.cache).legs
 
 
@@ -256,7 +256,7 @@ def ability_of(legs: Sequence[LegRow], opened: Opened, kind: str) -> float:
 
 
 def weigh_councils(project: Project, kind: str) -> Payoff:
-    """Whether councils pay for this kind of work here, by all that was done with and without them."""
+    """Judge if councils pay for this kind of work here, by all results with and without them."""
     results, sessions = read_results(project.log)
     if sum(each.kind == kind for each in results) < ENOUGH:
         return Payoff(kind, len(results), 0)

@@ -1,11 +1,11 @@
-"""What a person chooses about councils: `[confer]`."""
+"""Define the settings of councils: `[confer]`."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class ConferSettings:
-    """Who confers where nobody is named, and how much that may take."""
+    """The default members of a council, and its limits."""
 
     models: tuple[str, ...] = ()
     tokens: int = field(default=20_000, metadata={"least": 500})  # of one council, read and written
