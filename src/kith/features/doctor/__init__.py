@@ -1,4 +1,4 @@
-"""`kith doctor`: looks at everything kith stands on, and names the command that mends what is broken."""
+"""`kith doctor`: check kith's environment, and name the command that fixes each problem."""
 
 from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 

@@ -1,4 +1,4 @@
-"""`kith doctor` on the screen: what is broken and how to mend it, and attempts to leave the sandbox."""
+"""Show `kith doctor` on the screen: problems and their fixes, and attempts to escape the sandbox."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""What only a question to the model shows: a real tool call, and what becomes of too long a prompt."""
+"""Check a model by asking it: a real tool call, and a prompt that is too long."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def _open(kind: Kind, card: Card, place: Place) -> Model:
 
 
 async def _try_call(model: Model, card: Card, place: Place, name: str) -> Check:
-    """Whether a tool that must be used is called; `name` is the model's for `kith -m`. Raises ModelError."""
+    """Test if a required tool is called; `name` is the model's for `kith -m`. Raises ModelError."""
     prompt = _prompt("Read the file notes.txt with your tool.", (_READ,), 256)
     calls = (await model(prompt, _ignore)).message.calls
     if calls and calls[0].name == _READ.name and not calls[0].fault:
@@ -75,7 +75,7 @@ async def _try_call(model: Model, card: Card, place: Place, name: str) -> Check:
 
 
 async def _try_overflow(model: Model, server: Server, card: Card, place: Place) -> Check:
-    """Whether a prompt a quarter larger than the window is refused, before any of it is read."""
+    """Test if a prompt a quarter larger than the window is refused before it is read."""
     listed = await cards(server.kind, endpoint_of(place))
     window = next((each.window for each in listed if each.name == card.name), 0)
     if not 0 < window <= _LARGEST:

@@ -80,6 +80,6 @@ async def examine(
 
 
 def _grouped(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """What was found out of one thing stands together, also what was asked later."""
+    """Group the results by subject, including later ones."""
     names = [check.name for check in checks]
     return tuple(sorted(checks, key=lambda check: names.index(check.name)))

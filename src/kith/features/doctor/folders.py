@@ -50,7 +50,7 @@ def _mend(error: str, files: tuple[Path, ...]) -> str:
 
 
 def check_disk(settings: Settings, tell: Tell) -> None:
-    """Whether the folders for state, cache and trials can be written, and have room."""
+    """Check that the folders for state, cache and trials are writable and have room."""
     places = {
         "state": settings.state,
         "cache": settings.cache,
@@ -84,7 +84,7 @@ def _nearest(folder: Path) -> Path:
 
 
 def _fault(folder: Path) -> tuple[str, str]:
-    """Why a folder cannot be written, and what mends it."""
+    """Return the reason why a folder cannot be written, and the fix."""
     there = _nearest(folder)
     if not there.is_dir():
         return f"{there} is a file", f"mv {_quoted(there)} {_quoted(there, '.old')}"
@@ -99,7 +99,7 @@ def _quoted(path: Path, ending: str = "") -> str:
 
 
 def check_log(settings: Settings, tell: Tell) -> None:
-    """Whether the log can be opened, and is whole."""
+    """Check that the log opens and is undamaged."""
     path = settings.state / LOG_FILE
     if not settings.state.is_dir() or not path.exists():
         tell(Check("log", "green", f"None yet; it will be {path}."))

@@ -42,18 +42,18 @@ _FORBIDDING: Final = (
 
 
 def install_command(package: str) -> str:
-    """How this machine's package manager installs it."""
+    """Return the install command of this machine's package manager."""
     found = next((command for program, command in _INSTALLERS.items() if shutil.which(program)), "install")
     return f"{found} {package}"
 
 
 def check_memory(tell: Tell) -> None:
-    """Whether a model fits at all."""
+    """Check if a model fits into memory."""
     tell(judge_memory(read_memory(cards=True)))
 
 
 def judge_memory(memory: Memory) -> Check:
-    """What is free, and whether it is enough for a model that writes code."""
+    """Judge if the free memory is enough for a model that writes code."""
     cards = f", and {size_text(memory.gpu)} on graphics cards" if memory.gpu else ""
     limit = f" (the limit {memory.limit})" if memory.limit else ""
     text = f"{size_text(memory.available)} of {size_text(memory.total)} are free{limit}{cards}"
@@ -64,7 +64,7 @@ def judge_memory(memory: Memory) -> Check:
 
 
 def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
-    """Whether commands are confined, and what a trial costs."""
+    """Check that commands run in a sandbox, and show the cost of a trial."""
     if settings.sandbox == "off":
         text = "The sandbox is switched off: commands of the model run with all your rights."
         tell(Check("sandbox", "yellow", text, 'sandbox = "auto"'))
@@ -99,7 +99,7 @@ def _mend_sandbox(reason: str) -> str:
 
 
 async def check_git(root: Path, tell: Tell) -> None:
-    """Whether git is there, new enough, and willing to look at this folder."""
+    """Check that git exists, is new enough, and accepts this folder."""
     try:
         said = (await run_git(root, "version")).stdout.decode(errors="replace")
         version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
@@ -129,7 +129,7 @@ async def check_git(root: Path, tell: Tell) -> None:
 
 
 def check_search(tell: Tell) -> None:
-    """Whether ripgrep is there."""
+    """Check for ripgrep."""
     if shutil.which("rg"):
         tell(Check("search", "green", "Ripgrep is there."))
     else:
@@ -138,7 +138,7 @@ def check_search(tell: Tell) -> None:
 
 
 def check_terminal(stream: TextIO, environ: Mapping[str, str], tell: Tell) -> None:
-    """Whether all characters can be shown, and colour."""
+    """Check that the terminal can show all characters, and colour."""
     encoding = (stream.encoding or "ascii").lower().replace("_", "-")
     if encoding not in ("utf-8", "utf8"):
         text = f"The output is written in {encoding}, which lacks many characters; they are spelled out."
@@ -155,7 +155,7 @@ def check_terminal(stream: TextIO, environ: Mapping[str, str], tell: Tell) -> No
 
 
 def check_proxies(environ: Mapping[str, str], tell: Tell) -> None:
-    """Whether a proxy of the environment would catch what goes to this machine itself."""
+    """Check if a proxy in the environment would catch requests to this machine."""
     names = [name for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY") if environ.get(name)]
     if not names:
         tell(Check("proxy", "green", "No proxy stands between programs and the servers of this machine."))
@@ -172,7 +172,7 @@ def check_proxies(environ: Mapping[str, str], tell: Tell) -> None:
 
 
 def check_start(tell: Tell) -> None:
-    """How long it takes until kith can do anything."""
+    """Measure kith's start-up time."""
     command = [sys.executable, "-P", "-m", "kith", "--version"]
     began = time.monotonic()
     try:

@@ -97,7 +97,7 @@ async def check_template(endpoint: Endpoint, model: str, name: str, tell: Tell) 
 
 
 async def _check_beginning(endpoint: Endpoint, model: str, name: str, tell: Tell) -> None:
-    """Whether each prompt of a conversation begins with the one before, byte for byte."""
+    """Check that each prompt of a conversation begins with the one before, byte for byte."""
     broken = await _first_break(endpoint, model, {})
     if broken is None:
         tell(Check(name, "green", "Its template only appends, so nothing is read twice."))
@@ -110,7 +110,7 @@ async def _check_beginning(endpoint: Endpoint, model: str, name: str, tell: Tell
 
 
 async def _first_break(endpoint: Endpoint, model: str, extra: Row) -> str | None:
-    """What the template changes when the conversation goes on, None when it changes nothing."""
+    """Return the part that the template changes in a growing conversation; None for no change."""
     texts = [await _render(endpoint, model, messages, extra) for messages in _PROMPTS]
     if not texts[1].startswith(texts[0]) or not texts[2].startswith(texts[1]):
         return "the turn with each tool call"
@@ -137,10 +137,10 @@ _CONNECT_S: Final = 0.5
 
 @dataclass(slots=True)
 class Ward:
-    """What there is to ask: servers with their models, by place, and the names of files that can be run.
+    """The models to check: servers with their models, by place, and the names of model files that can run.
 
-    `places` are where models may be asked: they tell what to call a model. `lacks_engine`: there are files
-    that fit, and nothing to run them.
+    `places` are the configured places of models, which give each model its name. `lacks_engine`: there
+    are files that fit, and no engine to run them.
     """
 
     servers: dict[Place, Server] = field(default_factory=dict)
@@ -263,7 +263,7 @@ def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
 
 
 def _enlarge(kind: Kind, model: str, path: str, window: int) -> str:
-    """How a server of this kind is started with a larger window."""
+    """Return the command that starts a server of this kind with a larger window."""
     model, path = shlex.quote(model), shlex.quote(path) if path else "FILE"
     return {
         "ollama": f"OLLAMA_CONTEXT_LENGTH={window} ollama serve",
@@ -293,7 +293,7 @@ ENGINE: Final = 'pip install "kith-agent[engine]"'
 
 
 def check_files(settings: Settings, ward: Ward, tell: Tell) -> None:
-    """What lies on the disk, whether it fits the memory, and whether there is an engine to run it."""
+    """Check the model files on disk, if they fit the memory, and the engine that runs them."""
     own = engine_of(settings)
     stored = find_stored(own.folders, cache=settings.cache)
     fault = ""
@@ -321,7 +321,7 @@ def check_files(settings: Settings, ward: Ward, tell: Tell) -> None:
 
 
 def check_choice(settings: Settings, ward: Ward) -> Check:
-    """Whether there is a model to ask, and the one that the person chose is among them."""
+    """Check that there is a model to ask, and that the chosen one exists."""
     chosen = settings.model
     if chosen.startswith("replay/"):
         return Check("model", "green", f"{chosen} plays a script.")
@@ -343,7 +343,7 @@ def check_choice(settings: Settings, ward: Ward) -> Check:
 
 
 def _is_there(chosen: str, names: Collection[str]) -> bool:
-    """Whether a chosen name means one of these: with its provider or without, its tag or quantisation too."""
+    """True if a chosen name is one of these, with or without provider, tag or quantisation."""
     known = {name.casefold() for name in names}
     known |= {name.rpartition(":")[0] for name in known}
     model = chosen.partition("/")[2]
