@@ -83,7 +83,7 @@ class Asker:
 
 
 def _offered(question: Question) -> list[PermissionOption]:
-    """What the person may choose, yes before no."""
+    """Return the person's choices, yes before no."""
     choices = [choice for choice in _OPTIONS if choice in question.choices]
     no = _NO.get(question.kind, "no")
     choices += [no] if no not in choices else []
@@ -94,7 +94,7 @@ def _offered(question: Question) -> list[PermissionOption]:
 
 
 def _name(question: Question, choice: str) -> str:
-    """What a choice is called: "always" says what it allows, since some editors show nothing else."""
+    """Name a choice: "always" says what it allows, since some editors show nothing else."""
     always = always_words(question).replace("\n", " ⏎ ") if choice == "always" else ""
     return always or _OPTIONS[choice][1]
 

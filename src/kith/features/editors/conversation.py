@@ -117,7 +117,7 @@ class EditorConversation:
         return prompts.config_options(self._way, self._model, self._models, settings.model)
 
     def choose_way(self, id: str) -> None:
-        """How the next tasks are done. Raises UsageError."""
+        """Set the mode of the next tasks. Raises UsageError."""
         if id not in WAYS:
             raise UsageError(f"There is no mode {id!r}; there are: {', '.join(WAYS)}.")
         self._way = WAYS[id]
@@ -126,7 +126,7 @@ class EditorConversation:
         self.outbox.put(ConfigOptionUpdate(session_update="config_option_update", config_options=options))
 
     async def choose_model(self, name: str) -> None:
-        """Which model the next tasks ask; it is looked for when it is asked."""
+        """Set the model of the next tasks; it is opened when first asked."""
         self._model = "" if name == prompts.DEFAULT_MODEL else name
         if self._turn is None:  # else the present task keeps its own
             await self._let_go()
@@ -269,7 +269,7 @@ class EditorConversation:
 
 
 def _reason(result: Result) -> StopReason:
-    """Why a turn is over, in the protocol's words; what is wrong was said in the conversation."""
+    """Return the protocol's reason for the end of a turn; the conversation has the details."""
     if result.report["status"] != "limit":
         return "end_turn"
     return "max_turn_requests" if _STEPS in result.report["text"] else "max_tokens"

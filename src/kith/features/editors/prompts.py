@@ -94,7 +94,7 @@ DEFAULT_MODEL: Final = "default"  # what the settings say
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a task is done: `plan` first and ask about it, or look and change nothing."""
+    """The mode of a task: `plans` first and asks about the plan, or reads only."""
 
     id: str
     name: str
