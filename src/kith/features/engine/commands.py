@@ -90,7 +90,7 @@ def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> in
 
 
 class PullDisplay(Protocol):
-    """Where a person sees what happens."""
+    """A display of the download for a person."""
 
     def hear(self, event: Event) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Why an engine failed, in one sentence, from its last words and the way it ended."""
+"""Explain an engine's failure in one sentence, by its last lines and its exit."""
 
 import re
 import signal
@@ -79,7 +79,7 @@ def _plain(text: str) -> str:
 
 
 def _ending(code: int) -> str:
-    """How a process ended, by its exit code as Popen gives it."""
+    """Explain a process's exit, by its exit code as Popen gives it."""
     if code >= 0:
         return f"exit code {code}"
     try:

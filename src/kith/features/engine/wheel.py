@@ -174,5 +174,5 @@ def run_engine(words: Sequence[str]) -> None:
 
 
 def _place(words: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
-    """What kith sets itself, four pairs at the beginning, and the other flags."""
+    """Split kith's own settings, four pairs at the beginning, from the other flags."""
     return dict(zip(words[:8:2], words[1:8:2], strict=True)), words[8:]

@@ -54,7 +54,7 @@ class Shelf:
         return self.folder / "snapshots" / commit / file.path
 
     def holds(self, commit: str, file: HubFile) -> bool:
-        """Whether the whole file is there, here or in the snapshot itself (where links cannot be made)."""
+        """True if the whole file is there, here or in the snapshot (where links cannot be made)."""
         return any(size_of(path) == file.size for path in (self.blob(file), self.snapshot(commit, file)))
 
     def show(self, commit: str, file: HubFile) -> Path:
@@ -115,7 +115,7 @@ async def hold_lock(path: Path, tell_busy: Callable[[], None]) -> AsyncIterator[
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock file."""
+    """True if a process holds the lock file."""
     try:
         fd = os.open(path, os.O_RDWR)
     except FileNotFoundError:
@@ -341,7 +341,7 @@ def _note(blob: Path) -> Path:
 
 
 def _read_note(blob: Path) -> dict[str, str]:
-    """What is noted beside a part; empty when there is nothing, or half of it."""
+    """Read the note beside a partial download; empty when it is missing or incomplete."""
     with suppress(OSError, ValueError):
         note = json.loads(_note(blob).read_text(encoding="utf-8"))
         return {key: str(value) for key, value in note.items()} if isinstance(note, dict) else {}

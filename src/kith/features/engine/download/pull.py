@@ -35,11 +35,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """What to get, and what it may take.
+    """A download, and its limits.
 
-    `name`: USER/REPO, USER/REPO:QUANT or USER/REPO:FILE for a hub; ollama/NAME, or a bare name, for Ollama.
-    `force`: whatever the memory (bytes, that of graphics cards apart) can carry. `spare_disk` in bytes,
-    `pauses` in seconds before each new try after a broken connection.
+    `name`: USER/REPO, USER/REPO:QUANT or USER/REPO:FILE for a hub; ollama/NAME, or a bare name, for
+    Ollama. `force`: ignore the memory limit (in bytes, that of graphics cards separate). `spare_disk` in
+    bytes, `pauses` in seconds before each new try after a broken connection.
     """
 
     name: str
