@@ -51,7 +51,7 @@ class ChatRequest:
 
     @property
     def words(self) -> str:
-        """What was said last by whoever asks."""
+        """The last user message."""
         said = (message.text for message in reversed(self.messages) if message.role == "user")
         return next(said, "")
 
@@ -254,7 +254,7 @@ async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | 
 
 
 def _without_words(emit: Emit) -> Emit:
-    """What is heard of a reply whose text is a call."""
+    """Emit a reply without its text, which is a call."""
 
     def hear(event: Event) -> None:
         if not isinstance(event, Delta) or event.kind == "thinking":
@@ -273,7 +273,7 @@ Failure = Literal["consent", "missing", "overflow", "unable", "limit", "passing"
 
 
 def sort_failure(error: KithError) -> Failure:
-    """Whose turn it is: the person's (consent), the asker's (missing to limit), time's, or the server's."""
+    """Classify a failure: the person's (consent), the client's (missing to limit), passing, or broken."""
     match error:
         case UnconsentedError():
             return "consent"

@@ -81,7 +81,7 @@ class ServedModel:
 
     @property
     def state(self) -> str:
-        """How it is: loading, busy (a new request would wait), or ok."""
+        """The state: loading, busy (a new request would wait), or ok."""
         if not self.name:
             return "loading"
         return "busy" if self.queue.running >= self.queue.parallel else "ok"
@@ -257,7 +257,7 @@ async def play(name: str, request: Request, served: Here) -> Response:
 
 
 def _read_role(body: Mapping[str, Any]) -> ChatRequest:
-    """What a role is asked. Raises MalformedError."""
+    """Read a request to a role. Raises MalformedError."""
     if body.get("messages") is not None:
         system, messages = read_messages(body)
     else:

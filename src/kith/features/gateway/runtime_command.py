@@ -48,7 +48,7 @@ def runtime_command(args: argparse.Namespace) -> int:
 
 
 def _say_hello(place: ListenAddress, token: str, *, chosen: bool) -> None:
-    """Where it is, and how another kith asks it."""
+    """Print the address, and the settings for another kith."""
 
     def say(line: str) -> None:
         print(wrapped(printable(line), sys.stdout), flush=True)
