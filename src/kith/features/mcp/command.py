@@ -54,7 +54,7 @@ def _show(
 
 
 def server_lines(served: Served, server: ToolServer, *, detailed: bool) -> Iterator[str]:
-    """What there is to say of a server: its tools and their cost, or why it does not answer."""
+    """Describe a server: its tools and their cost, or why it does not answer."""
     return _details(served, server) if detailed else _summary(served, server)
 
 

@@ -65,7 +65,7 @@ def resolve(schema: Schema, source: Source, refs: Refs = ()) -> tuple[dict[str, 
 
 
 def _look_up(root: Schema, ref: str) -> Schema:
-    """What a reference of the kind `#/$defs/name` means; {} where it leads out of the schema, or nowhere."""
+    """Resolve a reference like `#/$defs/name`; {} where it leads out of the schema, or nowhere."""
     found: Any = root if ref.startswith("#") else {}
     for step in filter(None, ref.removeprefix("#").split("/")):
         name = step.replace("~1", "/").replace("~0", "~")
@@ -100,7 +100,7 @@ def choices(whole: Schema) -> list[Any]:
 
 
 def may_be_null(schema: Any, root: Schema) -> bool:
-    """Whether a schema says of a value that it may be null, in itself or in one of its choices."""
+    """True if a schema allows null, in itself or in one of its choices."""
     if not isinstance(schema, Mapping):
         return False
     source = Source(root)
@@ -279,7 +279,7 @@ def _complete(args: Mapping[str, Any], schema: Schema, root: Schema, depth: int)
 
 
 def _takes_any(schema: Any) -> bool:
-    """Whether arguments of any name are meant: none is named, and others are allowed explicitly."""
+    """True if arguments of any name are allowed: none is named, and others are allowed explicitly."""
     if not isinstance(schema, Mapping):
         return False
     whole, _ = resolve(schema, Source(schema))
@@ -374,7 +374,7 @@ def _object(whole: Schema, source: Source, refs: Refs, depth: int) -> dict[str, 
 
 
 def _items(whole: Schema, source: Source, refs: Refs, depth: int) -> dict[str, Any]:
-    """What a list holds; of a list whose places differ, anything that fits one of them."""
+    """Return the schema of a list's items; for different places, a union of them."""
     places, others = whole.get("prefixItems"), whole.get("items")
     kinds = [
         *(places if isinstance(places, list) else ()),

@@ -1,4 +1,4 @@
-"""What the tools answer, as values from which their schemas are made."""
+"""Define the tools' results, from which their schemas are made."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -113,7 +113,7 @@ _EXTRA: Final = "it needs more packages: pip install 'kith-agent[mcp]'"
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server came to: the tools that are offered of all that it has, or why there are none.
+    """The state of a server: the tools that are offered, or the reason for none.
 
     `stderr`: the last lines that its program wrote there.
     """
@@ -126,7 +126,7 @@ class Served:
 
     @property
     def tokens(self) -> int:
-        """What these tools add to every prompt, about."""
+        """The tokens that these tools add to every prompt (an estimate)."""
         return tool_tokens(self.tools)
 
 
@@ -148,7 +148,7 @@ class ToolServers(OutsideTools):
             self._serving = asyncio.ensure_future(self._serve())
 
     async def served(self) -> tuple[Served, ...]:
-        """What each server came to, in the order in which they are written."""
+        """Return the state of each server, in the order of the settings."""
         self.begin()
         assert self._serving is not None
         return await asyncio.shield(self._serving)
@@ -203,7 +203,7 @@ class ToolServers(OutsideTools):
 
 
 async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
-    """What each server comes to now; no secret that is known stands in what it says."""
+    """Return the present state of each server, without known secrets."""
     async with aclosing(ToolServers(chosen, root)) as servers:
         served = await servers.served()
     redactor = make_redactor(root, chosen)
@@ -223,19 +223,19 @@ async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
 
 
 def may_pass_on(server: ToolServer) -> bool:
-    """Whether what a server gets may leave the person's own network: of a program nobody knows."""
+    """True if a server may send data outside the person's own network; for a program, always assumed."""
     if server.cloud is not None:
         return server.cloud
     return is_cloud(server.url) if server.url else True
 
 
 def tool_tokens(tools: Sequence[Tool]) -> int:
-    """What tools add to a prompt, about."""
+    """Estimate the tokens that tools add to a prompt."""
     return sum(estimate_tokens(json.dumps(row, ensure_ascii=False)) for row in tool_rows(tools))
 
 
 def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.environ) -> ServerPlace:
-    """Where a server is, with what it is told of the environment. Raises ServerError for what is not set."""
+    """Return a server's address and environment. Raises ServerError for an unset variable."""
 
     def value(name: str) -> str:
         if not environ.get(name):
@@ -266,7 +266,7 @@ def _fit(served: Sequence[Served], window: int) -> list[Served]:
 
 
 def _notices(served: Sequence[Served], fitting: Sequence[Served], window: int) -> list[Notice]:
-    """Who is missing and why, and what the others cost."""
+    """Report missing servers with the reason, and the cost of the others."""
     missing = [f"The tools of {each.name} are missing: {each.trouble}." for each in served if each.trouble]
     too_many = [_too_many(each, window or ASSUMED_WINDOW) for each in served if each not in fitting]
     notices = [Notice(text, "warning") for text in (*missing, *too_many)]
