@@ -1,4 +1,4 @@
-"""What was measured and what it says: benchmarks, profiles of models and builds, and why kith chose."""
+"""Measure models: benchmarks, profiles of models and builds, and reasons for kith's choices."""
 
 from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 

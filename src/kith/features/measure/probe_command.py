@@ -33,7 +33,7 @@ from kith.view.printing import printable
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe stored: the facts as they stand on the model's card."""
+    """The stored result of a probe: the facts on the model's card."""
 
     model: str
     facts: dict[str, Any]

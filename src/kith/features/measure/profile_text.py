@@ -27,7 +27,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ChartGlyphs:
-    """What plots are drawn with. `rising`: parts of a cell, from the lowest to the whole one.
+    """The characters of plots. `rising`: parts of a cell, from the lowest to the whole one.
 
     `parts`: the fillings of a bar of several parts.
     """
@@ -178,7 +178,7 @@ def _model_lines(profile: Profile, model: str, glyphs: ChartGlyphs, detailed: bo
 
 
 def _facts(calls: Sequence[CallRow]) -> str:
-    """What is known of a model as it ran last."""
+    """Describe a model as it ran last."""
     if not calls:
         return ""
     last = calls[-1]
@@ -266,7 +266,7 @@ def _bar_of(name: str, share: Share, glyphs: ChartGlyphs) -> str:
 
 
 def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]:
-    """What was read anew, found in the cache, and written."""
+    """Show the tokens read anew, cached, and written."""
     found = describe_caches(calls)
     if not found:
         return
@@ -285,7 +285,7 @@ def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]
 
 
 def _trend_lines(trends: Iterable[Trend], calls: Sequence[CallRow]) -> Iterator[str]:
-    """What is really better or worse; what is as it was in a line for each model."""
+    """Show real changes; unchanged figures get one line for each model."""
     same: dict[str, list[str]] = {}
     for trend in trends:
         name = printable(trend.model)

@@ -155,7 +155,7 @@ async def _agree(question: Question) -> Answer:
 
 
 async def _judge(exercise: Exercise, tree: Workspace) -> str:
-    """What is wrong with what was made, "" when nothing is; the tests are put back as they were."""
+    """Check a result with the original tests; return the fault, "" for none."""
     try:
         async with tree.trial() as trial:
             for path in exercise.tests:

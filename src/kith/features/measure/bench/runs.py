@@ -70,7 +70,7 @@ def compare(before: BenchResult, after: BenchResult) -> tuple[Line, ...]:
 
 
 def flips(before: BenchResult, after: BenchResult) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What both runs tried and only the second one did, and what only the first one did."""
+    """Compare two runs' outcomes: those gained, and those lost."""
     one, two = _outcomes(before), _outcomes(after)
     both = [name for name in one if name in two]
     gained = tuple(name for name in both if two[name] and not one[name])
@@ -132,7 +132,7 @@ _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 @dataclass(frozen=True, slots=True)
 class BenchAllowance:
-    """How long a bench may take for each model, and whether it does the small tasks, too."""
+    """The time limit of a benchmark for each model, and if it includes the small tasks."""
 
     seconds: float = 180.0
     tasks: bool = True

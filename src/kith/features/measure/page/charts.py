@@ -344,7 +344,7 @@ def name_period(days: int) -> str:
 
 
 def _begins(days: int) -> str:
-    """What stands above the days on which periods begin."""
+    """Return the heading of the days on which periods begin."""
     return "Day" if days == 1 else f"{name_period(days).capitalize()} from"
 
 
@@ -354,7 +354,7 @@ def colour(number: int) -> str:
 
 
 def legend(names: Sequence[str], classes: Sequence[str] = ()) -> Html:
-    """Which colour stands for what."""
+    """Explain the colours."""
     keys = classes or [colour(number) for number in range(len(names))]
     items = (element("li", swatch(key), name) for key, name in zip(keys, names, strict=True))
     return element("ul", *items, class_="legend")

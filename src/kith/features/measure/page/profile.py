@@ -55,7 +55,7 @@ _MOST: Final = 20  # plans
 
 
 def cost_section(profile: Profile) -> Html:
-    """What was paid, by day and model; nothing where all models are the person's own."""
+    """Show the costs by day and model; nothing where all models are the person's own."""
     rows = [
         [
             row["model"],
@@ -98,7 +98,7 @@ def _cost_chart(profile: Profile) -> Iterator[Html]:
 
 
 def routes_section(legs: Sequence[LegRow]) -> Html:
-    """Which plan was followed how often, and how that ended."""
+    """Show how often each plan was followed, and its results."""
     plans = count_plans(legs)
     if not plans:
         return NOTHING
@@ -347,7 +347,7 @@ def _spread(spread: Spread) -> Html:
 
 
 def _tokens(calls: Iterable[CallRow]) -> Html:
-    """Where the tokens went: read, taken from the cache, written."""
+    """Show the tokens: read, cached, written."""
     calls = list(calls)
     for told in describe_caches(calls):
         written = sum(call.usage.output for call in calls)
