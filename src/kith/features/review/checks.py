@@ -46,7 +46,7 @@ _CPP_TEST: Final = re.compile(r"^[ \t]*(?:TEST(?:_[FP])?|TEST_CASE)\(([^)\n]+)\)
 
 
 def find_slips(changes: Changes, sheets: Mapping[str, Sheet]) -> tuple[Finding, ...]:
-    """What the change brought in, on its own lines, by syntax where the language is known."""
+    """Find slips that the change introduced on its own lines, by syntax where the language is known."""
     found = [each for sheet in sheets.values() for each in _in_sheet(sheet)]
     return (*found, *_lost_tests(changes, sheets))
 
@@ -184,7 +184,7 @@ def _gap(sheet: Sheet | None, name: str) -> int:
 async def find_by_tools(
     run: Run, subject: ReviewSubject, sheets: Sheets, limits: ExecLimits
 ) -> tuple[Finding, ...]:
-    """What is wrong on the lines of the change, and elsewhere because of it."""
+    """Find problems on the lines of the change, and elsewhere because of it."""
     async with run.workspace.trial() as trial:
         if subject.overlay:
             await trial.apply(subject.overlay)
@@ -193,7 +193,7 @@ async def find_by_tools(
 
 
 def find_by_looking(changes: Changes, sheets: Sheets) -> tuple[Finding, ...]:
-    """What needs no other program: secrets and slips."""
+    """Find problems without another program: secrets and slips."""
     secrets = (
         Finding(sheet.path, line, "error", "secret", f"{what} in the clear.", BY)
         for sheet in sheets.values()
@@ -204,9 +204,9 @@ def find_by_looking(changes: Changes, sheets: Sheets) -> tuple[Finding, ...]:
 
 
 async def _lint(run: Run, changes: Changes, sheets: Sheets, limits: ExecLimits) -> list[Finding]:
-    """What the project's linters say of the new side and did not say of the old one.
+    """Return linter findings on the new side that the old side did not have.
 
-    The old side is made in the same trial, and only for linters that find something on lines nobody touched.
+    The old side is made in the same trial, and only for linters with findings on untouched lines.
     """
     linters = await _allowed(run)
     found, problems = await _ask(run, linters, list(sheets), limits)
@@ -240,7 +240,7 @@ async def _allowed(run: Run) -> Sequence[Linter]:
 async def _ask(
     run: Run, linters: Sequence[Linter], paths: Collection[str], limits: ExecLimits
 ) -> tuple[list[Finding], list[str]]:
-    """What the linters find in these files, and in others because of them; and why some said nothing."""
+    """Run the linters on these files; also return why some have no result."""
     every = [await run_linter(run, linter, sorted(paths), limits) for linter in linters]
     found = dict.fromkeys(finding for linted in every for finding in linted.findings)
     return [*found], [linted.problem for linted in every if linted.problem]

@@ -112,7 +112,7 @@ def review_command(args: argparse.Namespace) -> int:
 
 
 def exit_code(told: FinishedReview, fail_on: str) -> int:
-    """What ended badly keeps its code; else 1 when something of this severity, or worse, is left."""
+    """Return a failed run's own code; else 1 for remaining findings of this severity or worse."""
     if told.result.code != EXIT_DONE:
         return told.result.code
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
@@ -120,7 +120,7 @@ def exit_code(told: FinishedReview, fail_on: str) -> int:
 
 
 def _wish(args: argparse.Namespace) -> ReviewRequest:
-    """What the options ask for. Raises UsageError when they contradict each other."""
+    """Read the request from the options. Raises UsageError when they contradict each other."""
     given = [args.staged, bool(args.branch), bool(args.revision), args.patch is not None]
     if sum(given) > 1:
         raise UsageError("One thing at a time: --staged, --branch, --patch or a commit.")
@@ -209,7 +209,7 @@ def _print_text(told: FinishedReview, shown: Sequence[Finding], applying: bool) 
 
 
 def offered_in(findings: Sequence[Finding]) -> int:
-    """How many of them say what could stand there."""
+    """Count the findings with a suggested replacement."""
     return sum(each.replacement is not None for each in findings)
 
 
@@ -236,7 +236,7 @@ def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]
 
 
 def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
-    """What was found, what did not hold, and what nobody looked at."""
+    """Summarise the findings, the rejected claims, and the parts that were not reviewed."""
     review, number = told.review, len(told.review.findings)
     kinds = [count(found, severity) for severity in SEVERITIES if (found := _number(told, severity))]
     files = count(len(told.subject.changes), "file")

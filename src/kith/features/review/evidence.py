@@ -111,7 +111,7 @@ _NOWHERE: Final = "speaks of {}, which is nowhere in the change"
 
 
 def refute(why: str, sheet: Sheet, line: int, all_sheets: Iterable[Sheet]) -> str:
-    """Why a claim about a line of the new side cannot be true, "" where the syntax does not tell."""
+    """Explain why a claim about a line of the new side is false, "" where the syntax does not tell."""
     names = [next(filter(None, match.groups())) for match in _QUOTED.finditer(why)]
     if names and not any(_stands_in(name, sheet, all_sheets) for name in names):
         return _NOWHERE.format(names[0])
@@ -124,13 +124,13 @@ def refute(why: str, sheet: Sheet, line: int, all_sheets: Iterable[Sheet]) -> st
 
 
 def _stands_in(name: str, sheet: Sheet, all_sheets: Iterable[Sheet]) -> bool:
-    """Whether the last part of a name is a word of any changed file, on either side."""
+    """True if the last part of a name is a word of any changed file, on either side."""
     word = re.compile(rf"\b{re.escape(re.split(r'[.:>-]+', name)[-1])}\b")
     return any(word.search(text) for each in (sheet, *all_sheets) for text in (each.after, each.before or ""))
 
 
 def _parses(sheet: Sheet) -> bool:
-    """Whether the new side is at least as well formed as the old one was."""
+    """True if the new side has no more syntax errors than the old one."""
     faults = count_faults(sheet.path, sheet.after)
     if faults is None:
         return False
@@ -239,7 +239,7 @@ def find_quote(quote: str, rows: Sequence[str], line: int) -> range | str:
 
 
 def _starts(wanted: Sequence[str], plain: Sequence[str]) -> list[int]:
-    """Where the wanted lines stand one below the other; a single one may be a part of a line, too."""
+    """Find the places where the wanted lines follow each other; a single one may be part of a line."""
     size = len(wanted)
     for signless in (False, True):
         rows = [row.removeprefix("+").lstrip() for row in wanted] if signless else list(wanted)

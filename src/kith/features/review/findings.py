@@ -143,7 +143,7 @@ def merge(found: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding,
 
 
 def weight(finding: Finding) -> tuple[int, str, int]:
-    """What comes first: the worse, then by place."""
+    """Return the sort key of a finding: severity first, then place."""
     return RANK[finding.severity], finding.path, finding.line
 
 

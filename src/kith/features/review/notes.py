@@ -43,10 +43,10 @@ async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thre
 
 
 async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tuple[Finding, ...]:
-    """What linters and kith's own rules say of the lines that the change added, in about so many seconds.
+    """Return linter findings and kith's own rules on added lines, in about so many seconds.
 
-    A linter that is not installed is no news here; one that is too slow is named. Without a sandbox only
-    kith's own rules speak.
+    A linter that is not installed is ignored; one that is too slow is named. Without a sandbox only
+    kith's own rules run.
     """
     sheets, end, late = make_sheets(changes), time.monotonic() + seconds, list[str]()
     found = list(find_by_looking(changes, sheets))

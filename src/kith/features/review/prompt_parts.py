@@ -38,7 +38,7 @@ def room_of(window: int, small: bool) -> int:
 
 
 def is_for_models(sheet: Sheet) -> bool:
-    """Whether a model should read a file: code and its tests, never what may hold secrets."""
+    """True if a model should read a file: code and its tests, never one that may hold secrets."""
     return kind_of(sheet.path) in ("source", "test") and bool(sheet.hunks)
 
 
@@ -152,7 +152,7 @@ def _encloses(symbol: Symbol, part: PromptPart) -> bool:
 
 
 def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[str, int]) -> bool:
-    """Whether a definition should be shown beside a part: not what the part holds already."""
+    """True if a definition should be shown beside a part: not one that the part contains."""
     if symbol.sort in ("namespace",) or symbol.last - symbol.first > 10 * _EXCERPT:
         return False
     if sheet.path == part.path:
