@@ -43,13 +43,13 @@ class Decided:
 
     @property
     def usd(self) -> float | None:
-        """What it cost in US dollars; None where no call has a price."""
+        """The cost in US dollars; None where no call has a price."""
         known = [call.usd for call in self.calls if call.usd is not None]
         return sum(known) if known else None
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Who was asked, in the order of their first answers."""
+        """The models asked, in the order of their first answers."""
         return tuple(dict.fromkeys(call.model for call in self.calls))
 
 

@@ -45,7 +45,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came of an errand, in words for the model that gave it, and in a line for people."""
+    """The result of an errand, for the model that gave it, and as a line for people."""
 
     ok: bool
     text: str
@@ -95,7 +95,7 @@ _OUTPUT = 1_500  # of a failing check's
 
 @dataclass(slots=True)
 class _Bill:
-    """What the calls of one errand took."""
+    """The cost of one errand's calls."""
 
     usage: Usage = Usage()
     usd: float | None = 0.0
@@ -171,7 +171,7 @@ def _letter(errand: Errand) -> str:
 
 
 def _difference(before: Changes, after: Changes) -> Changes:
-    """What the errand changed, beside what had been changed already."""
+    """Compute the errand's changes, without earlier ones."""
     known = {change.path: change.after for change in before}
     return tuple(each for each in after if each.path not in known or known[each.path] != each.after)
 

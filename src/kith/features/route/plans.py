@@ -11,9 +11,9 @@ PRICES: dict[Dial, float] = {"frugal": 0.5, "balanced": 0.2, "quality": 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Utility:
-    """What counts, in solved tasks: a run of mean cost of the frontier model costs as much as `price` of one.
+    """The weights of cost, in solved tasks: `price` is the cost of an average run of the frontier model.
 
-    `unit_usd` is that mean cost, with what its time is worth at `second_usd` a second.
+    `unit_usd` is the cost of that run, including its time at `second_usd` a second.
     """
 
     price: float
@@ -37,14 +37,14 @@ class PlanLeg(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """How often the check is wrong: it passes what is wrong, or fails what is right."""
+    """The error rates of the check: it passes wrong work, or fails right work."""
 
     false_pass: float
     false_fail: float
 
 
 class Outlook(NamedTuple):
-    """What is to be expected of a plan."""
+    """The expected result of a plan."""
 
     solves: float
     usd: float
@@ -52,10 +52,13 @@ class Outlook(NamedTuple):
 
 
 def foresee(legs: Sequence[PlanLeg], errors: Errors) -> Outlook:
-    """Expected result of running the legs in turn until the check passes one; what the last one did stays.
+    """Expected result of running the legs until the check passes one; the last one's change stays.
 
-    With chances p for the first and q for the second: solved = p (1 - ff) + g q, where the second is asked
-    with g = (1 - p)(1 - fp) + p ff.
+    With chances p for the first and q for the second, the second is asked with
+
+        g = (1 - p)(1 - fp) + p ff
+
+    so solved = p (1 - ff) + g q.
     """
     solves = usd = seconds = 0.0
     reach = 1.0

@@ -126,7 +126,7 @@ class Relay:
 
     @property
     def more(self) -> bool:
-        """Whether somebody could take over from the model that works now."""
+        """True if another model could take over from the present one."""
         return bool(self.plan[1:] or self._spare())
 
     def watch(self, role: Role) -> Role:
@@ -201,7 +201,7 @@ class Relay:
         return opened
 
     def _spare(self) -> tuple[str, ...]:
-        """Who steps in although no plan counted on them: the others, while none that answers had its turn."""
+        """Return replacements outside the plan, while no answering model had its turn."""
         return (
             ()
             if self.asked - self.down
@@ -210,7 +210,7 @@ class Relay:
 
 
 def _why(given_up: GivenUp) -> str:
-    """Why a model gave up, for the person and the one that follows."""
+    """Explain why a model gave up, for the person and the next model."""
     return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why
 
 

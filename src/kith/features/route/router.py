@@ -1,4 +1,4 @@
-"""What the kernel asks where kith chooses the models: routes of tasks, turns in roles, errands."""
+"""Answer the kernel where kith chooses the models: routes of tasks, turns in roles, errands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
 
 
 def _describe(spec: RoleSpec, build: Build, root: str) -> Task:
-    """What is known of a role's part before it is done."""
+    """Describe a role's part before it is done."""
     words, files = build.request, 0
     if build.task:
         task = build.piece.task
@@ -68,7 +68,7 @@ def _first_line(text: str) -> str:
 
 
 def _routes(records: list[Record], where: str) -> tuple[Routed, ...]:
-    """What was decided for a role and a task so far."""
+    """Return the decisions for a role and a task so far."""
     return tuple(
         record.event for record in records if isinstance(record.event, Routed) and record.path[:1] == (where,)
     )
