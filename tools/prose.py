@@ -25,7 +25,7 @@ _RIDDLES: Final = re.compile(
 _LONGEST: Final = 25  # words of a sentence
 _HELP: Final = 10  # words that say what a command does
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"opening": 1350, "riddle": 44, "long sentence": 159, "long help": 8}
+ALLOWED: Final = {"opening": 202, "riddle": 9, "long sentence": 8, "long help": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ def judge(place: str, text: str) -> Iterator[Finding]:
         yield Finding("opening", place, first)
     if riddle := _RIDDLES.search(text):
         yield Finding("riddle", place, riddle[0])
-    for sentence in re.split(r"(?<=[.!?])\s+|\n\n", text):
+    prose = re.sub(r"^(?: {4,}|\|).*$", "", text, flags=re.MULTILINE)  # no code, no tables
+    for sentence in re.split(r"(?<=[.!?])\s+|\n\n|\n(?=- |\d+\. )", prose):
         if len(sentence.split()) > _LONGEST:
             yield Finding("long sentence", place, sentence.replace("\n", " "))
 
