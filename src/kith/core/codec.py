@@ -39,7 +39,7 @@ def decode_event(kind: str, body: str) -> Event:
 
 
 def build_event(kind: str, data: Any) -> Event:
-    """The event that its JSON data tells of. Raises ValueError as `decode_event` does."""
+    """Decode an event from its JSON data. Raises ValueError as `decode_event` does."""
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:

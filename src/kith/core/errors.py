@@ -68,8 +68,8 @@ class UnrecordedError(KithError):
 
     def __init__(self, change_id: str, why: object, files: "tuple[FileChange, ...]" = ()) -> None:
         super().__init__(
-            f"The change is applied, but could not be recorded: {str(why).rstrip('.')}."
-            f" To take it back: kith undo {change_id}"
+            f"The change is applied, but not recorded: {str(why).rstrip('.')}. To undo it: "
+            f"kith undo {change_id}"
         )
         self.change_id, self.files = change_id, files
 

@@ -94,7 +94,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The task that was cut short goes on, in another process: what was asked before waits for nobody."""
+    """The interrupted task continues, in another process: what was asked before waits for nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class TodoSet:
-    """The model's list, whole, as it now stands."""
+    """The model's present list, whole."""
 
     items: tuple[TodoItem, ...]
 
@@ -313,7 +313,7 @@ class TodoSet:
 class Judged:
     """A gate's verdict on the change. `when` is "before" for a check of the untouched tree.
 
-    `fault`: why edits could not be brought into the files, where that is known.
+    `fault`: why edits could not be applied to the files, where that is known.
     """
 
     gate: str
@@ -359,7 +359,7 @@ class Applied:
 class Notice:
     """Something the person should know, in one sentence.
 
-    `topic` names those that some faces leave out: which model is asked, and that a session goes on.
+    `topic` names those that some screens leave out: which model is asked, and that a session goes on.
     """
 
     text: str

@@ -69,8 +69,8 @@ class Standing:
 class Blocked:
     """Something is missing on this machine, so tests cannot run: on the untouched tree just the same.
 
-    `what` is a runner or its plugin, a tool, a module, a service, data. `install` is one command that would
-    bring it, "" where none is known; `hosts` is whom that would reach.
+    `what` is a runner or its plugin, a tool, a module, a service, data. `install` is a command that installs
+    it, "" where none is known; `hosts` is whom that would reach.
     """
 
     kind: Missing

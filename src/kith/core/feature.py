@@ -56,9 +56,8 @@ class Command:
 class SlashCommand:
     """A command of a conversation: what follows it (`rest`), what it is for, and `more` of that.
 
-    `run` is given the conversation and the rest of the line. `bare`: it may be said without its slash where
-    nothing else stands on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name
-    for that command.
+    `run` is given the conversation and the rest of the line. `bare`: the slash is optional where nothing else
+    is on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name for that command.
     """
 
     name: str

@@ -18,7 +18,7 @@ INTERRUPTED = (
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
-UNHELD = ", though nothing here holds it to that"
+UNHELD = ", but without a sandbox nothing enforces that"
 # Effects that are no verbs themselves.
 _TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
 CLOSED = "(done)"  # where the words stand in the call already
@@ -39,13 +39,13 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
         if thread.finished:
             return thread.last_words
         if _is_mute(thread):
-            raise ModelError(f"{role.model.name} answered {EMPTY_REPLIES} times with nothing")
+            raise ModelError(f"{role.model.name} sent {EMPTY_REPLIES} empty replies in a row")
         reply = await role.model(_prompt(role, thread, attempt), run.emit)
         thread.add(run, replace(reply.message, complete=reply.stop != "length"))
         await _finish(run, role, thread)
     if thread.finished:
         return thread.last_words
-    raise LimitError(f"stopped after {run.limits.steps} steps without an end")
+    raise LimitError(f"stopped after {run.limits.steps} steps, the limit")
 
 
 def _is_mute(thread: Thread) -> bool:
@@ -145,7 +145,7 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
 
 
 async def _look(run: Run, tool: Tool, args: Mapping[str, Any]) -> Beforehand:
-    """Let whoever looks beforehand at a call refuse it, or change its arguments; they are checked again."""
+    """Let a preview refuse a call, or change its arguments; they are checked again."""
     if tool.beforehand is None:
         return Beforehand(args)
     looked = await tool.beforehand(args, run)

@@ -1,6 +1,6 @@
 """Events as earlier versions wrote them, in today's form: the one place that knows their old form.
 
-What is a field today stood in a sentence, or in a text that several values were joined into.
+Today's fields were parts of a sentence, or of a text that several values were joined into.
 """
 
 import json

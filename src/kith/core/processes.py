@@ -139,7 +139,7 @@ async def start(
 
 
 class _Kept(Watch):
-    """Keeps all that is printed: it reads on whoever waits, so that no pipe is ever full."""
+    """Keeps all output: it reads without a waiter, so that no pipe is ever full."""
 
     def __init__(self, pipes: Sequence[int]) -> None:
         super().__init__(pipes)

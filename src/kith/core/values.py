@@ -393,8 +393,8 @@ class Kept:
 class Answer:
     """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
 
-    Whoever holds no contents says "some" by the pieces that are `kept` of each file.
-    `by`: the face in which it was given. `unasked`: it is the answer of one where nobody could be asked.
+    A caller without the contents says "some" by the hunks that are `kept` of each file.
+    `by`: the screen that it came from. `unasked`: the default where nobody could be asked.
     """
 
     choice: str
@@ -432,7 +432,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong at a place: which rule (or model) says so, and what could stand there instead.
+    """A problem at a place: its rule (or model), and a suggested replacement.
 
     Lines count from 1; `end` is the last one (0: the same as `line`). `replacement` takes the place of these
     lines, whole, None where nobody proposes one.
