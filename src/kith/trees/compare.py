@@ -59,7 +59,8 @@ def compare(touched: Touched, before: Look, after: Look) -> Changes:
             held += sum(len(each.content) for each in (old, new) if each)
             if held > _MOST_BYTES:
                 raise TreeError(
-                    f"the change holds more than {_MOST_BYTES >> 20} MiB; remove what is no part of it"
+                    f"the change is larger than {_MOST_BYTES >> 20} MiB; remove files that do not "
+                    "belong to it"
                 )
     return tuple(found)
 

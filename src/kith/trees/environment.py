@@ -92,7 +92,7 @@ def _searched(root: Path) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path]) -> Iterator[Path]:
-    """The programs elsewhere to which links in folders of programs lead; each by itself."""
+    """The programs elsewhere to which links in folders of programs lead; each on its own."""
     for folder in folders:
         if folder.name == "bin" and folder.parent == _home() / ".local":
             with suppress(OSError):

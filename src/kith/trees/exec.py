@@ -257,7 +257,7 @@ class _Tree:
 
 
 async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance: Allowance) -> str:
-    """Wait for the end; says what brought it about: "" for itself, _TIME, or what was overdrawn."""
+    """Wait for the end; returns the cause: "" for itself, _TIME, or what was overdrawn."""
     deadline = time.monotonic() + limits.seconds
     while not watch.exited.is_set():
         left = deadline - time.monotonic()

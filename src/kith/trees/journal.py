@@ -173,9 +173,7 @@ def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Ent
     for number, change in enumerate(changes):
         found = look(root, change.path)
         if not is_same(found, change.before, change.mode_before):
-            raise TreeError(
-                f"{show_path(change.path)} is not what it was when it was read; nothing was changed"
-            )
+            raise TreeError(f"{show_path(change.path)} was edited meanwhile; nothing was changed")
         nearest, missing = nearest_folder(root, split_path(change.path)[0])
         _refuse_in_the_way(root, change, missing, gone)
         _refuse_read_only(root, change.path, found, nearest)
@@ -240,7 +238,7 @@ def _carry_out(root: Path, journal: Path, record: Record) -> None:
 
 
 def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> None:
-    """Take everything back. What cannot be taken back now stays in the journal, for `recover`.
+    """Roll everything back. A failed rollback stays in the journal, for `recover`.
 
     Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
     """
@@ -255,9 +253,7 @@ def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> N
     except (OSError, TreeError) as error:
         if all(find_side(root, entry.change) == "new" for entry in record.entries):
             raise UnrecordedError(change_id, error) from why
-        raise TreeError(
-            f"{why}; it could not be taken back ({error}): kith repairs it at its next start"
-        ) from why
+        raise TreeError(f"{why}; the rollback failed ({error}): kith repairs it at its next start") from why
 
 
 def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
@@ -270,7 +266,7 @@ def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
 
 
 def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
-    """Bring one unfinished record to its end, forwards where that is possible."""
+    """Finish one unfinished record, forwards where that is possible."""
     if state == "new":  # it was not even written to its end
         drop_record(journal, change_id, state)
         return "taken back"

@@ -70,5 +70,5 @@ def _make_state(state: Path, root: Path) -> Path:
 def _find_abilities(wish: Wish, root: Path, state: Path, cache: Path) -> Abilities:
     can = _OFF if wish in ("off", "outside") else probe(root, state, cache)
     if wish == "require" and not can.sandbox:
-        raise TreeError(f"Commands cannot be confined: {can.no_sandbox}.")
+        raise TreeError(f"No sandbox on this machine: {can.no_sandbox}.")
     return can

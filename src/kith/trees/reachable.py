@@ -41,7 +41,7 @@ def why_private(
 ) -> str:
     """Return the reason why a path below `root` may lead to private data; "" when it does not.
 
-    `glob`: it stands for all names that match. `below`: what is in its folders counts, too.
+    `glob`: it means all names that match. `below`: what is in its folders counts, too.
     """
     root = root.resolve()
     for name in _names(root, path) if glob else [path]:

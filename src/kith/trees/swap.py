@@ -216,7 +216,7 @@ def give_back(root: Path, entries: Iterable[Entry]) -> None:
 def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
     side = find_side(root, change)
     if side == "other" and not tolerant:
-        raise TreeError(f"{show_path(change.path)} was changed by somebody else in between")
+        raise TreeError(f"{show_path(change.path)} was changed by another program meanwhile")
     return side == "old"
 
 
@@ -256,7 +256,7 @@ def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
 
 def _refuse(entry: Entry, tolerant: bool) -> None:
     if not tolerant:
-        raise TreeError(f"{show_path(entry.change.path)} was changed by somebody else in between")
+        raise TreeError(f"{show_path(entry.change.path)} was changed by another program meanwhile")
 
 
 def _came_out(root: Path, entry: Entry, folder: Folder, change: Change) -> bool:

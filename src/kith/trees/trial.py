@@ -1,4 +1,4 @@
-"""A copy of a tree in which anything may happen: the same whatever ground the copy stands on."""
+"""A copy of a tree in which anything may happen: the same on any kind of copy."""
 
 import asyncio
 import hashlib
@@ -49,8 +49,8 @@ class Bases:
         """The same changes. Raises TreeError when one would undo what the user did to a file meanwhile."""
         for change in self._overtaken(changes):
             raise TreeError(
-                f"{show_path(change.path)} was changed in your tree while the trial changed it too;"
-                " nothing was applied, so run the task again on what you have now"
+                f"{show_path(change.path)} was edited in your tree and in the trial; nothing was "
+                "applied. Run the task again"
             )
         return changes
 
@@ -65,8 +65,8 @@ class Bases:
             return replace(change, before=(self._contents / known[change.path]).read_bytes())
         except (KeyError, OSError):
             raise TreeError(
-                f"{show_path(change.path)} was changed in your tree while a command in the trial changed it "
-                "too, and what it was before is not known"
+                f"{show_path(change.path)} was edited in your tree and by a command in the trial; "
+                "its original is not known"
             ) from None
 
     def _overtaken(self, changes: Changes) -> Iterator[Change]:
@@ -306,7 +306,7 @@ class SideTrial:
         self._check_place(change)
         found = self._ground.look(check_path(change.path))
         if (found.content if found else None) != change.before:
-            raise TreeError(f"{show_path(change.path)} is no longer what the change was made from")
+            raise TreeError(f"{show_path(change.path)} has changed since this change was made")
         if change.after is not None and change.mode == SYMLINK:
             check_link(self.root, change.path, change.after, self._ground.readlink)
 

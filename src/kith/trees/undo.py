@@ -12,7 +12,7 @@ from kith.trees.swap import is_same, look
 
 
 class GoneError(TreeError):
-    """Of a change there is nothing left to take back."""
+    """Nothing is left of a change, so it cannot be undone."""
 
 
 async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
@@ -39,7 +39,7 @@ async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
 
 
 class _Conflict(Exception):
-    """A later edit stands in the way of undoing one file."""
+    """A later edit prevents the undo of one file."""
 
 
 async def _take_out(root: Path, change: Change) -> Change | None:

@@ -27,7 +27,7 @@ _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NO
 class Visit:
     """One folder: its path below the top ("" for that), open for a moment, and the names in it.
 
-    Whoever walks may take names out of `folders` (real ones, no links): those are not gone into.
+    The caller may remove names from `folders` (real ones, no links): those are not entered.
     """
 
     path: str
@@ -193,7 +193,7 @@ def remove_tree(folder: Path) -> bool:
 
 
 def _empty(top: int) -> None:
-    """Every folder is brought up to the top before it is emptied, so none is ever deep."""
+    """Every folder is moved to the top before it is emptied, so none is ever deep."""
     prefix = f"gone-{secrets.token_hex(6)}-"
     waiting, number = _clear(top), 0
     while waiting:
