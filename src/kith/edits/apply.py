@@ -26,11 +26,11 @@ from kith.edits.splice import HunkPlace, Keys, apply_hunks, positions, splice
 
 
 def replace_text(content: bytes, old: str, new: str, path: str, all_matches: bool = False) -> bytes:
-    """The file's content with `new` in the place of `old`, which must stand there exactly once.
+    """The file's content with `new` in the place of `old`, which must occur there exactly once.
 
     With `all_matches`, every occurrence is replaced. Line terminators are the file's, whatever `old` and
-    `new` have; whole lines may be evenly indented more or less than in the file. Raises EditError, a
-    letter to the model.
+    `new` have; whole lines may be evenly indented more or less than in the file. Raises EditError, a message
+    to the model.
     """
     check_path(path)
     if is_binary(content) or "\0" in new:
@@ -53,7 +53,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
 
 
 class _View:
-    """A text as it reads without carriage returns, and the way back to where each character stands."""
+    """A text without carriage returns, and the original place of each character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -84,7 +84,7 @@ class _View:
         return "".join([*out, self.text[done:]])
 
     def has_around(self, start: int, old: str, new: str) -> bool:
-        """True when `old` already stands in the middle of what would replace it."""
+        """True when the file already has `new` around the `old` at `start`: replacing would repeat it."""
         at = new.find(old)
         return at >= 0 and start >= at and self.plain.startswith(new, start - at)
 

@@ -33,7 +33,7 @@ _DEEPEST = 8  # values inside values
 
 
 def bare_json(text: str) -> str:
-    """A reply without the fence that may stand around all of it."""
+    """A reply without the fence that may enclose it."""
     fenced = _FENCED.match(text)
     return fenced[1] if fenced else text
 

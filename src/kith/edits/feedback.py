@@ -39,7 +39,7 @@ def _difference(keys: Sequence[str], old: Sequence[str], at: int) -> str:
 
 
 def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
-    """The lines stand in several places (rows from 0)."""
+    """The lines occur in several places (rows from 0)."""
     times = f"{len(positions)} times" if len(positions) < MANY else f"{MANY} times or more"
     above = [clip(keys[row - 1].strip()) for row in positions if row and keys[row - 1].strip()]
     advice = "Add lines from above or below them, so that they are found only once."
@@ -49,7 +49,7 @@ def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
 
 
 def far(positions: Sequence[int], line: int) -> str:
-    """Explain why text was not changed that stands at other lines than the named one."""
+    """Explain why text was not changed that is at other lines than the named one."""
     return (
         f"you named line {line}, but these lines stand at {listed(positions)}. Name the right line, or none."
     )
@@ -110,7 +110,7 @@ def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
 
 
 def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
-    """The whole letter, from the faults by index of edit."""
+    """The whole message to the model, from the faults by index of edit."""
     tried = len(edits) if len(faults) < FAULTS else max(faults) + 1
     fit = [index + 1 for index in range(tried) if index not in faults]
     if len(edits) == 1:

@@ -151,7 +151,7 @@ def _parser(language: str) -> "Parser":
 
 
 def _places(root: "Node", source: bytes, name: str) -> Iterator[int]:
-    """The byte offsets at which `name` stands as a name."""
+    """The byte offsets at which `name` occurs as a name."""
     length = len(name.encode())
     for place in _word_places(source, name):
         node = root.named_descendant_for_byte_range(place, place + length)

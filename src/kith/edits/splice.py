@@ -66,7 +66,7 @@ class HunkPlace:
 def locate(keys: Keys, hunk: Hunk) -> HunkPlace:
     """The place of a hunk among rows without terminators.
 
-    It must be the only one, or stand at the exact line that the hunk names. Raises EditError.
+    It must be the only one, or be at the exact line that the hunk names. Raises EditError.
     """
     old = _keys(hunk.old)
     if not old:
@@ -89,7 +89,7 @@ def locate(keys: Keys, hunk: Hunk) -> HunkPlace:
 
 
 def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
-    """The row that the hunk itself names, if its old lines stand there: no other one can be meant."""
+    """The row that the hunk itself names, if its old lines are there: no other one can be meant."""
     rows = [len(keys) - len(old)] if hunk.at_end else []
     rows += [] if hunk.start is None or _ends_elsewhere(keys, old, hunk) else [hunk.start - 1]
     return [row for row in rows if row >= begin and keys[row : row + len(old)] == old][:1]
@@ -108,7 +108,7 @@ def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
 
 
 def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
-    """The rows at which `wanted` stands in `keys`, `feedback.MANY` of them at most."""
+    """The rows at which `wanted` occurs in `keys`, `feedback.MANY` of them at most."""
     wanted, found = list(wanted), list[int]()
     longest = max(range(len(wanted)), key=lambda index: len(wanted[index]))  # likely a rare one
     for place in keys.rows_of(wanted[longest]):
@@ -125,7 +125,7 @@ def _keys(lines: Sequence[str]) -> list[str]:
 
 
 def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
-    """The signs and the lines that should stand in the file."""
+    """The signs and the lines expected in the file."""
     return [(line[0], line[1:].removesuffix("\r")) for line in hunk.lines if line[:1] in (" ", "-")]
 
 
@@ -155,7 +155,7 @@ def _place_of_insertion(keys: Keys, hunk: Hunk) -> HunkPlace:
 
 
 def _below_anchors(keys: Keys, hunk: Hunk) -> int:
-    """The first row below all anchors. Raises EditError when one is missing, or stands there twice."""
+    """The first row below all anchors. Raises EditError when one is missing, or occurs twice."""
     begin = 0
     for anchor in hunk.anchors:
         wanted = anchor.strip()
@@ -170,7 +170,7 @@ def _below_anchors(keys: Keys, hunk: Hunk) -> int:
 
 
 def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[HunkPlace]:
-    """Every place where all of `old` (sign and line) stands indented by the same amount more, or less.
+    """Every place that has all of `old` (sign and line), indented by the same amount more, or less.
 
     Blank lines of the context match whatever blanks they have in the file.
     """
@@ -212,7 +212,7 @@ def _is_made(keys: Keys, hunk: Hunk) -> bool:
 
 
 def _is_there(keys: Keys, hunk: Hunk) -> bool:
-    """True when what the hunk would write stands in the file as it is."""
+    """True when the file already has the hunk's new lines."""
     new = _keys(hunk.new)
     return any(line.strip() for line in new) and bool(positions(keys, new))
 

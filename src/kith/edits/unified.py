@@ -109,7 +109,7 @@ def _bare(name: str) -> str:
 
 
 def _name(line: str) -> str:
-    """The name on a `---` or `+++` line, without the time that may stand behind it."""
+    """The name on a `---` or `+++` line, without a time behind it."""
     return unquote(_TIME.sub("", line[4:].rstrip("\r")).strip()).removeprefix("./")
 
 
@@ -172,7 +172,7 @@ def parse_unified(
 
 
 def _dedent(lines: Sequence[str]) -> list[str]:
-    """The lines of a diff that stands indented, as under a list item, moved back to the margin."""
+    """The lines of an indented diff, as under a list item, moved back to the margin."""
     indent = ""
     for above, line in zip(["", *lines], [*lines, ""], strict=True):
         if line.lstrip().startswith(("+++ ", "diff --git ")) or _NUMBERS.match(line.lstrip()):
