@@ -71,7 +71,7 @@ def _is_git_list(part: str) -> bool:
 def test_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
     """The paths that `test` looks at, or why it is not one of the few tests that only look.
 
-    `-v NAME[...]` and arithmetic run what stands in brackets, so they are not among them.
+    `-v NAME[...]` and arithmetic run the text in brackets, so they are not among them.
     """
     texts = [word.text for word in words]
     if texts[:1] == ["!"]:
@@ -84,7 +84,7 @@ def test_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
         return ()
     if len(words) == 2 and _UNDEREFERENCED.fullmatch(texts[0]):
         return path_fault(words[1]) or (Read(texts[1]),)
-    return "that is not one of the tests that kith knows"
+    return "that test is not known as read-only"
 
 
 def _text(word: Word) -> str:

@@ -62,8 +62,8 @@ class Judgement:
 
 _DOUBTS: Final[Mapping[str, str]] = {
     "": "",
-    "unclear": "It is not plainly understood: ",
-    "acts": "It may do more than look: ",
+    "unclear": "The command is not fully understood: ",
+    "acts": "The command may change something: ",
 }
 
 

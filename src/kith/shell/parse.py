@@ -152,7 +152,7 @@ def _items_of(node: "Node", source: bytes, depth: int = 0) -> Iterator[_Item]:
 
 
 def _word(node: "Node", source: bytes) -> Word:
-    """A word without its quotes; parts that stand against each other are one."""
+    """A word without its quotes; adjacent parts are one."""
     text = source[node.start_byte : node.end_byte].decode()
     if "\n" in text:
         raise NotPlainError("it holds a line break inside a word")
