@@ -45,7 +45,7 @@ class View:
     chars: int = 0
 
     def after(self, event: Compacted) -> "View":
-        """The view that an event of the log tells of."""
+        """The view that an event of the log describes."""
         if event.summary:
             return replace(self, upto=event.upto, summary=event.summary)
         return replace(self, elided=max(self.elided, event.upto))

@@ -18,7 +18,7 @@ _LEAST: Final = 40  # tokens; fewer say nothing
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Words for agents, and where they stand: `path` as the person knows it."""
+    """Notes for agents, and their place: `path` as the person knows it."""
 
     path: str
     text: str

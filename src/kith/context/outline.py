@@ -62,7 +62,7 @@ def last_part(name: str) -> str:
 def choose_named(definitions: Sequence[Definition], name: str) -> tuple[Definition, ...]:
     """The definitions of a name: spelled so, else in other letter case; `Cache.get` by the end of theirs.
 
-    What stands in front may be more than a definition's name tells (a module): then the last part decides.
+    The part in front may be more than a definition's name (a module): then the last part decides.
     """
     for wanted in (name, last_part(name)):
         for fold in (str, str.lower):

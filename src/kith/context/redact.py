@@ -35,7 +35,7 @@ class Occurrences:
             _add(self._parts, value, _BLOCK, range(len(value) - _BLOCK + 1))
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """From where to where something stands, in no order; places may overlap."""
+        """The start and end of each occurrence, in no order; they may overlap."""
         for size, blocks in self._whole.items():
             for at, value, begin in _met(text, blocks, size):
                 if at >= begin and text.startswith(value, at - begin):
@@ -68,7 +68,7 @@ def _met(text: str, blocks: Places, size: int) -> Iterator[tuple[int, str, int]]
 
 
 def _grown(text: str, at: int, value: str, begin: int) -> tuple[int, int]:
-    """The longest piece of `value` around the block of it that stands at `at`."""
+    """The longest piece of `value` around its block at `at`."""
     first, last = 0, _BLOCK
     while begin + first > 0 and at + first > 0 and text[at + first - 1] == value[begin + first - 1]:
         first -= 1
@@ -100,7 +100,7 @@ _PRIVATE_KEY: Final = re.compile(
 
 
 class Redactor:
-    """Takes secrets out of prompts: `values` wherever they stand, and whatever looks like a key.
+    """Removes secrets from prompts: `values` anywhere, and text that looks like a key.
 
     Of long random values pieces go too (a test's report shows the beginning of what it compared). What the
     model called `own` said and signed goes back to it unread. Messages never change, so each is looked at
@@ -219,7 +219,7 @@ def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -
 
 
 def _spellings(value: str) -> tuple[str, ...]:
-    """A value as it stands in a text, in JSON and in HTML."""
+    """A value as written in a text, in JSON and in HTML."""
     return value, json.dumps(value)[1:-1], value.translate(_IN_HTML)
 
 

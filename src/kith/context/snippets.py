@@ -145,7 +145,7 @@ def _own_name(symbol: Symbol) -> str:
 
 
 def fenced(heading: str, lines: Sequence[str]) -> str:
-    """Lines of a file as they stand there, between fences that none of them can close."""
+    """Lines of a file, unchanged, between fences that none of them can close."""
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join((heading, fence, *lines, fence))

@@ -129,7 +129,7 @@ _SIGNS: Final = (
 def kind_of(words: str, *, purpose: str = "edit", files: int = 0) -> str:
     """The kind of a task: one of KINDS.
 
-    `purpose` is what the model is asked for; some purposes are a kind by themselves. `files`: how many files
+    `purpose` is what the model is asked for; some purposes are a kind of their own. `files`: how many files
     the task names or may change, 0 where that is not known.
     """
     if purpose in _BY_PURPOSE:

@@ -76,7 +76,7 @@ class Words:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """Names and quotes to look for as they stand; names of files are none."""
+        """Names and quotes to look for verbatim; names of files are none."""
         files = frozenset(self.paths)
         return tuple(each for each in dict.fromkeys(self.names + self.quoted) if each not in files)
 
@@ -107,7 +107,7 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 def _is_in_code(match: re.Match[str], quoted: str) -> bool:
-    """True for an identifier that makes up a quotation, or stands in one that looks like an expression."""
+    """True for an identifier that is a whole quotation, or part of one that looks like an expression."""
     name = match.group()
     if _ENDING.match(quoted, match.end()):
         return False
