@@ -26,7 +26,7 @@ def coverage_gate(measure: Measure, threshold: float, before: float | None = Non
     async def judge(run: Run, changes: Changes) -> Verdict:
         report = await measure(run)
         if report.coverage is None:
-            why = report.unmeasured or report.problem or "no report of it came of the tests"
+            why = report.unmeasured or report.problem or "the tests wrote no coverage report"
             return Verdict(True, f"Coverage was not measured: {why}.", "coverage", (report.ran,))
         whole = report.coverage.share
         uncovered, own = _own_lines(report.coverage, changes)

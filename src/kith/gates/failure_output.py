@@ -248,7 +248,7 @@ def _weigh_dialect(dialect: Dialect, lines: Sequence[str], weights: list[float])
 
 
 def _quiet_libraries(lines: Sequence[str], weights: list[float]) -> None:
-    """Source that pytest shows of installed code: its place stands below it."""
+    """Source that pytest shows of installed code: its place is below it."""
     begins = 0
     for at, line in enumerate(lines):
         if line.startswith(("_ _ _", "___", "===")):

@@ -77,7 +77,7 @@ _SEVERITIES: Final[dict[str, Severity]] = {
 
 
 def parse_findings(output: str, by: str) -> tuple[Finding, ...]:
-    """Every line that is a finding; notes, which explain the finding before them, are passed over."""
+    """Every line that is a finding; notes, which explain the finding before them, are skipped."""
     found = []
     for match in _FINDING.finditer(output):
         severity = _SEVERITIES.get(match["severity"])

@@ -1,4 +1,4 @@
-"""The gates for what linters and type checkers say: a change must not bring new findings."""
+"""The gates for what linters and type checkers say: a change must not add findings."""
 
 import re
 from collections import Counter
@@ -19,8 +19,8 @@ def lint_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | No
     """Refuses a change with findings of linters that were not there before it.
 
     `untouched`: a run on the tree without the change. When a linter finds anything, it is asked about that
-    tree too, and only what there is more of counts, on whatever line. Without it, what stands on lines that
-    the change added or changed counts.
+    tree too, and only what there is more of counts, on whatever line. Without it, findings on lines that the
+    change added or changed count.
     """
     return findings_gate("lint", linters, limits, untouched)
 
@@ -83,7 +83,7 @@ def _sameness(finding: Finding) -> tuple[str, str, str]:
 
 
 def _letter(found: Sequence[Finding]) -> str:
-    """The findings as a letter to the model."""
+    """The findings as a message to the model."""
     lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
     if len(found) > _TOLD:
         lines.append(f"and {len(found) - _TOLD} more")

@@ -57,7 +57,7 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
 
 
 def _as_text(files: Collection[str]) -> str:
-    """All names as one text: of tens of thousands none is looked at by itself."""
+    """All names as one text: tens of thousands are not searched one by one."""
     return _END.join((*files, ""))
 
 

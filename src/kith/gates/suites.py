@@ -14,7 +14,7 @@ from typing import Final
 class Part:
     """One test: its name (`test_f`, `TestF.test_g`, `Suite.Name`), its bytes, and what it belongs to.
 
-    `asserts`: it holds an assertion of any kind. `text` is what stands between `start` and `end`.
+    `asserts`: it holds an assertion of any kind. `text` is the text between `start` and `end`.
     """
 
     name: str

@@ -296,7 +296,7 @@ def _follow(text: str, renames: Mapping[str, str]) -> str:
 
 
 def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
-    """True if a test may stand in one of these files, whose tests cannot be told apart."""
+    """True if a test may be in one of these files, whose tests cannot be told apart."""
     return any(_may_hold(id, change.path) for change in blind)
 
 

@@ -56,7 +56,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The command that serves a project best, why it was tried, and how the untouched tree stood with it."""
+    """The command that serves a project best, why it was tried, and its result on the untouched tree."""
 
     command: str
     why: str

@@ -180,7 +180,7 @@ def _sort_new(
 
 
 def _unloaded(cases: Collection[CaseResult]) -> frozenset[str]:
-    """The files of tests that could not even be loaded: they stand in the report under their own path."""
+    """The files of tests that could not even be loaded: the report has them under their own path."""
     return frozenset(
         case.id for case in cases if case.outcome == "error" and "::" not in case.id and "/" in f"/{case.id}"
     )

@@ -99,7 +99,7 @@ def _telling_line(output: str) -> str:
 
 
 def _in_a_line(message: str) -> str:
-    """Its first paragraph: what was expected often stands a line below."""
+    """Its first paragraph: the expected value is often a line below."""
     return " ".join(message.strip().split("\n\n", 1)[0].split())
 
 

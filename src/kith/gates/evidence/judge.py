@@ -47,8 +47,8 @@ _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to 
 class Check:
     """One thing to check: alternatives of which the best serves.
 
-    `goal`: the person named it as what must succeed. `found`: kith found it by itself, so it may be unable to
-    run.
+    `goal`: the person named it as what must succeed. `found`: kith found it in the project, so it may be
+    unable to run.
     """
 
     group: tuple[Toolchain, ...]

@@ -26,7 +26,7 @@ _BESIDE: Final = frozenset({"setup.py", "conftest.py", "noxfile.py", "__main__.p
 
 
 async def find_unloadable(home: Workspace, changes: Changes) -> str:
-    """A letter about the first file that could be loaded or compiled on the untouched tree and cannot be now.
+    """A message about the first file that no longer loads or compiles, but did on the untouched tree.
 
     "" where there is none.
     """

@@ -18,7 +18,7 @@ def wrong_reason(
     promised: Collection[str],
     earlier: Mapping[str, str] | None = None,
 ) -> str:
-    """Empty when new tests run and fail for want of what the task asks for, else one letter to their author.
+    """Empty when new tests run and fail for want of what the task asks for, else a message to their author.
 
     `report`: a run of the tests before the task is done. `tests`: the text of each file of new tests, by
     path. `known`: the project's files or modules. `promised`: names in the task, or its sentences.

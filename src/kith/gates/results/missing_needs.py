@@ -278,7 +278,7 @@ _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] =
 def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Blocked]:
     """The failing tests, by their ids, that lack a Python module of a package which the change declares.
 
-    Where a whole file could not be loaded, its path stands for its tests.
+    Where a whole file could not be loaded, its path replaces its tests.
     """
     manifests = [change for change in changes if is_manifest(change.path)]
     if not manifests:

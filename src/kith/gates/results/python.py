@@ -95,7 +95,7 @@ def read_lines(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
 
 
 def _dotted(test: str, group: str) -> str:
-    """Since Python 3.11 what stands in brackets ends with the test's own name."""
+    """Since Python 3.11 the text in brackets ends with the test's own name."""
     return group if group.endswith(f".{test}") else f"{group}.{test}"
 
 

@@ -110,7 +110,7 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` found no tests"
     if ran.code == 0 and toolchain.runner in ("pytest", "unittest") and leaves_reports():
         # These two report even when there is nothing to say: somebody ended the process before they could.
-        return f"`{ran.command}` ended without a word about any test"
+        return f"`{ran.command}` ended without a test report"
     return ""
 
 

@@ -207,7 +207,7 @@ class TreeState:
 
 
 def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[TreeState, TreeState]:
-    """The tree before and after the changes; `files` and `read` tell of the one after."""
+    """The tree before and after the changes; `files` and `read` describe the one after."""
     plain = [each for each in changes if SYMLINK not in (each.mode, each.mode_before)]
     gone = {each.path for each in changes if each.after is None}
     new = {each.path for each in changes if each.before is None}

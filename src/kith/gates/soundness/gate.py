@@ -125,7 +125,7 @@ T = TypeVar("T")
 
 
 def soundness_gate(untouched: Run | None = None) -> Gate:
-    """Refuses a change that breaks a file's syntax, or brings imports that lead nowhere, or undefined names.
+    """Refuses a change that breaks a file's syntax, or adds broken imports or undefined names.
 
     The figures count the faults by kind: syntax, import, name. What was wrong before does not count.
     `untouched`: a run on the tree without the change, where git searches faster than on a trial's layers.
@@ -196,7 +196,7 @@ async def _changed_paths(run: Run) -> Iterable[str]:
 
 
 def write_letter(faults: Sequence[Fault]) -> str:
-    """The faults as a letter to the model. Its first line is all that people see, so a fault is in it."""
+    """The faults as a message to the model. Its first line is all that people see, so a fault is in it."""
     lines = [f"{each.path}:{each.line}: {_words(each)}" for each in faults[:_TOLD]]
     more = f" (1 of {len(faults)} faults)" if len(faults) > 1 else ""
     parts = [f"Your change cannot work as it is: {lines[0]}{more}"]

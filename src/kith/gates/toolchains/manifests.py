@@ -1,4 +1,4 @@
-"""The toolchains that one file tells of: package.json, Cargo.toml, go.mod and the Makefile."""
+"""Find the toolchains of projects with one manifest: package.json, Cargo.toml, go.mod and the Makefile."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def _runner(script: str) -> Runner:
 
 
 def _alone(part: str) -> str:
-    """One command of a script by itself: its program is looked for where the package's own are."""
+    """One command of a script: its program is looked for where the package's own are."""
     bare = _WRAPPED.sub("", part)
     return bare if bare.startswith("node ") else f"npx --no-install {bare}"
 

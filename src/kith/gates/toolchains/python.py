@@ -249,7 +249,7 @@ def _source_folders(files: Collection[str], read: Read) -> tuple[str, ...]:
 
 
 def _coverage_options(files: Collection[str], read: Read) -> str:
-    """The project's own choice of what to measure stands; else everything that is not beside the point."""
+    """The project's own choice of code to measure; else everything that is relevant."""
     own = ".coveragerc" in files or any(
         path in files and table in read_text(read, path) for path, table in _COVERAGE_TABLES.items()
     )
