@@ -32,7 +32,7 @@ from kith.tools.paths import inner_path, path_of, similar, visible
 
 
 def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
-    """A sentence on the syntax error that a change brought into a Python file, or "".
+    """A sentence on the syntax error that a change introduced into a Python file, or "".
 
     A file that could not be parsed before says nothing: it may be written for another Python, or be meant so.
     """
@@ -106,7 +106,7 @@ def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """New lines (from 0, end exclusive) that stand in place of so many old ones."""
+    """New lines (from 0, end exclusive) that replace so many old ones."""
 
     first: int
     last: int

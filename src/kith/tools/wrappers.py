@@ -43,7 +43,7 @@ class HookAnswer:
 
 
 class Hooks(Protocol):
-    """Whoever runs hooks."""
+    """A runner of hooks."""
 
     def hears(self, moment: Moment, tool: str = "") -> bool:
         """True if there is a hook for this moment."""
@@ -164,7 +164,7 @@ class _Past:
     refusals: int = 0
 
     def circle(self, call: str) -> int:
-        """The length of the circle that this call would go on with; 0 for none."""
+        """The length of the loop that this call would continue; 0 for none."""
         uses = list(self.uses)
         for length, rounds in _ROUNDS.items():
             turned = uses[-length * rounds :]
