@@ -73,7 +73,7 @@ def _is_gone(root: Path) -> bool:
 
 
 class CacheFile:
-    """The cache of one kind for one folder or file, begun anew where it was made for another `version`.
+    """The cache of one kind for one folder or file, emptied where it was made for another `version`.
 
     After an error of the disk or the file it is closed, and neither knows nor keeps anything; a broken file
     is removed.
@@ -322,5 +322,5 @@ class SessionRows:
         return f"[{','.join(texts)}]"
 
     def undoes(self) -> list[tuple[int, str, str]]:
-        """All undoings, in their order: number, change, and the one that it took back."""
+        """All undoings, in their order: number, change, and the one that it undid."""
         return self._file.read("SELECT seq, change, undoes FROM undoes ORDER BY seq")

@@ -56,8 +56,7 @@ def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what:
         return BusyError(f"The log {path} cannot be {what}: {error}.")
     if is_damaged(error):  # Python's own words would show all that was read
         return KithError(
-            f"The log {path} is damaged and cannot be {what}; "
-            "what it still holds is saved when kith starts next."
+            f"The log {path} is damaged and cannot be {what}. kith repairs it at its next start."
         )
     return KithError(f"The log {path} cannot be {what}: {error}.")
 

@@ -1,4 +1,4 @@
-"""Letters to a session from any face and any process, and the question that it waits with."""
+"""Messages to a session from any screen and any process, and the question that it waits with."""
 
 import json
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class StopAsked:
 
 
 class Inbox:
-    """The letters, answers and stops of one session. Raises KithError where the log cannot be used."""
+    """The messages, answers and stops of one session. Raises KithError where the log cannot be used."""
 
     def __init__(self, log: Log, session: str) -> None:
         self.log, self.session = log, session
@@ -72,11 +72,11 @@ class Inbox:
         return tuple((number, decode(json.loads(body), Letter)) for number, body in rows)
 
     def next_letter(self) -> tuple[int, Letter] | None:
-        """The oldest letter that was not heard yet."""
+        """The oldest unread message."""
         return next(iter(self.waiting()), None)
 
     def heard(self, *numbers: int) -> None:
-        """Letters became a task, or were told to the model."""
+        """Mark messages as read: they became a task, or went to the model."""
         self.log.take(numbers)
 
     def letters(self, take: bool = True) -> tuple[Letter, ...]:
@@ -87,11 +87,11 @@ class Inbox:
         return tuple(letter for _, letter in waiting)
 
     def stop(self, by: str = "") -> None:
-        """Let whoever works on the session stop."""
+        """Let the process that works on the session stop."""
         self.log.post(self.session, "stop", "", json.dumps({"by": by}))
 
     def forget_stops(self) -> None:
-        """Stops that were asked of earlier tasks count no more; one that came after a letter is for that."""
+        """Stops that were asked of earlier tasks count no more; one that came after a message is for that."""
         first = min((number for number, _ in self.log.posted(self.session, "letter")), default=None)
         stops = [number for number, _ in self.log.posted(self.session, "stop")]
         self.log.take([number for number in stops if first is None or number < first])
@@ -108,7 +108,7 @@ class Inbox:
 
 
 def unheard_sessions(log: Log) -> tuple[str, ...]:
-    """The sessions with letters that nobody has heard."""
+    """The sessions with unread messages."""
     query = "SELECT DISTINCT session FROM post WHERE kind = 'letter' AND NOT taken"
     return tuple(session for (session,) in log.query(query))
 

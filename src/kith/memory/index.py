@@ -79,7 +79,7 @@ class IndexedFile:
 
 
 class Damaged(Exception):
-    """The index cannot be read; it has to be made anew."""
+    """The index cannot be read and must be rebuilt."""
 
 
 def open_index(cache: Path, root: Path) -> "Index":
@@ -93,7 +93,7 @@ def open_index(cache: Path, root: Path) -> "Index":
 class Index:
     """One project's index. Several processes may use it at once; each change of it is whole or not there.
 
-    `note` is a sentence for the person when the file was broken and had to be made anew, else "".
+    `note` is a sentence for the person when the file was broken and is being rebuilt, else "".
     """
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class Index:
 
     def rebuild(self, damage: Damaged) -> None:
         """Begin with an empty file. Raises KithError when the old one cannot be removed."""
-        self.note = f"The index {self.path} is made anew: {damage}."
+        self.note = f"Rebuilding the index {self.path}: {damage}."
         self.close()
         try:
             remove(self.path)
@@ -353,7 +353,7 @@ class Refreshed:
 async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: None) -> Refreshed:
     """Make the index what a new one of this tree would be, and say what differed.
 
-    Cut short at any point, it goes on from there the next time. Raises TreeError, KithError, BusyError.
+    Interrupted at any point, it continues from there the next time. Raises TreeError, KithError, BusyError.
     """
     try:
         return await _refresh(index, tree, tell)

@@ -73,7 +73,7 @@ def list_sessions(
 ) -> Iterator[Summary]:
     """The newest sessions first, those of one folder if given; of `also` old ones, too.
 
-    With `words`, those in whose id, name, tasks or last words all of them stand.
+    With `words`, those whose id, name, tasks or last words contain all of them.
     """
     wanted = words.casefold().split()
     found = 0

@@ -41,7 +41,7 @@ class LiveTail:
         self._finished: list[Path] = []
 
     def show(self, event: Event, path: tuple[str, ...], after: int) -> None:
-        """Tell of an event that is not stored; `after` is the number of the session's last stored one."""
+        """Write an event that is not stored; `after` is the number of the session's last stored one."""
         kind = type(event).__name__
         line = f'{{"path":{json.dumps(path)},"kind":"{kind}","event":{encode_event(event)}}}\n'.encode()
         with suppress(OSError):
@@ -109,7 +109,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One event as it stands in the log, still encoded; `position` is where one is after it.
+    """One event of the log, still encoded; `position` is the reader's position after it.
 
     `at` is 0.0 for events that are only shown.
     """
@@ -229,7 +229,7 @@ class Pieces:
         return replace(event, text=shown) if shown else None
 
     def turn(self, event: Event, path: tuple[str, ...]) -> tuple[Event, ...]:
-        """The last word of what was said, before the reply goes on with something else; a long one waits."""
+        """The last word of the text before the reply continues with another kind; a long one waits."""
         lines = self._lines.get(path, {}) if isinstance(event, Delta) else {}
         others = (line for kind, line in lines.items() if kind != getattr(event, "kind", ""))
         short = (line for line in others if len(line.text) - line.seen <= _SHORT and _KEY not in line.text)

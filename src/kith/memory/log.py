@@ -82,9 +82,7 @@ class Log:
 
     def _mend(self) -> None:
         if self.open_ids():
-            raise BusyError(
-                f"The log {self.path} is damaged; kith mends it once no other kith works with it."
-            )
+            raise BusyError(f"The log {self.path} is damaged; kith repairs it once no other kith uses it.")
         self.mended = salvage(self.path)
 
     @contextmanager
@@ -176,7 +174,7 @@ class Log:
         return int(others) + self._db.total_changes
 
     def post(self, session: str, kind: str, key: str, body: str) -> bool:
-        """Leave something for whoever works on a session; False when that question has an answer."""
+        """Leave a message for the process that works on a session; False when that question has an answer."""
         with self._in_words("written"):
             insert = "INSERT OR IGNORE INTO post (session, kind, key, body) VALUES (?, ?, ?, ?)"
             return self._db.execute(insert, (session, kind, key, body)).rowcount > 0
@@ -240,7 +238,7 @@ class Log:
     ) -> list[Summary]:
         """The newest sessions first, those of one folder when `root` is given; of `also` old ones, too.
 
-        With `words`, those in whose id, name, tasks or last words all of them stand.
+        With `words`, those whose id, name, tasks or last words contain all of them.
         """
         return list(list_sessions(self.query, str(root) if root else None, limit, also, words))
 
@@ -398,7 +396,7 @@ class Log:
         try:
             lock = self.lock(session)
         except BusyError as error:
-            raise BusyError(f"Session {session} is at work; stop it before you forget it.") from error
+            raise BusyError(f"Session {session} is running; stop it before you delete it.") from error
         try:
             first()
             self._folded = ("", 0, Past())

@@ -179,7 +179,7 @@ class Past:
             self.untold[-1] = replace(ran, output=output)
 
     def next_task(self, started: RunStarted) -> "Past":
-        """The fold as a new task begins: conversations and the list stay, the rest starts anew."""
+        """The fold as a new task begins: conversations and the list stay, the rest is reset."""
         return Past(
             started,
             threads=self.threads,

@@ -41,7 +41,7 @@ ORDER BY said.seq
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Calls with this effect that a pattern stands for need no question in a project any more."""
+    """Calls with this effect that match a pattern need no question in a project any more."""
 
     effect: Effect
     pattern: str
@@ -72,4 +72,4 @@ def forget_permits(log: Log, root: Path, permits: tuple[Permit, ...]) -> None:
             )
             session.emit(Asked(question))
             session.emit(Answered(question.id, Answer(ASK_AGAIN)))
-        session.emit(RunEnded("done", "These are asked about again."))
+        session.emit(RunEnded("done", "kith asks about these again."))

@@ -49,7 +49,7 @@ class PastConversation:
 
 @dataclass(frozen=True, slots=True)
 class AppliedIn:
-    """A change that was applied: in which session, under which id, and which change it took back ("")."""
+    """A change that was applied: in which session, under which id, and which change it undid ("")."""
 
     session: str
     change_id: str
@@ -62,7 +62,7 @@ def roots_of(log: Log, session: str) -> list[str]:
 
 
 def kinds_in(log: Log, session: str) -> set[str]:
-    """The commands that a session was begun and gone on with: run, build, undo ..."""
+    """The commands that began and resumed a session: run, build, undo ..."""
     query = """
     SELECT DISTINCT json_extract(body, '$.options.kind') FROM events
     WHERE session = ? AND kind = 'RunStarted'

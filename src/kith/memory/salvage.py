@@ -49,7 +49,7 @@ def salvage(path: Path) -> str:
     """
     lock = hold(path.with_name(f"{path.name}-mending"))
     if lock is None:
-        raise BusyError(f"The log {path} is being mended by another kith.")
+        raise BusyError(f"Another kith is repairing the log {path}.")
     try:
         return _salvage(path)
     finally:

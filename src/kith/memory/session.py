@@ -1,4 +1,4 @@
-"""The one writer of a session: what happens is written first, then told to the faces that listen."""
+"""The one writer of a session: events are written first, then sent to the listening screens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -27,7 +27,7 @@ def telling(applied: Applied) -> Iterator[None]:
 
 
 class Session:
-    """The one writer of one session; listeners (faces) hear every event after it is written."""
+    """The one writer of one session; listeners (screens) get every event after it is written."""
 
     def __init__(self, log: Log, id: str) -> None:
         self.log, self.id = log, id

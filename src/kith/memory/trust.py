@@ -50,7 +50,7 @@ def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
 
 
 def last_trusted(said: tuple[FolderRuling, ...]) -> FolderRuling | None:
-    """The newest yes that was not taken back by a no to the same files."""
+    """The newest yes that no later no to the same files revoked."""
     final = {each.digest: each for each in said}
     return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
 

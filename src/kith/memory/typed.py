@@ -16,7 +16,7 @@ _LONGEST: Final = 100_000  # characters of a line, with what was pasted into it
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A line as it was sent in a session; `pasted` are the texts that short marks in it stand for."""
+    """A line as it was sent in a session; `pasted` are the texts behind short marks in it."""
 
     text: str
     session: str = ""
