@@ -74,7 +74,7 @@ _LISTED = 20  # names that a sentence may hold
 
 @cache
 def sections() -> Mapping[str, type]:
-    """The tables of features, also of those that are off: what stands in a file may stay there."""
+    """The tables of features, also of disabled ones: their settings may stay in the file."""
     return {each.name: each.settings.load() for each in known_features() if each.settings}
 
 
@@ -117,7 +117,7 @@ def check_value(key: str, value: Any, where: KeyPlace | str, allowed: set[str] |
     if key in LISTS:
         raise UsageError(f"{where}: {key!r} is a list of tables, each written by hand below [[{key}]].")
     if key in _KEYS_OF_SERVICES:
-        raise UsageError(f"{where}: {key!r} stands in no file; it is read from the variable {key.upper()}.")
+        raise UsageError(f"{where}: {key!r} cannot be set in a file; set the variable {key.upper()}.")
     hint: Any = keys_in_tables().get(key) or KEYS.get(key)
     if hint is None:
         known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables()])

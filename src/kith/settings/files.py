@@ -1,4 +1,4 @@
-"""Configuration files: where they lie, what they hold in TOML or YAML, and on which line each key stands."""
+"""Configuration files: their places, their content in TOML or YAML, and the line of each key."""
 
 import os
 import re
@@ -159,7 +159,7 @@ def find_file(folder: Path) -> Path:
     """The configuration file of a folder, or where it would be. Raises UsageError where there are two."""
     there = [folder / name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink()]
     if len(there) > 1:
-        raise UsageError(f"{there[0]} and {there[1].name} are both there; keep the one that counts.")
+        raise UsageError(f"{there[0]} and {there[1].name} both exist; keep one of them.")
     return there[0] if there else folder / NAMES[0]
 
 

@@ -1,4 +1,4 @@
-"""Settings from where they stand: the user's file, the project's file, the environment, the flags."""
+"""Read settings from the user's file, the project's file, the environment and the flags."""
 
 import os
 import re
@@ -92,7 +92,7 @@ def load_settings(
 
 
 def _joined(key: str, before: Any, value: Any) -> Any:
-    """A setting that stands in two places: the later one, but of hooks and servers of tools both."""
+    """A setting in two places: the later one, but of hooks and tool servers both."""
     if key in LISTS:
         return (*before, *value)
     return {**before, **value} if key == "mcp" else value

@@ -39,8 +39,8 @@ def _read_endpoint(name: str, data: Any, where: KeyPlace) -> NamedEndpoint:
     if not re.fullmatch(r"https?://[^/\s?#][^?#]*", data["url"]):
         shown = re.split("[?#]", data["url"].rpartition("@")[2])[0]  # beside that there may be a key
         raise UsageError(
-            f"{where.at('url')}: {shown!r} is no address of a server; it should look like http://host:port, "
-            "and a key belongs into a variable, named by key_env."
+            f"{where.at('url')}: {shown!r} is not a server address such as http://host:port. "
+            "A key belongs in a variable, named by key_env."
         )
     _check_name("an endpoint", name, where)
     for key in data:
@@ -69,7 +69,7 @@ def _read_project(folder: str, data: Any, where: KeyPlace) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
     if not folder.startswith(("/", "~")):
-        raise UsageError(f"{where}: {folder!r} is no absolute path of a folder.")
+        raise UsageError(f"{where}: {folder!r} is not an absolute path.")
     return {key: _read_of_project(key, value, where.at(key)) for key, value in flatten(data)}
 
 
@@ -85,7 +85,7 @@ def _check_name(what: str, name: str, where: KeyPlace) -> None:
     if "/" in name:
         raise UsageError(f"{where}: {what} cannot be called {name!r}; a name holds no slash.")
     if name in _TAKEN:
-        raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} has a meaning of its own.")
+        raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} is reserved.")
 
 
 # --- commands at moments of the work: `[[hooks]]` --------------------------------------------
@@ -116,13 +116,11 @@ def _read_hook(data: Any, place: KeyPlace, brought: bool) -> Hook:
     if "on" not in data or not values.get("command", "").strip():
         raise UsageError(f"{place}: a hook needs `on` ({', '.join(_MOMENTS)}) and a `command`.")
     if "tool" in data and values["on"] not in _ABOUT_TOOLS:
-        raise UsageError(f"{place.at('tool')}: a hook on {values['on']!r} is about no tool.")
+        raise UsageError(f"{place.at('tool')}: a hook on {values['on']!r} takes no tool.")
     if not values.get("seconds", 1) > 0:
         raise UsageError(f"{place.at('seconds')}: seconds must be more than 0, not {data['seconds']!r}.")
     if brought and values["where"] != "trial":
-        raise UsageError(
-            f"{place.at('where')}: what a project brings runs in the trial, never on the machine."
-        )
+        raise UsageError(f"{place.at('where')}: a project's hooks run in the trial, never on the machine.")
     return Hook(**values, brought=brought, place=str(place))
 
 
@@ -139,10 +137,10 @@ _MOST_SECONDS: Final = 600
 
 
 def read_tool_server(name: str, data: Any, where: KeyPlace) -> ToolServer:
-    """A server under its name. Raises UsageError saying where it stands and what is wrong."""
+    """A server under its name. Raises UsageError saying the place and the error."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{where}: a server of tools cannot be called {name!r}: letters, digits, - and _, at most 32."
+            f"{where}: a tool server cannot be called {name!r}: letters, digits, - and _, at most 32."
         )
     if not isinstance(data, dict):
         raise UsageError(f"{where}: mcp.{name} must be a table with a command or a url.")
@@ -151,7 +149,7 @@ def read_tool_server(name: str, data: Any, where: KeyPlace) -> ToolServer:
         raise UsageError(f"{where}: mcp.{name} needs either a command or a url.")
     kind, others = ("url", _OF_PROGRAMS) if values.get("url") else ("command", _OF_ADDRESSES)
     if strange := [key for key in others if key in data]:
-        raise UsageError(f"{where.at(strange[0])}: {strange[0]} means nothing beside a {kind}.")
+        raise UsageError(f"{where.at(strange[0])}: {strange[0]} does not apply to a {kind}.")
     _check_places(values, where)
     return ToolServer(**values)
 
@@ -190,8 +188,8 @@ def _check_places(values: Mapping[str, Any], where: KeyPlace) -> None:
         raise UsageError(f"{where.at('cwd')}: {cwd!r} must be an absolute path, or begin with {{project}}.")
     if url and not _ADDRESS.fullmatch(url):
         raise UsageError(
-            f"{where.at('url')}: that is no address of a server; it should look like https://host/mcp, and a "
-            "key belongs into a variable, named by key_env."
+            f"{where.at('url')}: that is not a server address such as https://host/mcp. A key "
+            "belongs in a variable, named by key_env."
         )
 
 

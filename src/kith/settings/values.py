@@ -77,7 +77,7 @@ class ToolServer:
     A program gets the variables of `env`, and those of kith's own that `pass_env` names. `key_env` names the
     variable with the key that goes to an address, `headers_env` those of other headers. `tools` are patterns
     for its tools that are offered, `allow` for those that need no question. `seconds`: to connect in.
-    `cloud`: it passes on what it gets; None: an address says so by itself, and a program may do so.
+    `cloud`: it passes on what it gets; None: decided by the address; a program may do so.
     """
 
     command: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""YAML as configuration is written in it: read as plain data of YAML 1.2, and changed where a key stands."""
+"""YAML for configuration: read as plain data of YAML 1.2, and changed at the place of a key."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def read_nodes(text: str) -> yaml.MappingNode | None:
 
 
 def _look_through(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> None:
-    """Note the line of each key. Raises MistakeError for one that stands twice, or is no text."""
+    """Note the line of each key. Raises MistakeError for one that occurs twice, or is no text."""
     if isinstance(node, yaml.SequenceNode):
         for number, entry in enumerate(node.value):
             lines[(*path, number)] = entry.start_mark.line + 1
