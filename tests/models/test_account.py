@@ -242,8 +242,7 @@ def test_a_call_that_might_go_over_is_refused_in_one_sentence() -> None:
     with pytest.raises(LimitError) as caught:
         hear(paying(cloud, Account(Budget(usd=0.5), paid=0.4)))
     assert str(caught.value) == (
-        "stopped: the next call may cost $0.22, and of the $0.50 that a task may cost $0.40 is spent "
-        "(max_task_usd)"
+        "stopped: the next call may cost $0.22, but $0.40 of $0.50 for a task is spent (max_task_usd)"
     )
     assert not cloud.asked
     account = Account(Budget(day_usd=2.0), today=lambda: 1.95)

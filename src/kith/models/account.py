@@ -131,8 +131,8 @@ class Account:
             left = limit - paid - self.held
             if shortest > left:
                 raise LimitError(
-                    f"stopped: the next call may cost {dollars(shortest)}, and of the {dollars(limit)} that "
-                    f"{whose} may cost {dollars(paid)} is spent ({setting})"
+                    f"stopped: the next call may cost {dollars(shortest)}, but {dollars(paid)} of "
+                    f"{dollars(limit)} for {whose} is spent ({setting})"
                 )
             if per_million:
                 length = min(length, int((left - read) * _MILLION / per_million))
@@ -181,8 +181,8 @@ def _worst(model: str, price: Price, read: int, written: int) -> float:
     known = [cost for cost in costs if cost is not None]
     if not known:
         raise LimitError(
-            f"stopped: what {model} costs is not known, so no limit of money can be kept; write its "
-            f'prices into prices.toml beside your config.toml: ["{model}"], and below it input = ... '
-            "and output = ... in dollars for a million tokens"
+            f"stopped: the price of {model} is not known, so no money limit can be kept; add "
+            f'it to prices.toml: ["{model}"], then input = ... and output = ... (dollars per '
+            "million tokens)"
         )
     return max(known)

@@ -152,7 +152,7 @@ async def _open_named(provider: str, place: Named, model: str, places: Places, e
     _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
     if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
         how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
-        raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
+        raise NoModelError(f"{endpoint.url} needs a key: {how}.")
     await wait_for_port(endpoint.url)
     return await _open(place.kind, endpoint, model, places, emit)
 
@@ -211,7 +211,7 @@ async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places,
     if shape.remote:
         endpoint.cloud = True
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
-        emit(Notice(f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine.", "warning"))
+        emit(Notice(f"Ollama runs {model} at {shape.remote}: prompts leave this machine.", "warning"))
     if kind == "anthropic":
         return _anthropic.load()(model, endpoint)
     if kind == "gemini":
@@ -219,7 +219,7 @@ async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places,
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:
-        words = f"The server at {endpoint.url} has no {model!r}: it runs {served}, whatever it is asked for."
+        words = f"The server at {endpoint.url} ignores the name {model!r}: it runs {served}."
         emit(Notice(words, "warning"))
         model = served
     return OpenAILike(model, endpoint, kind)
@@ -302,7 +302,7 @@ def _no_such_model(
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(providers)}."
         return UsageError(f"There is no provider {provider!r}; {hint}")
     if not there:
-        return NoModelError(f"No server here has a model, so none called {name!r}; see `kith models`.")
+        return NoModelError(f"There is no model {name!r}: no server here has any. See `kith models`.")
     close = nearest(name, there)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(there[:8])}."
     return NoModelError(f"There is no model {name!r}; {hint}")

@@ -82,7 +82,7 @@ def _normal_equations(
 
 
 def _solve_positive(matrix: list[list[float]], right: list[float]) -> Vector:
-    """The least squares of quantities that all count positively: the most negative is left out in turn."""
+    """Least squares with positive weights only: the most negative is left out, one after the other."""
     kept = list(range(len(right)))
     while kept:
         found = _solve([[matrix[i][j] for j in kept] for i in kept], [right[i] for i in kept])

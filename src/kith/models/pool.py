@@ -43,10 +43,10 @@ def _fade(known: float, seen: float) -> float:
 
 @dataclass(slots=True)
 class Pool:
-    """The members that answer under one `name`. A Provider, so whoever asks it sees one model.
+    """The members that answer under one `name`. A Provider, so a caller sees one model.
 
     The window is the smallest of all, for any of them may get the next prompt. A conversation stays with the
-    server that holds its beginning in its cache, unless the wait there is longer than reading it anew.
+    server that has its beginning in the cache, unless the wait there is longer than reading it again.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Models that need no server: `PREFIX/MODEL`, for the prefixes that features bring."""
+"""Models that need no server: `PREFIX/MODEL`, for the prefixes of features."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Sources = Mapping[str, Callable[[], Source]]
 
 @dataclass(frozen=True, slots=True)
 class NoSource(Source):
-    """Stands for what is not there, or switched off: `why` is a sentence."""
+    """A placeholder for a missing or disabled source: `why` is a sentence."""
 
     why: str
 

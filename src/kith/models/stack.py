@@ -136,7 +136,7 @@ class Opened:
     async def sum_up(
         self, prompt: Prompt, earlier: Sequence[Compacted], account: Account, permit: Permit, emit: Emit
     ) -> Compacted | None:
-        """Have the model sum up a thread now, as it does by itself where its window is full.
+        """Have the model summarise a thread now, as it does automatically at a full window.
 
         None where that makes it no shorter. Raises ModelError and what `permit` raises.
         """
@@ -148,7 +148,7 @@ class Opened:
         return Fitted(model, self.counter, by_thread)
 
     def lent(self, account: Account, permit: Permit) -> Model:
-        """The model of a program that leads the conversation by itself, on its account.
+        """The model of a program that leads the conversation itself, on its account.
 
         Its calls land as everywhere, but nothing is left out of its prompts, and nothing is asked again in
         another way than it was asked.
@@ -175,13 +175,13 @@ class Opened:
 async def look(
     provider: Provider,
     card_of: Callable[[str], Mapping[str, Any]],
-    wish: int,
+    wanted: int,
     emit: Emit,
     price: Price = know_no_price,
 ) -> Opened:
     """Load the model if needed, and read what really runs.
 
-    `card_of` gives the known facts of a model by its digest. `wish` is the person's window; it counts
+    `card_of` gives the known facts of a model by its digest. `wanted` is the person's window; it counts
     where the server does not tell its own, or where it is smaller. `price` is asked about models in the
     cloud; others are free. Raises ModelError, NoModelError.
     """
@@ -190,9 +190,9 @@ async def look(
     except BaseException:
         await provider.close()
         raise
-    window = min(filter(None, (facts.window, wish)), default=0)
-    if facts.window and wish > facts.window:
-        words = f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wish:,}."
+    window = min(filter(None, (facts.window, wanted)), default=0)
+    if facts.window and wanted > facts.window:
+        words = f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wanted:,}."
         emit(Notice(words, "warning"))
     card = card_of(facts.digest)
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)

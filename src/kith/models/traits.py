@@ -161,7 +161,7 @@ def describe(values: Mapping[str, Any], digest: str = "") -> Header:
     """The header that metadata amount to: those of a file, or `model_info` of Ollama's /api/show.
 
     Keys are those of the GGUF specification (docs/gguf.md of ggml); values of a wrong type count as missing.
-    A long array may stand as its length.
+    A long array may be given as its length.
     """
     architecture = _text(values, "general.architecture")
 

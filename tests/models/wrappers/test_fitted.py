@@ -216,7 +216,7 @@ def test_without_a_good_summary_there_is_one_all_the_same(summary: Callable[[], 
     told = grow(stack(server), [say(TASK), *messages])
     event = next(event for events in told for event in compactions(events))
     assert "- Changed a.py: 2 lines." in event.summary and "half a sum" not in event.summary
-    assert "the model gave no summary" in notices([each for events in told for each in events])
+    assert "the model wrote no summary" in notices([each for events in told for each in events])
 
 
 def test_a_resumed_session_sends_the_same_bytes() -> None:

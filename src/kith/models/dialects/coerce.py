@@ -136,7 +136,7 @@ def _unwrapped(args: Mapping[str, Any], known: Schema) -> Mapping[str, Any]:
 
 
 def _meant(name: str, known: Schema, given: Mapping[str, Any]) -> str:
-    """The argument that an unknown name stands for, "" when none does or several may."""
+    """The argument that an unknown name means, "" when none does or several may."""
     free = [each for each in known if each not in given]
     if placed := _PLACED.fullmatch(name):
         place, names = int(placed[1]), list(known)

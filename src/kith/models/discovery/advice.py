@@ -130,7 +130,7 @@ OFFERS: Final = (
         2_500_000_000,
         4.0e9,
         _shape(36, 8, 128, 262_144, 4.0e9),
-        "the smallest that works through a task by itself",
+        "the smallest that completes a task alone",
     ),
     _Offer(
         "Qwen2.5-Coder 3B",

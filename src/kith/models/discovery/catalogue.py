@@ -19,7 +19,7 @@ class Entry:
 
     `name` is what `kith -m` takes. `source` says whose the model is, `where` its server's address or its
     path. `fits` is None where nobody can say, `why` is half a sentence about it. `good_for` and `not_for`
-    come from `kith models probe`. 0, "", () and None stand for what is not known.
+    come from `kith models probe`. 0, "", () and None mean unknown.
     """
 
     name: str

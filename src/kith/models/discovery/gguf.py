@@ -182,7 +182,7 @@ def _read_tensors(reader: _Reader, count: int) -> tuple[int, int]:
 
 
 def _value(reader: _Reader, kind: int) -> Any:
-    """A value; an array that is long or holds words is skipped, and stands as its length."""
+    """A value; an array that is long or holds words is skipped, and becomes its length."""
     if kind == _STRING:
         size = _length(reader, MOST_BYTES, "a text")
         if size > LONGEST_TEXT:

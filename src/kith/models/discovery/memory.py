@@ -100,7 +100,7 @@ def choose_window(
     """
     most, why = want, "as much as kith uses" if want == TARGET else "as asked for"
     if 0 < count_parameters(header, size) <= SMALL_PARAMETERS and most > SMALL_MOST:
-        most, why = SMALL_MOST, "a model of this size loses the thread beyond it"
+        most, why = SMALL_MOST, "a model of this size becomes unreliable beyond it"
     if 0 < header.trained <= most:
         most, why = header.trained, "the model's own maximum"
     windows = (most, *(step for step in reversed(STEPS) if step < most))

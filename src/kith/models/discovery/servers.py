@@ -67,7 +67,7 @@ class Server:
 class Wait:
     """Patience with servers that the person named: up to `seconds`, which `emit` is told.
 
-    It ends early once `enough` was found; without that, once one of them tells of a model.
+    It ends early once `enough` was found; without that, once one of them lists a model.
     """
 
     seconds: float

@@ -145,7 +145,7 @@ def read_stored(path: Path) -> Stored:
     """One file as a model, whatever library it is in. Raises ModelFileError."""
     header = read_header(path)
     if not header.talks:
-        raise ModelFileError(f"{path} is no model that answers in words.")
+        raise ModelFileError(f"{path} is not a text model.")
     parts, size, fault = _measure(path, path.stat().st_size)
     quantisation = quant_of(path.name) or header.quantisation
     name = next(_names(Found(path, "file"), quantisation))

@@ -117,9 +117,7 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
     is_page = body.lstrip()[:1] == "<"
     # A gateway's own page says that the server behind it is away for a while; the address is right.
     if is_page and status not in _GATEWAYS:
-        return ModelError(
-            f"{url} answered with a web page, not a model server's answer; is the address right?"
-        )
+        return ModelError(f"{url} answered with a web page; is the address right?")
     text = "" if is_page else _words(body)
     if after_s is None and (delay := _DELAY.search(body)):
         after_s = float(delay[1])
@@ -224,8 +222,9 @@ def _overflow(body: str) -> ModelError:
     plain = body.replace("\\", "")
     prompt, window = _size(_PROMPT.search(plain)), _size(_WINDOW.search(plain))
     return ModelError(
-        f"The prompt{_in_words(prompt)} does not fit the model's window{_in_words(window)}; nothing was cut, "
-        "nothing was answered: start the model with a larger window, or give it less to read",
+        f"The prompt{_in_words(prompt)} does not fit the model's "
+        f"window{_in_words(window)}; start the model with a larger window, or give it "
+        "less to read",
         overflow=True,
         tokens=prompt,
         window=window,

@@ -9,7 +9,7 @@ from kith.core.events import Delta
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.run import new_id
 from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
-from kith.models.dialects.json_text import mend_json
+from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
 
 
@@ -97,7 +97,7 @@ class Draft:
             self.emit(Delta(text, "thinking"))
 
     def seal(self, opaque: str) -> None:
-        """A provider's signature: it ends the thought before it, or stands for one that is not shown."""
+        """A provider's signature: it ends the thought before it, or represents one that is not shown."""
         if opaque:
             self._last("thinking").opaque = opaque
 
@@ -175,7 +175,7 @@ def read_args(text: str, cut: bool = False) -> tuple[Mapping[str, Any], str]:
         if isinstance(data, str):  # JSON inside a JSON string
             data = json.loads(data)
     except (ValueError, RecursionError):
-        data = None if cut else mend_json(text)
+        data = None if cut else repair_json(text)
     if data is None and text.strip() == "null":
         return {}, ""
     if not isinstance(data, dict) or not _can_be_sent(data):

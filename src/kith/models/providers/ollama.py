@@ -91,7 +91,7 @@ class Ollama:
     """One model of an Ollama server.
 
     `num_ctx` is the window in tokens. Like `options` (any other of Ollama's) it is the same on every call,
-    because a change makes the server load the model anew. `think`: False, True or an effort, where the prompt
+    because a change makes the server reload the model. `think`: False, True or an effort, where the prompt
     does not say; None leaves the model's default (which is on).
     """
 
@@ -175,7 +175,7 @@ class Ollama:
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:
-        """A request without what is said: what could make the model load anew is the same on every call."""
+        """A request without the messages: the fields that could cause a reload are the same on every call."""
         window = {"num_ctx": self.num_ctx} if self.num_ctx else {}
         fields, _ = sampling_fields("ollama", sampling)
         settings: Row = {

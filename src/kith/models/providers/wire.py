@@ -94,7 +94,7 @@ class Endpoint:
         # An HTTP library would quote a header that cannot be sent, key and all.
         is_sent_as_it_is = self.key_header or ":" not in self.key
         if is_sent_as_it_is and not (self.key.isascii() and self.key.isprintable()):
-            raise UsageError(f"the key for {self.url} has characters that no key has; was it copied whole?")
+            raise UsageError(f"the key for {self.url} has invalid characters; was it copied completely?")
 
     @property
     def is_cloud(self) -> bool:
@@ -388,7 +388,7 @@ async def read_events(lines: AsyncIterable[str]) -> AsyncIterator[str]:
     """The data of each server-sent event; comments (the pings of a busy server) and other fields are skipped.
 
     Format: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation, but
-    an event that the end of the stream cut short of its blank line counts too.
+    an event at the end of the stream counts without its blank line, too.
     """
     data: list[str] = []
     async for line in lines:

@@ -23,7 +23,7 @@ _CHARS_PER_TOKEN = 3
 _SUMMARY_REPLY = 2048  # tokens that writing a summary may take, thoughts included
 _SHORTEST = 200  # characters; no text is cut further
 _LEFT_OUT = "old tool results are left out, "
-_LISTED = "the model gave no summary, so a list of what was done stands for it, "
+_LISTED = "the model wrote no summary, so a list of actions replaces it, "
 _OTHER_WINDOW = "The server's window is {:,} tokens, not {:,}: kith keeps within it."
 _CUT = "To fit, texts of more than {:,} characters are cut in the middle."
 
@@ -211,8 +211,8 @@ class Fitted(Wrapped):
                 return shorter
             chars //= 2
         raise ModelError(
-            f"The system prompt, the tools and the task leave no room in the model's window "
-            f"({limits.window:,} tokens): start the model with a larger window, or ask for less at once",
+            "The system prompt, tools and task do not fit the model's window "
+            f"({limits.window:,} tokens); start the model with a larger window",
             overflow=True,
         )
 

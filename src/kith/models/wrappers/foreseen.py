@@ -25,9 +25,9 @@ _SILENT = ("length", "cache")  # causes that no sentence is made of: the meter t
 _WORDS: Final = {
     "load": "the server spent {seconds:.0f} s loading the model",
     "queue": "it waited {seconds:.0f} s for the model's slot",
-    "client": "{seconds:.0f} s of it are not in the server's own timing; it may have been busy",
-    "cache": "{tokens:,} tokens were read again that the server should have had in its cache",
-    "length": "its reply has {out:,} tokens where about {expected:,} were expected",
+    "client": "{seconds:.0f} s are missing in the server's timing; it may have been busy",
+    "cache": "prompt cache miss, {tokens:,} tokens processed again",
+    "length": "its reply has {out:,} tokens, not about {expected:,}",
     "memory": "the machine is short of memory",
     "busy": "the machine is busy, with {busy:.1f} processes for each core",
     "slower": "the model is slower than it was (throttled, or shared with others?)",
@@ -86,7 +86,7 @@ class Foresight:
         if not cause or cause in (*_SILENT, *self._told) or took_s - expected < _TOLD_S:
             return called, ""
         self._told.add(cause)
-        return called, f"A call took {took_s:.0f} s where about {expected:.0f} s were expected: {words}."
+        return called, f"A call took {took_s:.0f} s, not about {expected:.0f} s: {words}."
 
     def believe(self, calls: Iterable[Took]) -> None:
         """Begin with calls that another program measured; kith's own count for more."""

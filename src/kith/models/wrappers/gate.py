@@ -72,7 +72,7 @@ class Gate:
         self._told = False
 
     def keep_back(self, values: Iterable[str]) -> None:
-        """Let none of these values pass, wherever it stands."""
+        """Let none of these values pass, wherever it is."""
         self._redactor = Redactor(values, self.model if self.cloud else None)
 
     def grant(self, group: Group) -> None:
@@ -82,7 +82,7 @@ class Gate:
     def check(self, purpose: str) -> None:
         """Raise NoModelError where nobody agreed that the model gets calls of this purpose."""
         if self.cloud and group_of(purpose) not in self._granted:
-            raise NoModelError(f"{self.model} is in the cloud, and nobody agreed that it gets this.")
+            raise NoModelError(f"{self.model} is in the cloud, and you have not agreed to this use.")
 
     def redact(self, prompt: Prompt) -> tuple[Prompt, str]:
         """The prompt without secrets, and a sentence about these: once, and of a cloud only."""
@@ -91,7 +91,7 @@ class Gate:
             return prompt, ""
         self._told = True
         what = "One secret was" if found == 1 else f"{found:,} secrets were"
-        return prompt, f"{what} left out of what {self.model} gets."
+        return prompt, f"{what} removed from prompts to {self.model}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Guarded:
     session. Nothing is counted or warmed up in a cloud: both would send the prompt too.
 
     Unless it `remembers`, a model is not shown its former thoughts. A template that strips thinking after the
-    next message would make the server read all that follows anew.
+    next message would make the server read all that follows again.
     """
 
     provider: Provider

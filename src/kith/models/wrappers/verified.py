@@ -76,7 +76,7 @@ class Verified(Wrapped):
     def _tell_blind(self, emit: Emit) -> None:
         if not self._told:
             self._told.add("blind")
-            words = "does not tell how many tokens it read: kith cannot see whether any were cut off."
+            words = "does not report prompt tokens: kith cannot detect a truncated prompt."
             emit(Notice(f"{self.name} {words}", "warning"))
 
     def _truncated(self, prompt: Prompt, read: int) -> TruncatedError:
@@ -92,8 +92,8 @@ class Verified(Wrapped):
 
 def _too_long(tokens: int, room: int, window: int) -> ModelError:
     return ModelError(
-        f"The prompt ({tokens:,} tokens, and {room:,} for the reply) does not fit the model's window "
-        f"({window:,} tokens); nothing was cut, nothing was sent: start the model with a larger window, or "
+        f"The prompt ({tokens:,} tokens, and {room:,} for the reply) does not fit the "
+        f"model's window ({window:,} tokens); start the model with a larger window, or "
         "give it less to read",
         overflow=True,
         tokens=tokens,
@@ -121,10 +121,7 @@ def _next_window(tokens: int) -> int:
 def _sentence(read: int, sent: int, window: int, believed: int) -> str:
     instead = f" and not {believed:,}" if believed else ""
     who = f"The server, whose window seems to be {window:,} tokens{instead}," if window else "The server"
-    return (
-        f"{who} read {read:,} of about {sent:,} tokens: the beginning of the conversation, with the task, "
-        "was cut off silently, and the answer is not used"
-    )
+    return f"{who} read {read:,} of about {sent:,} tokens: it truncated the prompt, so the answer is not used"
 
 
 def _remedy(name: str, wanted: int, window: int) -> str:
