@@ -24,7 +24,7 @@ from kith.settings.features import find_part
 def claimed_tests(thread: Thread) -> tuple[str, ...]:
     """The tests (ids or files) that the last `done` names since a person spoke; none where it names none.
 
-    What the model says counts for nothing by itself: a judge decides, or the person is asked.
+    The model's own report does not count: a judge decides, or the person is asked.
     """
     for message in reversed(thread.messages):
         if message.role == "user" and message.author == "person":
@@ -188,7 +188,7 @@ async def _run_leg(
         except GIVING_UP as error:
             tried = await _judge_rest(inside, trial, leg, judges, progress)
             progress = tried.after(progress)
-            if not _mends(tried):
+            if not _fixes(tried):
                 return GivenUp(leg.role.model.name, str(error), error), progress
         if not tried.verdict.ok:
             continue
@@ -230,7 +230,7 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
     )
 
 
-def _mends(tried: Tried) -> bool:
+def _fixes(tried: Tried) -> bool:
     """True if a test that failed without the change passes with it, and none is lost."""
     evidence = tried.verdict.evidence
     return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
@@ -280,7 +280,7 @@ async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Ver
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
-    """Bring the edits that the last reply holds as text into the trial: all of them or none.
+    """Apply the edits in the last reply's text to the trial: all of them or none.
 
     Where an earlier reply of the turn was cut in its edits, these are only the other half, and refused.
     """
@@ -356,7 +356,7 @@ def _edits_beside_calls(thread: Thread) -> bool:
 async def adopt(
     run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
 ) -> Outcome:
-    """Bring the change, or what the person kept of it, into the user's tree.
+    """Apply the change, or the part that the person kept, to the user's tree.
 
     What was edited there since it was shown is never written over: the change is made again on that, checked
     again and asked about again.

@@ -191,7 +191,7 @@ async def _is_exact(opened: Opened, role: Role) -> bool:
 
 
 def _said(past: Past) -> tuple[Message, ...]:
-    """The conversation that goes on with the next task."""
+    """The conversation that the next task continues."""
     return tuple(past.threads.get(past.thread or THREAD, ()))
 
 
@@ -219,7 +219,8 @@ async def compact_now(
 ) -> Compacted | None:
     """Let an opened model sum up an open session's conversation; None where that makes it no shorter.
 
-    It reads what it has read already, and what it writes stands for it from now on. Raises ModelError.
+    It reads the prompt that it has read already, and its summary replaces that from now on. Raises
+    ModelError.
     """
     past = session.past()
     said = tuple(past.threads.get(THREAD, ()))

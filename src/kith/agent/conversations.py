@@ -1,4 +1,4 @@
-"""Conversations by their ids: gone on with, copied up to a turn, named, and forgotten."""
+"""Resume conversations by their ids, copy them up to a turn, name and delete them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -39,7 +39,7 @@ def last_conversation(project: Project) -> Summary:
     every = list_sessions(project.log.query, str(project.root), 1_000)
     found = next((each for each in every if each.talks), None)
     if found is None:
-        raise UsageError(f"There was no conversation in {project.root} yet; `kith` begins one.")
+        raise UsageError(f"There was no conversation in {project.root} yet; `kith` starts one.")
     return found
 
 
@@ -94,7 +94,7 @@ def forget(settings: Settings, log: Log, session: str) -> tuple[str, ...]:
     """Forget a session for good, with all that kith keeps of it; returns what else is gone with it.
 
     Its changes can be undone no more: the contents of files that this would need go, too. So do the
-    sessions in which one of its changes was taken back, which hold the same words. Raises BusyError while
+    sessions that undid one of its changes, which hold the same text. Raises BusyError while
     somebody works on one of them; nothing of that one is gone then.
     """
     applied = applied_changes(log)
@@ -133,7 +133,7 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
 class Fork:
     """A session that began as a copy; `words` are those of the turn that it begins before ("" for none).
 
-    `undone` is what was taken back for it, the newest change first.
+    `undone` are the changes undone for it, the newest first.
     """
 
     id: str
@@ -165,7 +165,7 @@ def fork(project: Project, session: str, turn: int = 0) -> Fork:
 
 
 async def go_back(project: Project, session: str, turn: int) -> Fork:
-    """A fork from before a turn, with what was applied since then taken back, too: all of it or nothing.
+    """Fork a session before a turn, and undo all changes since then: all of them or none.
 
     Edits of other hands stay. Raises UsageError as `fork` does, TreeError where a change cannot be taken
     back; the files are then as they were.
@@ -230,7 +230,7 @@ def _paths(project: Project, changes: Iterable[str]) -> tuple[str, ...]:
 
 
 async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applied, Changes], ...]:
-    """Take changes back, one after the other; where one refuses, the others are brought again."""
+    """Undo changes, one after the other; if one fails, redo the others."""
     undone: list[tuple[Applied, Changes]] = []
     for id in ids:
         try:
@@ -239,7 +239,7 @@ async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applie
             continue  # somebody has taken it back by hand
         except (TreeError, BusyError) as error:
             why = str(error).removesuffix("; nothing was changed")
-            text = f"{short_id(id)} cannot be taken back: {why}; {await _bring_again(project, undone)}."
+            text = f"{short_id(id)} cannot be undone: {why}; {await _bring_again(project, undone)}."
             _log_failure(project, undone, text)
             raise TreeError(text) from error
     return tuple(undone)
@@ -256,7 +256,7 @@ async def _bring_again(project: Project, undone: list[tuple[Applied, Changes]]) 
         try:
             undone.append(await _undo(project, applied.change_id))
         except (TreeError, BusyError) as error:
-            return f"change {short_id(applied.undoes)} was, and could not be brought again ({error})"
+            return f"change {short_id(applied.undoes)} was undone, and redoing it failed ({error})"
     return "all files are as they were"
 
 

@@ -99,7 +99,7 @@ Direct = ReplaceText | AppendText | InsertText | RenameSymbol
 
 
 class BeyondError(UsageError):
-    """The request is meant as it stands, and takes more than these forms do: a model may well do it."""
+    """The request is literal, but needs more than these forms: a model may be able to do it."""
 
 
 # --- the words -------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def _insert(text: _Text, direct: InsertText) -> str:
         raise UsageError(f"{direct.path} does not hold {direct.anchor!r}.")
     if len(found) > 1:
         lines = ", ".join(str(text.text.count("\n", 0, match.start()) + 1) for match in found[:10])
-        raise UsageError(f"{direct.anchor!r} stands {len(found)} times in {direct.path} (lines {lines}).")
+        raise UsageError(f"{direct.anchor!r} occurs {len(found)} times in {direct.path} (lines {lines}).")
     start, end = found[0].span()
     above, below = text.text.rfind("\n", 0, start) + 1, text.text.find("\n", end) + 1 or len(text.text)
     lead, rest = text.text[above:start], text.text[end:below]

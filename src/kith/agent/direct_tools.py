@@ -67,10 +67,10 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
     async with _definitions(project, name == "symbols") as look:
         tool = next((each for each in _readers(look) if each.name == name), None)
         if tool is None:
-            raise UsageError(f"There is no tool {name!r} that only reads.")
+            raise UsageError(f"There is no read-only tool {name!r}.")
         checked = _checked(tool.name, tool.schema, args)
         if tool.effect_for(checked) != "read":
-            raise UsageError(f"Used directly, {name} only reads.")
+            raise UsageError(f"Used directly, {name} is read-only.")
         limits = Limits(exec=project.exec_limits(0))
         run = Run(lambda event, path: None, _nobody, hide(project.tree, hidden.veil), limits)
         result = await tool.fn(checked, run)
@@ -99,7 +99,7 @@ async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
         await asyncio.wait_for(refresh(index, project.tree), _INDEXING_S)
         yield index.find
     except TimeoutError:
-        raise BusyError("The index of this project is being made; ask again, and it goes on.") from None
+        raise BusyError("kith still builds the index of this project; try again later.") from None
     finally:
         index.close()
 
@@ -156,7 +156,7 @@ async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) 
     veiled = hide(run.workspace, (await find_hidden(project)).veil)
     changes = await edit.make(_checked(name, edit.schema, args), run.inside(veiled))
     if not changes:
-        raise UsageError("There is nothing to do: everything is so already.")
+        raise UsageError("There is nothing to do: the files already have this change.")
     return changes
 
 

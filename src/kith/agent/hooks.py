@@ -80,7 +80,7 @@ class ProjectHooks:
         return judge
 
     def _which(self, moment: Moment, tool: str) -> list[Hook]:
-        """Those of the moment; what a project brought runs in a sandbox or not at all."""
+        """The hooks of the moment; a project's own run in a sandbox or not at all."""
         return [
             each
             for each in self.project.settings.hooks

@@ -1,4 +1,4 @@
-"""The index of a project while it is worked on: asked where there is one, brought up to date on the side."""
+"""The index of a project while it is worked on: queried if there is one, updated in the background."""
 
 import asyncio
 import time
@@ -93,11 +93,11 @@ async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> N
         if complete or len(await project.tree.files()) <= SMALL:
             await refresh(index, project.tree)
     except KithError as error:
-        emit(Notice(f"The index was not brought up to date: {error}", "warning"))
+        emit(Notice(f"The index was not updated: {error}", "warning"))
 
 
 class FedIndex:
-    """The project's index, where another look at all files brings it up to date on the way.
+    """The project's index, updated by another pass over all files.
 
     `stale` are the files it wants to be fed. An index that cannot be used is said, and done without.
     """
@@ -140,4 +140,4 @@ class FedIndex:
             yield
         except (KithError, Damaged) as error:
             self.close()
-            self._emit(Notice(f"The index was not brought up to date: {error}", "warning"))
+            self._emit(Notice(f"The index was not updated: {error}", "warning"))

@@ -74,7 +74,8 @@ async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
 async def renew(tree: Workspace, changes: Changes) -> Changes:
     """The changes with the present contents of the tree as what was before.
 
-    Each hunk lands where its lines stand now, exactly and once. Raises TreeError where they do not any more.
+    Each hunk is applied at the present place of its lines, exactly and once. Raises TreeError where they do
+    not any more.
     """
     renewed = [await _renew(tree, change) for change in changes]
     return tuple(

@@ -275,7 +275,7 @@ def _finder(project: Project, emit: Emit) -> FindNotes:
                 notes.append(Note(name, text.removeprefix("\ufeff")))
             elif name not in refused and brought.standing != "declined":
                 refused.add(name)
-                emit(Notice(f"{name} is ignored: you have not trusted it as it is; see kith trust."))
+                emit(Notice(f"{name} is ignored: you have not trusted its present content; see kith trust."))
         return notes
 
     return find

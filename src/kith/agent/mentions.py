@@ -74,12 +74,12 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
             continue
         if not result.ok:
             why = result.text.partition(", so ")[0].rstrip(".")  # what follows is advice for a model
-            run.emit(Notice(f"Not sent along: {why}."))
+            run.emit(Notice(f"Not sent: {why}."))
             continue
         shown.append(f"{NAMED} ({visible(each.path)})\n{result.text}")
         told.append(str(result.detail.get("line") or each.path))
     if told:
-        run.emit(Notice(f"Sent along: {', '.join(told)}."))
+        run.emit(Notice(f"Sent with the task: {', '.join(told)}."))
     return "\n\n".join(shown)
 
 

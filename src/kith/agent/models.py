@@ -69,7 +69,7 @@ def places_of(chosen: Settings) -> Places:
 
 
 def sources_of(chosen: Settings) -> Sources:
-    """The models that features bring, by prefix; one of a feature that is off says so when it is asked."""
+    """The models of features, by prefix; one of a feature that is off says so when it is asked."""
     return {prefix: partial(_source, prefix, chosen) for each in known_features() for prefix in each.models}
 
 
@@ -104,7 +104,7 @@ def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
         if endpoint.url in seen or endpoint.is_cloud or (places.offline and not is_loopback(endpoint.url)):
             continue
         key = "" if not each.key_env else f", and is its key in {each.key_env}"
-        yield f"{name} at {endpoint.url} names no models: does it run{key}?"
+        yield f"{name} at {endpoint.url} lists no models: is it running{key}?"
 
 
 async def default_model(chosen: Settings, servers: Sequence[Server], files: Source) -> str:

@@ -14,7 +14,7 @@ class OutsideTools(Protocol):
     chosen: Settings
 
     def begin(self) -> None:
-        """Connect to all of them, at once; whoever asks first does so, too."""
+        """Connect to all of them at once; the first caller starts that too."""
 
     async def served(self) -> object:
         """Wait until it is known what each of them offers."""

@@ -83,7 +83,7 @@ class ProjectPermits:
 def decide_here(root: Path, line: str) -> Judgement:
     """Judge a command for the tree at `root`, with a look at the disk."""
     if os.name == "nt":
-        return Judgement(False, "It is no command of bash's here.")
+        return Judgement(False, "This is not a bash command.")
     return decide(line, OnDisk(root))
 
 
@@ -124,7 +124,9 @@ async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
     judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
     if not judged.allowed:
         reason = judged.why if judged.doubt == "acts" else judged.reason
-        raise UsageError(f"/git only looks. {reason[:1].upper()}{reason[1:]} To run it in a trial: !{line}")
+        raise UsageError(
+            f"/git is read-only. {reason[:1].upper()}{reason[1:]} To run this in the trial: !{line}"
+        )
     name, *rest = args or _STATUS
     quiet = _NO_DRIVERS if name in _SHOWS_CONTENTS else ()
     return await project.tree.exec(git_command(name, *quiet, *rest), _LIMITS)

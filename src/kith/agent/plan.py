@@ -62,8 +62,8 @@ async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
         if answer.choice == "yes":
             return plan
         if answer.choice != "revise" or not answer.text:
-            why = answer.text or "you said no to it"
-            raise PlanRejected(f"The plan was not carried out: {why}. (--yes agrees to plans.)")
+            why = answer.text or "you rejected it"
+            raise PlanRejected(f"The plan was not carried out: {why}. (--yes accepts plans.)")
         thread.add(run, say(with_request(answer.text), "person"))
 
 

@@ -60,21 +60,25 @@ from kith.trees.undo import GoneError
 
 def ignored_words(brought: Brought) -> str:
     """ "" where there are none, where they count, or where the person has said already that they do not."""
-    holds = f"{brought.names} {'hold' if ' and ' in brought.names else 'holds'}"
     match brought.standing:
         case "new":
-            return f"What {holds} here is ignored until you trust it: kith trust shows it."
+            return (
+                f"The configuration in {brought.names} is ignored until you trust it. Review it: kith trust"
+            )
         case "changed":
-            return f"What {holds} here has changed since you trusted it, so it is ignored: see kith trust."
+            return (
+                f"The configuration in {brought.names} has changed since you trusted it, so kith ignores it. "
+                "Review it: kith trust"
+            )
         case "unfit":
-            return f"What {holds} here is ignored: {brought.fault}"
+            return f"The configuration in {brought.names} is ignored: {brought.fault}"
         case _:
             return ""
 
 
 UNCONFINED: Final = (
-    "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
-    "that you name. kith doctor says how to change that."
+    "No sandbox on this machine. kith asks before every command that can change something, except for checks "
+    "that you name. Details: kith doctor"
 )
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
@@ -175,7 +179,7 @@ class Project:
         return names[-1] if names else None
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
-        """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
+        """The handle of a run on the person's own tree, logged in `session`; any screen may answer."""
         Inbox(session.log, session.id).forget_stops()
         session.keep_back(make_redactor(self.root, self.settings))
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
@@ -188,7 +192,7 @@ class Project:
     async def to_the_end(self, session: Session, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
         """Whatever happens, the log says how it ended; returns the exit code.
 
-        `again` is the command that goes on with what was interrupted.
+        `again` is the command that resumes an interrupted task.
         """
         try:
             outcome = await until_stopped(session, work)
@@ -200,7 +204,7 @@ class Project:
             run.emit(end_of(error))
             return error.code
         except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
-            run.emit(RunEnded("interrupted", f"Interrupted. To go on: {again}" if again else "Interrupted."))
+            run.emit(RunEnded("interrupted", f"Interrupted. To resume: {again}" if again else "Interrupted."))
             raise
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
@@ -211,12 +215,14 @@ class Project:
     async def tell_state(self, run: Run) -> None:
         """Say what a person should know of the tree before work begins in it."""
         if not (self.root / ".git").exists():
-            run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+            run.emit(Notice("This is not a git repository; kith undo still works here."))
         if mended := self.log.mended:
             run.emit(Notice(mended, "warning"))
             self.log.mended = ""
         if await self.recover(None):
-            run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+            run.emit(
+                Notice("kith finished a change that a crash had interrupted; see kith sessions.", "warning")
+            )
         if aside := self.tree.trials_aside():
             run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
         if words := ignored_words(self.settings.brought):
@@ -224,11 +230,7 @@ class Project:
         if not self.tree.confined:
             run.emit(Notice(UNCONFINED, "warning"))
             if any(each.brought for each in self.settings.hooks):
-                run.emit(
-                    Notice(
-                        "Nor do the hooks of this project run, as they would without a sandbox.", "warning"
-                    )
-                )
+                run.emit(Notice("The hooks of this project do not run without a sandbox.", "warning"))
 
     def exec_limits(self, window: int) -> ExecLimits:
         """Return the limits of one command; its output is cut to fit the window."""
@@ -241,7 +243,7 @@ class Project:
     # --- after a crash -----------------------------------------------------------------------
 
     async def recover(self, session: Session | None) -> bool:
-        """Finish, or take back, what a crash left half applied, and log what it had no time to log.
+        """Finish or roll back a change that a crash interrupted, and log what it had no time to log.
 
         `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
         True when there was anything to do.
@@ -253,7 +255,7 @@ class Project:
             with self.session() as own:
                 own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, Options("recovery")))
                 self._log_recovered(own, recovered, missing)
-                own.emit(RunEnded("done", "What a crash had cut short is finished."))
+                own.emit(RunEnded("done", "Finished a change that a crash had interrupted."))
         elif session is not None:
             self._log_recovered(session, recovered, missing)
         return bool(recovered or missing)
@@ -262,7 +264,7 @@ class Project:
         self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
     ) -> None:
         for each in recovered:
-            text = f"Change {each.change_id} had been cut short by a crash: {each.outcome}."
+            text = f"A crash interrupted change {each.change_id}: {each.outcome}."
             session.emit(Notice(text, "warning"))
         for id in missing:
             changes, undoes = self.tree.recall(id)
@@ -289,7 +291,7 @@ class Project:
         return load_prices(self.settings.config).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
-        """Put on the model's card what this session's calls tell of it."""
+        """Put the findings of this session's calls on the model's card."""
         own = [call for call in self.log.past(id).calls if call.model == opened.facts.name]
         facts = opened.learned(own) if opened.facts.digest else {}
         if facts:
@@ -354,7 +356,7 @@ class Project:
     def _without(self, session: Session, change_id: str) -> GoneError:
         """Log that a change is not in the files any more: the next undo passes it over."""
         name = short_id(change_id)
-        text = f"Change {name} is not in your files any more. The next undo takes the one before it."
+        text = f"Change {name} is no longer in your files. The next undo reverts the one before it."
         options = Options("undo", gone=change_id)
         session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
         session.emit(RunEnded("failed", text))

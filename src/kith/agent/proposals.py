@@ -48,7 +48,7 @@ class Given:
 async def read_edits(project: Project, given: Given, tree: Workspace | None = None) -> Changes:
     """The changes that a reply asks for, made against the files as they are now.
 
-    `tree` is how the files are read, if not plainly. Raises EditError, a letter to the model, and TreeError
+    `tree` is how the files are read, if not plainly. Raises EditError, a message to the model, and TreeError
     for paths that are out of bounds.
     """
     listed = await project.tree.files()
@@ -79,7 +79,7 @@ async def _read(tree: Workspace, path: str, listed: bool) -> bytes | None:
 
 
 async def write_edits(project: Project, changes: Changes, words: str) -> Applied:
-    """Change the tree, in a session of its own, so that it can be taken back. Raises KithError."""
+    """Change the tree, in a session of its own, so that it can be undone. Raises KithError."""
     project.check_writable()
     await project.recover(None)
     with project.session(changes=changes) as session:  # before anything is changed: it may be refused
@@ -149,7 +149,9 @@ async def try_given(
     """
     tried = TrialResult()
     if not project.tree.confined:
-        raise UsageError("There is no sandbox on this machine, so no command is run for others: kith doctor.")
+        raise UsageError(
+            "No sandbox on this machine, so kith runs no commands for other programs. Details: kith doctor"
+        )
 
     async def do(run: Run) -> Outcome:
         checks = await _checks(project, run, command)
@@ -210,7 +212,7 @@ async def propose_given(
 async def propose_undo(
     project: Project, wanted: str, answerer: Answerer, listeners: Sequence[Listener] = (), id: str = ""
 ) -> Result:
-    """Ask the person whether a change is to be taken back: by its id, its session's, or the last one."""
+    """Ask the person whether to undo a change: by its id, its session's, or the last one."""
     project.check_writable()
     target = find_applied(project.log.applied(str(project.root)), wanted, project.log.gone())
     name = short_id(target.change_id)
@@ -218,10 +220,10 @@ async def propose_undo(
     async def do(run: Run) -> Outcome:
         changes, _ = project.tree.recall(target.change_id)
         back = tuple(change.inverse for change in changes)
-        text = f"Take change {name} back?"
+        text = f"Undo change {name}?"
         question = Question(new_id(), "change", text, ("all", "none"), back, files=summarise(back))
         if (await run.ask(question)).choice != "all":
-            return Outcome("rejected", "Nothing was taken back.")
+            return Outcome("rejected", "Nothing was undone.")
         change_id, undone = await project.tree.undo(target.change_id)
         run.emit(Applied(change_id, summarise(undone), undoes=target.change_id))
         return Outcome("done", f"Took {name} back.")

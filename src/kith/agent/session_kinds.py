@@ -1,4 +1,4 @@
-"""Kinds of sessions besides tasks: how a worker process does one, and goes on with it."""
+"""Kinds of sessions besides tasks: how a worker process starts and resumes one."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Resume = Callable[[Project, str, Answerer, Sequence[Listener]], Awaitable[object
 
 @dataclass(frozen=True, slots=True)
 class SessionKind:
-    """`begin` does what a letter wants in the session called so; `resume` goes on where its log ends."""
+    """`begin` does what a message asks for in the session of this id; `resume` goes on where its log ends."""
 
     begin: Begin
     resume: Resume | None = None
@@ -28,6 +28,6 @@ def find_kind(name: str) -> SessionKind | None:
 
 
 def need_kind(name: str) -> SessionKind:
-    """The kind that a letter wants. Raises UsageError."""
+    """The kind that a message asks for. Raises UsageError."""
     found: SessionKind = need_part(lambda feature: feature.kinds.get(name), f"A session of the kind {name!r}")
     return found

@@ -21,7 +21,7 @@ _LOOK_S = 0.1  # between two looks into the inbox, which cost some microseconds 
 
 
 def shared(session: Session, own: Answerer) -> Answerer:
-    """An answerer that takes the first answer to a question: of the process's own face, or of another one."""
+    """An answerer that takes the first answer to a question: of the process's own screen, or of another."""
     inbox = Inbox(session.log, session.id)
 
     async def answer(question: Question) -> Answer:
@@ -46,13 +46,13 @@ def shared(session: Session, own: Answerer) -> Answerer:
 
 
 async def nobody_here(question: Question) -> Answer:
-    """The answerer of a process without a face: whoever answers does so elsewhere."""
+    """The answerer of a process without a screen: answers come from elsewhere."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets this event")
 
 
 def _taken(session: Session, question: Question, given: Answer) -> Answer:
-    """Another face's answer, with the contents that it stands for."""
+    """The answer from another screen, with the contents it refers to."""
     session.emit(Notice(f"Answered in {given.by or 'another face'}: {given.choice}."))
     if given.choice != "some" and not (given.choice == "revise" and given.kept):
         return given
@@ -104,7 +104,7 @@ async def until_stopped(session: Session, work: Awaitable[T]) -> T:
 
 def _stop_words(stop: StopAsked) -> str:
     said = "; ".join(letter.words for letter in stop.unheard if letter.words)
-    unheard = f" The model was not told any more: {said}" if said else ""
+    unheard = f" The model was not told: {said}" if said else ""
     return f"Stopped from {stop.by or 'another face'}.{unheard}"
 
 

@@ -30,7 +30,7 @@ async def open_task(
 ) -> str:
     """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
-    `fitting` is an index's word on which files fit; `checks` says how they stand before the change.
+    `fitting` scores files by the index; `checks` gives the checks' results before the change.
     """
     layout, *rest = await opening_parts(run, task, budget, fitting, showing)
     parts = (layout, ("checks", checks), *rest) if rest else (("checks", checks), layout)

@@ -74,7 +74,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A task in its session `id`, with what the log tells of it; `held`: a model that is open already."""
+    """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
 
     project: Project
     run: Run
@@ -106,7 +106,7 @@ class Job:
         return ProjectHooks(self.project, self.id).gate()
 
     def now(self) -> "Job":
-        """The task as its log tells of it now."""
+        """The present state of the task from its log."""
         return replace(self, past=self.project.log.past(self.id))
 
 
@@ -128,7 +128,7 @@ class _Asking:
 async def run_task(
     project: Project, task: Task, answerer: Answerer, listeners: Sequence[Listener] = (), id: str = ""
 ) -> Result:
-    """Do one task in a session of its own (called `id` if given), or go on with an unfinished one."""
+    """Do one task in a session of its own (called `id` if given), or resume an unfinished one."""
     id = project.log.find(task.resume) if task.resume else id or new_id()
     with Session(project.log, id) as session:
         if task.resume:
@@ -165,7 +165,7 @@ async def _do(job: Job) -> Outcome:
     project, run, task, past = job.project, job.run, job.task, job.past
     if past.applied:
         there = holds(project.log.applied(str(project.root)), past.applied[-1].change_id)
-        since = "" if there else ", and was taken back since"
+        since = "" if there else ", and was undone since"
         return Outcome("done", f"The change had been applied already{since}.")
     if not task.resume:
         await project.tell_state(run)
@@ -188,7 +188,7 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
     try:
         changes = await make_direct(direct, run)
     except BeyondError as error:
-        run.emit(Notice(f"{error} So a model is asked."))
+        run.emit(Notice(f"{error} Asking a model instead."))
         return None
     judges = project.judges(run, task.words)
     try:
@@ -222,7 +222,7 @@ async def _ask_model(job: Job) -> Outcome:
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
             job = job.now() if chooses else job
             if job.task.resume:
-                run.emit(Notice(f"Going on with session {job.id}.", topic="resumed"))
+                run.emit(Notice(f"Resuming session {job.id}.", topic="resumed"))
             words = await opening if opening else ""
             if opening:
                 adaptation = adapt(project, opened, job.kind, job.id, job.past)
@@ -297,7 +297,7 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 
 
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
-    """The task as the model gets it, after how the checks stand, or what became of its last change."""
+    """The task as the model gets it, after the checks' results, or the outcome of its last change."""
     words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
     if job.past.threads.get(THREAD):
         return words
@@ -325,7 +325,7 @@ def _options(project: Project, task: Task, before: Past) -> Options:
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
-    """The project and the task as they were when the session was cut short; flags given now win."""
+    """The project and the task as they were when the session was interrupted; flags given now win."""
     past = session.past()
     started = past.started
     if started is None:
@@ -334,7 +334,7 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
         raise UsageError(f"Session {session.id} belongs to {started.root}; use -C.")
     was, kind = started.options, started.options.command
     if kind != "run":
-        again = f"; kith {kind} --resume {session.id} goes on with it" if kind == "build" else ""
+        again = f"; kith {kind} --resume {session.id} resumes it" if kind == "build" else ""
         raise UsageError(f"Session {session.id} is no task but a {kind}{again}.")
     if past.ended and past.ended.status in OVER[kind]:
         raise UsageError(f"Session {session.id} is over ({past.ended.status}); there is nothing to resume.")

@@ -24,7 +24,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A blank: its type (text, path, name, number, or choices `a|b`), and what stands there by default."""
+    """A blank: its type (text, path, name, number, or choices `a|b`), and its default."""
 
     name: str
     type: str

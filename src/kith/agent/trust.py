@@ -24,8 +24,7 @@ from kith.settings import Brought, Settings, load_settings, read_brought
 from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
 
 QUESTION: Final = (
-    "Trust this as it is? Models follow it, and it only narrows what you allow; one byte more, and you are "
-    "asked again."
+    "Trust this configuration? It can only narrow what you allow. kith asks again after any change."
 )
 _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without one you are asked first"
 
@@ -70,13 +69,13 @@ def decide(
     told = "\n".join(sorted(files))
     shown, id, subject = summarise(_changes({}, files)), new_id(), FolderFiles(brought.digest)
     names = Brought(files).names
-    what = f"{'trust' if yes else 'ignore'} what {names} {'hold' if ' and ' in names else 'holds'}"
+    what = f"{'trust' if yes else 'ignore'} {names}"
     with Session(_log(root), new_id()) as session:
         session.emit(RunStarted(what, str(root), "", __version__))
         question = Question(id, "trust", f"{QUESTION}\n{told}", (YES, NO), files=shown, subject=subject)
         session.emit(Asked(question))
         session.emit(Answered(id, Answer(YES if yes else NO, by=by), subject))
-        end = "It counts as it is." if yes else "It is ignored as it is."
+        end = "Trusted in its present form." if yes else "Ignored in its present form."
         session.emit(RunEnded("done", end))
 
 
@@ -86,9 +85,9 @@ def forget(root: Path) -> bool:
     if not said_of(log, root):
         return False
     with Session(log, new_id()) as session:
-        session.emit(RunStarted("forget what was said of this folder", str(root), "", __version__))
+        session.emit(RunStarted("forget the decisions about this folder", str(root), "", __version__))
         session.emit(Answered(new_id(), Answer(FORGET), FolderFiles("")))
-        session.emit(RunEnded("done", "You are asked again."))
+        session.emit(RunEnded("done", "kith asks again."))
     return True
 
 

@@ -24,7 +24,7 @@ from kith.trees.waiting_changes import Waiting, list_waiting
 # A change that was not applied when it was made: brought up to date, judged, asked about, and adopted.
 
 WAITS_ON: Final = "Nothing was applied. The change still waits."
-THERE: Final = "Your files hold this change already."
+THERE: Final = "Your files already have this change."
 _RENEWED: Final = "Your files were edited since this change was made. It is shown as it applies to them now."
 
 
@@ -45,7 +45,7 @@ async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_ba
         inside.emit(Proposed(summarise(renewed)))
         verdict = await ask_gates(inside, await judges.gates(), renewed, 1)
         if not verdict.ok and hold_back:
-            return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it all the same.")
+            return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it anyway.")
         if not verdict.ok:
             inside.emit(Notice(f"It does not pass: {in_a_line(verdict)}", "warning"))
         decision = await decide(run, trial, judges, renewed, verdict.evidence)

@@ -40,7 +40,7 @@ _FREE = 3
 def start_worker(
     root: Path, state: Path, session: str, environ: Mapping[str, str] = os.environ
 ) -> subprocess.Popen[bytes]:
-    """Let a process of its own take the session's letters; one is enough, another one leaves at once."""
+    """Start a process for the session's messages; a second one exits at once."""
     folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # -P: nothing in the project's folder may be taken for a module of Python's.
@@ -77,7 +77,7 @@ def check_tool(name: str) -> None:
 
 
 async def work(root: Path, session: str) -> None:
-    """Do what the session's letters want until there are no more; leaves when another worker does it."""
+    """Handle the session's messages until there are no more; exits when another worker does it."""
     _, state, _ = find_folders()
     folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ async def work(root: Path, session: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A letter of a session, and where that is worked on."""
+    """A message to a session, and the place that handles it."""
 
     log: Log
     root: Path
@@ -133,7 +133,7 @@ class _Job:
 async def _do(job: _Job) -> None:
     """One task, however it ends: the log says how.
 
-    Its letter is heard when that stands in the log: a process that is killed before loses nobody's words.
+    Its message counts as heard once that is in the log: a process that is killed before loses nobody's words.
     """
     inbox, begun, left = job.inbox, False, False
 
@@ -161,7 +161,7 @@ async def _do(job: _Job) -> None:
 async def _when_free(job: _Job, listener: Listener) -> bool:
     """Do it once nobody else works on the session: a terminal may, or an editor.
 
-    False where that was to go on with the task before: words that nobody heard then are the next task.
+    False where that was to resume the task before: messages that were not read then are the next task.
     """
     chosen = Project.open(job.root, job.letter.flags or {})
     free = 0  # looks at which nobody else worked on the session, and yet it was busy
@@ -198,7 +198,7 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
 
 
 async def _go_on(project: Project, session: str, listener: Listener) -> None:
-    """Go on with the last task, from where its log ends."""
+    """Resume the last task from the end of its log."""
     kind = find_kind(last_kind(project.log, session))
     if kind and kind.resume:
         await kind.resume(project, session, nobody_here, [listener])

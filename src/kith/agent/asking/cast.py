@@ -102,7 +102,7 @@ class _Company:
             raise failure
 
     async def _play_in_turn(self, spec: RoleSpec) -> Player:
-        """Whoever's turn it is, where kith chooses."""
+        """The player that a router chooses."""
         turn = await need_router().take_turn(self.terms, spec, self.opened)
         await self.terms.admit(turn.opened)
         player = play(self.terms, spec, turn.opened, self.look)

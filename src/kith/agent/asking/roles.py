@@ -25,7 +25,7 @@ def _shipped(name: str) -> RoleSpec:
 
 
 def role_names() -> list[str]:
-    """The roles that kith knows by itself."""
+    """The built-in roles."""
     found = (entry.name for entry in files("kith.roles").iterdir())
     return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
 

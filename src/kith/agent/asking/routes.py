@@ -29,7 +29,7 @@ class Route(Protocol):
         """True if another model could take over from the present one."""
 
     async def begin(self, words: str, routes: Sequence[Routed], seed: str) -> Opened:
-        """The model to begin a task in these words with; where `routes` tell that, the one to go on with.
+        """The model to begin a task with; where `routes` hold a decision, the one to continue with.
 
         `seed` makes the same choice again where the same is known. Raises NoModelError, ModelError.
         """
@@ -102,7 +102,7 @@ class Router(Protocol):
         """The name of the model that a task would begin with, most likely. Raises NoModelError."""
 
     async def take_turn(self, terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-        """The model whose turn it is in a role; it is put into `opened`, those of the session.
+        """The model that plays a role now; it is put into `opened`, those of the session.
 
         Raises ModelError, NoModelError when nobody can be asked.
         """

@@ -38,7 +38,7 @@ def _same_role(role: Role) -> Role:
 class Adaptation:
     """Changes to the usual way of asking; the default changes nothing.
 
-    `showing`: what of the project stands in front of the task. `phrase`: what stands around its words.
+    `showing`: the excerpts of the project in front of the task. `phrase`: the text around the task.
     `dress`: a role with other tools, sampling, steps or words. All stay the same in every request of a task,
     so that the prompt cache holds.
     """
@@ -124,7 +124,7 @@ def _since(thread: Thread, begin: int) -> Sequence[Message]:
 
 
 def _summed_up(past: Past) -> int:
-    """Count the messages that a summary replaces: notes among them are told anew."""
+    """Count the messages that a summary replaces: notes among them are repeated."""
     return max((e.upto for e in past.compacted if e.summary and e.thread == past.thread), default=0)
 
 

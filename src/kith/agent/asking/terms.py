@@ -153,8 +153,8 @@ class Terms:
             return
         if answer.unasked:
             raise NoModelError(
-                f"{sending.model} is in the cloud, and nobody could be asked whether it may be asked; "
-                'say so with -m and --yes, or with cloud = "allow".'
+                f"{sending.model} is in the cloud and needs your consent: use -m and --yes, or "
+                'cloud = "allow".'
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
@@ -173,14 +173,14 @@ def budget_of(chosen: Settings) -> Budget:
 
 
 def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
-    """Take back what was agreed to for good in a project; returns what that was."""
+    """Revoke the permanent consents in a project; returns what that was."""
     held = agreed(log, root)
     if held:
         with Session(log, new_id()) as session:
             session.emit(RunStarted("ask again about models in the cloud", str(root), "", __version__))
             for consent in held:
                 session.emit(Answered(new_id(), Answer(ASK_AGAIN), consent))
-            session.emit(RunEnded("done", "Models in the cloud are asked about again."))
+            session.emit(RunEnded("done", "kith asks again before it uses models in the cloud."))
     return held
 
 
@@ -200,7 +200,7 @@ def _content(sending: Sending) -> str:
 
 def _money(sending: Sending) -> str:
     if sending.usd is None:
-        return "what that costs is not known"
+        return "the cost is not known"
     least, most = map(dollars, sending.usd)
     return f"the first call costs {least} to {most}"
 
