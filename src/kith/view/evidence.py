@@ -83,7 +83,7 @@ def evidence_lines(evidence: Evidence) -> Iterator[str]:
 
 
 def check_lines(check: CheckEvidence) -> Iterator[str]:
-    """One check: how it stands now and stood before, and the tests by name."""
+    """One check: its result now and before, and the tests by name."""
     if check.after:
         before = f" (before: {word_standing(check.before)})" if check.before else ""
         yield f"{_short(check.check)}: {word_standing(check.after)}{before}"
