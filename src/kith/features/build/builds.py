@@ -173,7 +173,7 @@ async def run_build(
 async def resume_build(
     project: Project, id: str, answerer: Answerer, listeners: Sequence[Listener] = (), *, agree: bool = True
 ) -> Result:
-    """Go on with an unfinished build: no step that is over runs again. Raises UsageError."""
+    """Resume an unfinished build: no finished step runs again. Raises UsageError."""
     project.check_writable()
     with Session(project.log, id) as session:
         past = session.past()
@@ -192,7 +192,7 @@ async def resume_build(
 
 
 async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> Result:
-    """From where the log stands to the build's end."""
+    """From the end of the log to the build's end."""
 
     async def work() -> Outcome:
         past = session.past()
@@ -251,10 +251,10 @@ def find_build(project: Project, prefix: str = "") -> str:
         id = project.log.find(prefix)
         if id in project.log.of_kind(KIND):
             return id
-        raise UsageError(f"Session {id} is no build; kith run --resume goes on with a task.")
+        raise UsageError(f"Session {id} is not a build; kith run --resume resumes a task.")
     builds = project.log.of_kind(KIND, project.root)
     if not builds:
-        raise UsageError(f'There was no build in {project.root} yet; kith build "..." begins one.')
+        raise UsageError(f'There was no build in {project.root} yet; kith build "..." starts one.')
     return builds[0]
 
 

@@ -62,8 +62,8 @@ async def _keep(work: Work, kept: Changes) -> bool:
     verdict = await judge_kept(work)
     if verdict.ok:
         return True
-    work.run.emit(Notice("What you kept does not pass the checks.", "warning"))
-    text = f"{verdict.by} fails on what you kept. Apply it all the same?"
+    work.run.emit(Notice("The part that you kept does not pass the checks.", "warning"))
+    text = f"{verdict.by} fails on the part that you kept. Apply it anyway?"
     answer = await work.run.ask(change_question(text, kept, named=work.judges.named))
     return answer.choice == "all"
 

@@ -19,7 +19,7 @@ _ADVICE_WORDS: Final = 120  # the reviewer's one instruction
 
 
 def describe_task(task: BuildTask) -> str:
-    """A task in full, for whoever works on it."""
+    """A task in full, for the role that works on it."""
     criteria = "\n".join(f"- {criterion}" for criterion in task.criteria)
     places = f"\nWhere: {', '.join(task.files)}" if task.files else ""
     return f"# {task.title}\n{task.text}{places}\n\nDone when:\n{criteria}".replace("\n\n\n", "\n\n")

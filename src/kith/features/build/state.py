@@ -238,7 +238,7 @@ class Build:
 
     @property
     def upcoming(self) -> str:
-        """The id of the task whose turn is next, "" when none is left."""
+        """The id of the next task, "" when none is left."""
         waiting = (id for id, piece in self.pieces.items() if piece.state == "waiting")
         return next(waiting, "")
 
@@ -448,4 +448,4 @@ def _look_up(event: Advanced) -> tuple[BuildStep, BuildStep]:
         return step, TRANSITIONS[step, event.outcome]
     except (ValueError, KeyError) as error:
         told = f"{event.step} {event.outcome}".strip()
-        raise KithError(f"This build is of another version of kith: it tells of a step {told!r}.") from error
+        raise KithError(f"Another version of kith made this build: it has a step {told!r}.") from error

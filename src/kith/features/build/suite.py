@@ -178,7 +178,7 @@ async def show_first(run: Run, standing: SuiteStanding, files: Iterable[str]) ->
 
 
 def _sources(standing: SuiteStanding, texts: dict[str, str]) -> Iterator[str]:
-    """The tests that have to pass and do not, as they stand in their files, those that failed first."""
+    """The tests that must pass and do not, in the order of their files, first those that failed."""
     known = [(path, test) for path, text in texts.items() for test in lexical_tests(path, text)]
     for id in (*(case.id for case in standing.counting.failed), *standing.missing):
         for path, test in known:

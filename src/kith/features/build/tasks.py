@@ -128,7 +128,7 @@ def _find_cycle(tasks: Sequence[BuildTask]) -> tuple[str, ...]:
 
 
 def in_order(tasks: Sequence[BuildTask]) -> tuple[BuildTask, ...]:
-    """The tasks, each after those it depends on, otherwise as they stand. They must have no fault."""
+    """The tasks, each after those it depends on, otherwise in the given order. They must have no fault."""
     return tuple(_sort(tasks)[0])
 
 
@@ -223,7 +223,7 @@ def _read_section(id: str, title: str, lines: Sequence[str]) -> BuildTask:
 
 
 def _add_criterion(criteria: list[str], line: str) -> None:
-    """A line that begins with a dash is a new criterion, any other goes on with the last one."""
+    """A line that begins with a dash is a new criterion, any other continues the last one."""
     item = re.fullmatch(r"\s{0,3}[-*]\s+(\S.*)", line.rstrip())
     if item:
         criteria.append(_one_line(item[1]))

@@ -164,7 +164,7 @@ async def begin(
 async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = True) -> str:
     """Let a role go on until it is done; returns the limit that stopped it, "" for none.
 
-    With `writes`, edits in the words of its reply are brought into the trial.
+    With `writes`, edits in its reply's text are applied to the trial.
     """
     attempt = work.build.attempt
     try:
@@ -185,7 +185,7 @@ async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = Tr
 
 
 async def _land(work: Work, player: Player, thread: Thread, attempt: int) -> None:
-    """Bring edits in words into the trial; what does not fit is sent back to be written again."""
+    """Apply edits in a reply's text to the trial; what does not fit is sent back to be written again."""
     for _ in range(_LANDINGS):
         if work.build.landed:
             return
