@@ -6,7 +6,7 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "coach",
-    "how each model is asked: ways tried on recorded tasks, adopted when they win",
+    "tune how each model is asked, by trials on recorded tasks",
     needs=("measure",),
     extends={"measure": _here("profile:PART")},
     settings=_here("settings:CoachSettings"),
@@ -19,20 +19,20 @@ FEATURE = Feature(
         ),
         Command(
             "coach run",
-            "try other ways to ask a local model, on recorded tasks",
+            "try other strategies for a local model on recorded tasks",
             _here("arguments:coach_run"),
             _here("command:run_command"),
         ),
         Command(
             "coach undo",
-            "give a way up: the one before holds again",
+            "undo a strategy; the one before is used again",
             _here("arguments:coach_one"),
             _here("command:undo_command"),
             "ID",
         ),
         Command(
             "coach adopt",
-            "adopt a way at once that live work tries",
+            "adopt a strategy that is on trial",
             _here("arguments:coach_one"),
             _here("command:adopt_command"),
             "ID",

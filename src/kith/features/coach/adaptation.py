@@ -57,7 +57,7 @@ class Stamped(Wrapped):
         """Ask once. Raises what the model raises, and LimitError when the steps of the attempt are spent."""
         taken = self._taken[prompt.attempt] = self._taken.get(prompt.attempt, 0) + 1
         if 0 < self.steps < taken:
-            raise LimitError(f"stopped after {self.steps} steps without an end")
+            raise LimitError(f"stopped after {self.steps} steps, the limit")
         return await self.model(replace(prompt, strategy=self.strategy), emit)
 
 

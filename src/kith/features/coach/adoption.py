@@ -111,7 +111,7 @@ def tell(
     decision: TestDecision,
     listeners: Sequence[Listener] = (),
 ) -> Coached:
-    """Say where a strategy stands from now on, in a session of its own."""
+    """Log a strategy's new state, in a session of its own."""
     digest = work[0] if work[0] != ways.model else ""
     event = Coached(
         digest,
@@ -134,7 +134,7 @@ def tell(
 
 def undo_way(project: Project, id: str) -> Coached:
     """Give up a way by (the beginning of) its id. Raises UsageError for none or several."""
-    return _by_hand(project, id, "undone", "taken back by the person")
+    return _by_hand(project, id, "undone", "undone by the person")
 
 
 def adopt_way(project: Project, id: str) -> Coached:

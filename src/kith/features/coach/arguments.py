@@ -13,8 +13,8 @@ def coach(parser: argparse.ArgumentParser) -> None:
 def coach_run(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("--minutes", type=positive, metavar="N", help="how long to try ways out (60)")
-    add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
+    add("--minutes", type=positive, metavar="N", help="how long to test strategies (60)")
+    add("-m", "--model", metavar="NAME", help="the model to tune, such as ollama/qwen3:8b")
     add_offline(parser)
     add_engine(parser)
     add_json(parser)
@@ -22,4 +22,4 @@ def coach_run(parser: argparse.ArgumentParser) -> None:
 
 def coach_one(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")
+    parser.add_argument("id", metavar="ID", help="of a strategy, as kith coach shows it")

@@ -41,7 +41,7 @@ _LOCK: Final = "coach"  # the name under which only one process coaches
 
 @dataclass(frozen=True, slots=True)
 class TriedStrategy:
-    """One experiment as it stands after a run, and why it is where it is."""
+    """One experiment after a run, and the reason for its state."""
 
     kind: str
     strategy: Strategy
@@ -82,7 +82,7 @@ async def _coach(
 ) -> CoachRun:
     model, tried = opened.facts.name, list[TriedStrategy]()
     if opened.facts.cloud:
-        raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
+        raise NoModelError(f"{model} is not a local model: coaching asks it hundreds of times.")
     settle_live(project, listeners)
     measured = read_measured(project.log, cache=project.settings.cache)
     by_kind, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
@@ -90,7 +90,7 @@ async def _coach(
     enough = [kind for kind in by_kind if kind in worked and len(by_kind[kind]) >= FEWEST]
     if not enough:
         most = max((len(by_kind[kind]) for kind in worked & by_kind.keys()), default=0)
-        why = f"{most} recorded tasks of a kind that it does; with fewer than {FEWEST} nothing can be settled"
+        why = f"only {most} usable recorded tasks; {FEWEST} are needed"
         return CoachRun(model, (), why)
     for kind in enough:
         bench = _Bench(project, opened, replay.key, kind, by_kind[kind], measured, answerer, listeners)
@@ -98,7 +98,7 @@ async def _coach(
             tried.append(found)
             if found.decision.verdict == "go on":
                 break
-    return CoachRun(model, tuple(tried), "" if tried else "nothing is left to be proposed")
+    return CoachRun(model, tuple(tried), "" if tried else "there are no more proposals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +129,14 @@ class _Bench:
             try:
                 strategy = strategy or await self._propose(run, session.id, ways)
                 if strategy is None:
-                    run.emit(RunEnded("done", "Nothing is left to be proposed."))
+                    run.emit(RunEnded("done", "There are no more proposals."))
                     return None
                 decision = await self._try(run, coaching, ways, strategy, replay, until)
             except KithError as error:
                 run.emit(RunEnded("unavailable", str(error)))
                 raise
             except BaseException:
-                run.emit(RunEnded("interrupted", "Interrupted; kith coach run goes on with it."))
+                run.emit(RunEnded("interrupted", "Interrupted; kith coach run resumes it."))
                 raise
             run.emit(RunEnded("done", decision.why))
             return TriedStrategy(self.kind, strategy, decision)

@@ -98,7 +98,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     for work in told["work"]:
         yield ""
         champion = next((each for each in work["ways"] if each["id"] == work["champion"]), None)
-        how = _tell_levers(champion["levers"]) if champion else "as kith does it by itself"
+        how = _tell_levers(champion["levers"]) if champion else "with the default strategy"
         yield f"{work['model']}, {work['kind']}: asked {how}"
         original = work["original"]
         if original["live"]:

@@ -66,7 +66,7 @@ class Experiment:
     most: int = HORIZON
 
     def tell(self, run: Run, state: Literal["proposed", "refused", "canary"], decision: TestDecision) -> None:
-        """Say in the log where the strategy stands now."""
+        """Log the strategy's present state."""
         run.emit(
             Coached(
                 self.digest,
@@ -110,7 +110,7 @@ async def _compare(run: Run, experiment: Experiment, task: Recorded, replay: Rep
     before = await replay(task, experiment.champion)
     after = await replay(task, experiment.strategy) if before else None
     if before is None or after is None:
-        run.emit(Notice(f"{_first_words(task.words)}: this says nothing, it is left out."))
+        run.emit(Notice(f"{_first_words(task.words)}: no evidence, left out."))
         return None
     run.emit(
         Compared(
@@ -290,7 +290,7 @@ def _borrow_environment(root: Path) -> None:
 
 
 async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = _LOOKS_S) -> T:
-    """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
+    """Do something while no task of a person's is running: it waits, and starts over where one begins."""
     while True:
         while is_busy(log):
             await asyncio.sleep(looks_s)

@@ -20,7 +20,7 @@ _STATES: Final = {
 
 
 def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
-    """Other ways of asking, in paired trials: pairs won and lost, and where each stands."""
+    """Other strategies, in paired trials: pairs won and lost, and the state of each."""
     if not experiments:
         return NOTHING
     shown = experiments[:_MOST]

@@ -13,7 +13,7 @@ from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSummary:
-    """Another way of asking a model, in paired trials: pairs that it won and lost, and where it stands.
+    """Another strategy for a model, in paired trials: pairs won and lost, and its state.
 
     `error_left`: how likely a way that is no better may still be accepted, by the looks that are to come.
     `next_look` is a number of pairs, 0 when there is none.

@@ -54,7 +54,7 @@ def find_recorded(legs: Iterable[LegRow], root: str = "") -> tuple[Recorded, ...
 def find_tasks(project: Project, legs: Sequence[LegRow]) -> dict[str, tuple[Recorded, ...]]:
     """By kind of work, what can be done again: the project's own tasks, the newest first, then exercises.
 
-    How edits are best written hardly depends on what they are for, so the exercises stand in for each kind.
+    The best form of edits hardly depends on their purpose, so the exercises represent each kind.
     """
     own = find_recorded(legs, str(project.root))
     kinds = dict.fromkeys([*(task.kind for task in own), *(each.kind for each in find_exercises())])

@@ -191,7 +191,7 @@ def decide_keeping(recent: Count, before: Count) -> TestDecision:
     if recent.seen < CANARY or before.seen < _EARLY:
         return TestDecision("go on", told, figures)
     if _chance_below(recent, before, 0.0) > _FADED:
-        words = f"better no longer: {told}, the way before {before.good / before.seen:.0%}"
+        words = f"no longer better: {told}, the way before {before.good / before.seen:.0%}"
         return TestDecision("refuse", words, figures)
     return TestDecision("accept", told, figures)
 

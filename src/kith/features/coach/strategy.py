@@ -1,7 +1,7 @@
 """A way to ask a model: a closed record of what may be changed, and which one holds for a model's work.
 
-A strategy changes settings and formats, never the task: the person's own words stand in every prompt as they
-were written. The original way has no id, is always there, and is what everything falls back to.
+A strategy changes settings and formats, never the task: every prompt has the person's own words. The original
+way has no id, is always there, and is what everything falls back to.
 """
 
 import hashlib
@@ -80,7 +80,7 @@ class Strategy:
 
     @property
     def id(self) -> str:
-        """The same for the same levers, whoever proposes them; "" for the original way."""
+        """The same for the same levers, from any author; "" for the original strategy."""
         return _id_of(self.levers)
 
     @property
@@ -224,7 +224,7 @@ def is_of(row: "LegRow | CallRow", key: str, model: str) -> bool:
 def fold_ways(events: Iterable[tuple[float, Coached]]) -> dict[tuple[str, str], Ways]:
     """(model's key, kind of work) -> how it is asked, from all that was told, the oldest first.
 
-    The last state told of a strategy holds. There is one canary at most; other weights begin anew.
+    The last state told of a strategy holds. There is one canary at most; other weights start over.
     """
     found = dict[tuple[str, str], Ways]()
     for at, event in events:
