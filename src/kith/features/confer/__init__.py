@@ -14,7 +14,7 @@ FEATURE = Feature(
     commands=(
         Command(
             "confer",
-            "let several models confer; tools check what they claim",
+            "let several models confer; tools check their claims",
             _here("arguments:confer"),
             _here("command:confer_command"),
             "[QUESTION ...]",

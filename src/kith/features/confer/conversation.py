@@ -40,5 +40,5 @@ async def _until_decided(talk: Talk, work: "asyncio.Future[Conferred]", hurry: a
             raise
         this.uncancel()
         hurry.set()
-        talk.say("They decide with what is there; Esc again stops.", "yellow")
+        talk.say("They decide now; Esc again stops.", "yellow")
         return await work

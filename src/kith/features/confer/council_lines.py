@@ -49,7 +49,7 @@ def block(label: str, message: Message) -> Iterator[FeatureLine]:
 
 
 def claim_lines(claim: Claimed) -> Iterator[FeatureLine]:
-    """A claim, what speaks for it, and what a tool said."""
+    """Show a claim, its evidence, and the result of the check."""
     mark, style = _MARKS[claim.check]
     who = f"{claim.by} on {claim.of}"
     yield from _wrap(style, f"{mark} {claim.id} {claim.check}, {who}: {claim.text}", "", _INDENT)

@@ -179,7 +179,7 @@ def choose_tried(tried: Sequence[TriedPlan]) -> TriedPlan | None:
 def make_lanes(seats: Sequence[Seat], turn: int) -> tuple[tuple[Seat, ...], ...]:
     """Plan the order of calls: lanes run in parallel, and the members of a lane one after the other.
 
-    A server that answers one call at a time is one lane, and would load each member's model anew. So
+    A server that answers one call at a time is one lane, and would reload each member's model. So
     every `turn` (from 0) begins with the member that spoke last, the first with the one that was opened
     last.
     """

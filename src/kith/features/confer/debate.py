@@ -79,12 +79,12 @@ async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | 
 
 
 def open_minutes(run: Run, council: Council) -> None:
-    """Put on record who confers about what; faces learn from it who is behind a label."""
+    """Log the members and the question; screens read the model of each label from it."""
     run.emit(Convened(council.id, council.kind, council.question, _names(council)))
 
 
 async def propose(run: Run, council: Council) -> None:
-    """The first round, blind: everybody gets the same letter."""
+    """Hold the first round, blind: all members get the same message."""
 
     async def take(label: str, proposal: Proposal) -> None:
         council.proposals[label] = proposal
@@ -215,9 +215,7 @@ def decide(council: Council) -> CouncilDecision | None:
         why = f"{against[first] or 'no'} claim that holds is against it, {against[second]} against the next"
         return CouncilDecision(first, "evidence", why, order)
     if council.hurry.is_set():
-        return CouncilDecision(
-            first, "limit", "it was the best of what was there when the person decided", order
-        )
+        return CouncilDecision(first, "limit", "it was the best when the person asked for a decision", order)
     if agree(list(council.proposals.values())):
         return CouncilDecision(first, "agreement", "after the claims they agree", order)
     if are_level(*(council.members[label].ability for label in (first, second))):

@@ -176,7 +176,7 @@ def _result(log: Log, session: str, kind: str = "") -> Finished | None:
 
 
 def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:
-    """Adopted, and not taken back since: solved. Tests or the person said no: not. Else nobody knows."""
+    """Adopted, and not undone since: solved. Tests or the person said no: not. Else nobody knows."""
     started: RunStarted | None = None
     applied: Applied | None = None
     ended: RunEnded | None = None

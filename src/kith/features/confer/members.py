@@ -143,7 +143,7 @@ class Agenda(Generic[T]):
 
 
 async def hold_round(run: Run, council: Council, agenda: Agenda[T]) -> None:
-    """Ask every member that has a letter, and do with each answer what is to be done as it comes.
+    """Send each member its message, and handle each answer as it comes.
 
     Members on one server are asked one after the other, others side by side. It ends early when the person is
     in a hurry, and asks nobody for whom the tokens do not last.
@@ -211,7 +211,7 @@ async def ask(run: Run, member: Member, thread: Thread, letter: str, room: int, 
 
 
 async def _speak(run: Run, member: Member, thread: Thread, room: int, attempt: int) -> str:
-    """One reply, added to the thread; of one that is cut short the words that came are kept too."""
+    """Add one reply to the thread; an interrupted one is kept as far as it came."""
     role, heard = member.role, list[str]()
 
     def listen(event: Event) -> None:

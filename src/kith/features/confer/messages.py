@@ -295,23 +295,23 @@ Which should be followed?"""
 
 
 def to_propose(facts: str) -> str:
-    """The first letter: the same for everybody."""
+    """The first message: the same for all members."""
     return _PROPOSE.format(facts=facts)
 
 
 def to_criticise(others: Mapping[str, Proposal]) -> str:
-    """The second letter, with the proposals of the others under their labels."""
+    """The second message, with the proposals of the others under their labels."""
     return _CRITICISE.format(others=_proposals(others), label=min(others))
 
 
 def to_revise(claims: Sequence[Claimed]) -> str:
-    """The third letter, with those claims only that hold."""
+    """The third message, with the confirmed claims only."""
     rows = (f"{each.id}: {each.text}\n  {each.evidence}\n  checked: {each.why}" for each in claims)
     return _REVISE.format(claims="\n".join(rows))
 
 
 def to_judge(facts: str, proposals: Mapping[str, Proposal], claims: Sequence[Claimed]) -> str:
-    """The letter to the judge: proposals, and each claim with what its check said."""
+    """The message to the judge: proposals, and each claim with what its check said."""
     rows = [f"against {each.of}: {each.text} ({each.check}: {each.why})" for each in claims]
     return _JUDGE.format(facts=facts, proposals=_proposals(proposals), claims="\n".join(rows) or "Nothing.")
 

@@ -111,7 +111,7 @@ def _conclusion(concluded: Concluded) -> Html:
 
 
 def councils_html(events: Iterable[Event]) -> Iterator[Html]:
-    """The councils that these events tell of."""
+    """The councils in these events."""
     return (council_html(minutes) for minutes in read_minutes(events).values())
 
 

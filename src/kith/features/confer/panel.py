@@ -205,7 +205,7 @@ def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
 
 
 def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
-    """Let the opening stand in the opener's thread, after what everybody is shown."""
+    """Put the opening into the opener's thread, after the text shown to everybody."""
     thread = Thread(council_thread(council.id, label), (say(council.facts, AUTHOR),))
     council.threads[label] = thread
     thread.add(run, replace(reply.message, author=council.members[label].name))
@@ -221,7 +221,7 @@ def _any_words(words: str) -> tuple[str | None, str]:
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as one letter: what the model was told and what it read, without what it said itself."""
+    """A conversation as one message: the model's input and tool results, without its own replies."""
     read = ("\n\n".join(result.text for result in each.results) for each in messages)
     told = (each.text if each.role == "user" else "" for each in messages)
     parts = [part for pair in zip(told, read, strict=True) for part in pair]
@@ -229,7 +229,7 @@ def _as_text(messages: Sequence[Message]) -> str:
 
 
 def _quotes_of(shown: str) -> Check:
-    """A check that knows only what everybody was shown: a quote must stand there."""
+    """A check of quotes against the text shown to everybody."""
 
     async def check(objection: Objection) -> Checked:
         if objection.command:

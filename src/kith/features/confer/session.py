@@ -216,7 +216,7 @@ def _patience(council: Council) -> float:
 async def _begin(
     project: Project, letter: Letter, answerer: Answerer, listeners: Sequence[Listener], id: str
 ) -> object:
-    """Hold a council of the models that the letter names, if it names several."""
+    """Hold a council of the models in the message, if it names several."""
     named = tuple(str((letter.flags or {}).get("model", "")).split(","))
     motion = Motion(letter.words, named if len(named) > 1 else ())
     return await run_confer(project, motion, answerer, listeners, id=id)
