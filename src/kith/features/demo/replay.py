@@ -45,7 +45,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(slots=True)
 class Replay:
-    """Plays `replies` in order, one for each call, whoever asks. Raises UsageError for a malformed script."""
+    """Plays `replies` in order, one for each call. Raises UsageError for a malformed script."""
 
     name: str
     replies: Sequence[Any]

@@ -284,7 +284,7 @@ class Engine:
         return Scripted(stop="length") if most in (0, 1) else self._next_reply(request)
 
     def forget(self) -> None:
-        """Empty all caches, as a model that is loaded anew has them."""
+        """Empty all caches, as after a reload of the model."""
         self._caches = [""] * len(self._caches)
 
     def count(self, prompt: str, reply: Scripted, slot: int = 0) -> Counts:
