@@ -93,7 +93,7 @@ def test_the_command_says_by_its_code_whether_anything_is_wrong(
         "name": "configuration",
         "level": "red",
         "text": f"{file}, line 1: tries must be at least 1, not 0.",
-        "mend": f"edit {file}",
+        "fix": f"edit {file}",
     }
     file.write_text('model = "replay/script.json"\n')
     assert doctor_command(arguments(repository)) == 0

@@ -60,4 +60,4 @@ def test_without_a_sandbox_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", str(tmp_path))
     argv = [sys.executable, "-m", "kith", "doctor", "--sandbox"]
     ran = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1 and ran.stderr.startswith("Commands cannot be confined: bubblewrap is not")
+    assert ran.returncode == 1 and ran.stderr.startswith("No sandbox on this machine: bubblewrap is not")

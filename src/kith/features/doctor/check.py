@@ -20,28 +20,28 @@ LIMIT_S: Final = 3.0  # for each examination; they run side by side
 class Check:
     """The result of one check: its name, level, one sentence, and the command or setting that fixes it.
 
-    Green works; yellow works, but could be better; red does not work. `mend` is "" where there is nothing
+    Green works; yellow works, but could be better; red does not work. `fix` is "" where there is nothing
     to fix.
     """
 
     name: str
     level: Level
     text: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
     """One part of the doctor's checks: `look` reports each result as it finds it.
 
-    `subject` and `mend` are for the case that it takes longer than `limit_s`.
+    `subject` and `fix` are for the case that it takes longer than `limit_s`.
     """
 
     name: str
     look: Callable[[Tell], Awaitable[None]]
     limit_s: float = LIMIT_S
     subject: str = "This"
-    mend: str = "try again when the machine is less busy"
+    fix: str = "try again when the machine is less busy"
 
 
 async def run_all(examinations: Sequence[Examination]) -> tuple[Check, ...]:
@@ -57,7 +57,7 @@ async def _run(examination: Examination) -> list[Check]:
             await examination.look(found.append)
     except TimeoutError:
         text = f"{examination.subject} took too long: no answer within {examination.limit_s:.0f} s."
-        found.append(Check(examination.name, "yellow", text, examination.mend))
+        found.append(Check(examination.name, "yellow", text, examination.fix))
     except KithError as error:  # whoever knows more of the mending catches it first
         found.append(Check(examination.name, "red", closed(str(error))))
     except OSError as error:

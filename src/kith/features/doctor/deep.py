@@ -58,7 +58,7 @@ def _asking(place: Place, server: Server, places: Places) -> Examination:
 
 
 def _open(kind: Kind, card: Card, place: Place) -> Model:
-    """The model with the window it runs with: another one would make Ollama load it anew."""
+    """The model with its running window: another one would make Ollama reload it."""
     if kind == "ollama":
         return Ollama(card.name, endpoint_of(place), card.window or None)
     return OpenAILike(card.name, endpoint_of(place), kind)

@@ -58,9 +58,9 @@ def check_disk(settings: Settings, tell: Tell) -> None:
     }
     free: dict[str, int] = {}
     for title, folder in places.items():
-        fault, mend = _fault(folder)
+        fault, fix = _fault(folder)
         if fault:
-            tell(Check("disk", "red", f"The folder for {title} cannot be used: {fault}.", mend))
+            tell(Check("disk", "red", f"The folder for {title} cannot be used: {fault}.", fix))
         else:
             free[title] = shutil.disk_usage(_nearest(folder)).free
     _tell_room(free, places, tell)
@@ -106,7 +106,7 @@ def check_log(settings: Settings, tell: Tell) -> None:
         return
     size = path.stat().st_size
     if size <= _LARGEST_CHECKED and (fault := _damage(path)):  # who opens it mends it, and this only looks
-        text = f"{closed(fault)} What can be read goes into a new one, and this is kept."
+        text = f"{closed(fault)} kith copies what it can read to a new one, and keeps this one."
         tell(Check("log", "red", text, "kith sessions"))
         return
     try:

@@ -204,7 +204,7 @@ class EscapeOutcome:
 
 @dataclass(slots=True)
 class _Stage:
-    """A project, a folder beside it with things to steal or to break, and ears for whoever calls."""
+    """A project, a folder beside it with things to steal or to break, and listeners for connections."""
 
     root: Path
     outside: Path
@@ -239,7 +239,7 @@ def _look_at(path: Path) -> object:
 
 
 async def try_sandbox(settings: Settings, tell: Callable[[EscapeOutcome], None]) -> None:
-    """Make every attempt, a few at a time, in trials of small projects made for it; tell of them in order.
+    """Make every attempt, a few at a time, in trials of small sample projects; report them in order.
 
     Raises TreeError where commands cannot be confined at all.
     """

@@ -67,7 +67,7 @@ _PROMPTS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 async def check_template(endpoint: Endpoint, model: str, name: str, tell: Tell) -> None:
-    """Roles, then the beginning, told under `name`; a server without the endpoint is passed over.
+    """Roles, then the beginning, told under `name`; a server without the endpoint is skipped.
 
     Raises UnreachableError.
     """
@@ -102,10 +102,10 @@ async def _check_beginning(endpoint: Endpoint, model: str, name: str, tell: Tell
     if broken is None:
         tell(Check(name, "green", "Its template only appends, so nothing is read twice."))
     elif await _first_break(endpoint, model, _QUIET) is None:
-        text = f"While it may think, its template rewrites {broken}: the server reads that again."
+        text = f"While it may think, its template rewrites {broken}: the server processes that again."
         tell(Check(name, "yellow", text, "think = false"))
     else:
-        text = f"Its template rewrites {broken}: the server reads that again."
+        text = f"Its template rewrites {broken}: the server processes that again."
         tell(Check(name, "yellow", text, "llama-server --chat-template-file FILE ..."))
 
 
@@ -163,8 +163,8 @@ def server_examinations(settings: Settings, environ: Mapping[str, str], ward: Wa
         async def look(tell: Tell, place: Place = place) -> None:
             await check_server(place, settings, ward, tell)
 
-        mend = "restart that server, or try again when it has nothing to do"
-        yield Examination(title(place), look, subject=place.url, mend=mend)
+        fix = "restart that server, or try again when it is idle"
+        yield Examination(title(place), look, subject=place.url, fix=fix)
 
 
 def title(place: Place) -> str:
@@ -193,7 +193,7 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
     except UnreachableError:
         if place.said:
             text = f"Nothing answers at {place.url}, which {place.said} names."
-            tell(Check(title(place), "yellow", text, f"start that server, or take {place.said} away"))
+            tell(Check(title(place), "yellow", text, f"start that server, or remove {place.said}"))
     except LoadingError:
         text = f"The server at {place.url} is still loading its model."
         tell(Check(title(place), "yellow", text, "wait a moment"))
@@ -204,7 +204,7 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
 
 
 def _stranger(place: Place) -> Check:
-    text = f"What answers at {place.url} is no model server."
+    text = f"The server at {place.url} is not a model server."
     if place.said:
         return Check(title(place), "yellow", text, f"correct {place.said}")
     return Check(title(place), "green", text)
@@ -213,8 +213,8 @@ def _stranger(place: Place) -> Check:
 def _roll_call(server: Server, place: Place) -> Check:
     who = f"{TITLES[server.kind] if server.kind != 'openai' else 'A server'} at {place.url}"
     if not server.models:
-        mend = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
-        return Check(title(place), "yellow", f"{who} runs, but has no model.", mend)
+        fix = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
+        return Check(title(place), "yellow", f"{who} runs, but has no model.", fix)
     names = ", ".join(bare(card.name) for card in server.models[:_NAMED])
     more = f" and {len(server.models) - _NAMED} more" if len(server.models) > _NAMED else ""
     return Check(title(place), "green", f"{who} has {names}{more}.")
@@ -254,11 +254,11 @@ def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
     if card.window >= LEAST_WINDOW:
         return Check(title(place), "green", f"{text}.")
     if 0 < card.trained <= card.window:
-        mend = "kith models recommend"
+        fix = "kith models recommend"
     else:
-        mend = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
+        fix = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
     return Check(
-        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", mend
+        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", fix
     )
 
 
@@ -278,7 +278,7 @@ def _check_tools(card: Card, place: Place) -> Check:
     model = bare(card.name)
     if card.tools:
         return Check(title(place), "green", f"{model} takes tools.")
-    text = f"The template of {model} takes no tools; its calls come as text, and less surely."
+    text = f"The template of {model} takes no tools; calls come as text, less reliably."
     return Check(title(place), "yellow", text, "kith models recommend")
 
 
@@ -329,7 +329,7 @@ def check_choice(settings: Settings, ward: Ward) -> Check:
         names = [card.name for server in ward.servers.values() for card in server.models]
         if _is_there(chosen, {*names, *ward.files}):
             return Check("model", "green", f"{chosen} is there.")
-        text = f"{chosen}, the model that is chosen, is nowhere to be found."
+        text = f"The chosen model {chosen} was not found."
         return Check("model", "red", text, "kith models")
     if found := first_model(ward.ranks):
         server, card = found
