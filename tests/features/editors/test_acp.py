@@ -141,7 +141,7 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
             assert await asyncio.wait_for(prompt, 10) == "cancelled"
             (call,) = editor.updates(id, "tool_call_update")
             assert call["status"] == "failed", "no call is left running"
-            assert editor.words(id).endswith("Interrupted. To go on: /resume")
+            assert editor.words(id).endswith("Interrupted. To resume: /resume")
             await editor.conn.set_config_option("model", id, f"replay/{script('Still here.')}")
             assert await editor.say(id, "And now?") == "end_turn"
             assert editor.words(id).endswith("Still here.")

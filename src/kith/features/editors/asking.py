@@ -29,7 +29,7 @@ _NO: Final = {"change": "none"}  # any other kind: "no"
 
 
 class Asker:
-    """Puts a session's questions to the editor; `by` names it to the other faces."""
+    """Puts a session's questions to the editor; `by` names it on other screens."""
 
     def __init__(
         self, outbox: Outbox, wire: Wire, updates: Updates, buffers: Buffers, root: Path, by: str

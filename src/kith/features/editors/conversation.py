@@ -136,7 +136,7 @@ class EditorConversation:
         self.outbox.put(prompts.commands_update())
 
     def tell_again(self) -> None:
-        """Tell of everything that happened in the session, as the log has it."""
+        """Send everything that happened in the session, from the log."""
         self.updates.again = True
         for record in self.project.log.events(self.id):
             self.updates.hear(record.event, record.path)
@@ -166,7 +166,7 @@ class EditorConversation:
             self._turn.cancel()
 
     async def close(self) -> None:
-        """Leave: the log holds the conversation, and what was cut short can be resumed."""
+        """Leave: the log holds the conversation, and an interrupted task can be resumed."""
         self.cancel()
         if self._turn is not None:
             await asyncio.wait([self._turn])
@@ -257,7 +257,7 @@ class EditorConversation:
         last = self.project.log.past(self.id).applied
         undone = await self.project.undo(rest or (last[-1].change_id if last else ""))
         names = ", ".join(file.path for file in undone.files)
-        return f"Took {names} back. To have it again: /undo {short_id(undone.change_id)}"
+        return f"Undid {names}. /undo {short_id(undone.change_id)} restores it."
 
     def _show(self, name: str) -> str:
         if name == "why":
