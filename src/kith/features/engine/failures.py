@@ -47,7 +47,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def why_it_failed(name: str, said: Sequence[str], code: int, *, loading: bool) -> str:
-    """One sentence for an engine that ended by itself. `said`: its last lines, `code` as of Popen."""
+    """Explain in one sentence why an engine ended. `said`: its last lines, `code` as of Popen."""
     whole = "\n".join(said)
     line = last_words(said) if loading else last_words([line for line in said if _is_error(line)])
     if loading:

@@ -132,7 +132,7 @@ class EngineHome:
         new.replace(path)
 
     def clear(self) -> None:
-        """Remove everything; only whoever holds the keeper's lock may."""
+        """Remove everything; only the holder of the keeper's lock may."""
         for file in self.folder.iterdir():
             if file != self.keeper:
                 file.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from kith.features.engine.processes import WHEEL
 
 @dataclass(frozen=True, slots=True)
 class FlagChoice:
-    """A word that stands for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
+    """A word for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
 
     enum: str
     prefix: str

@@ -32,7 +32,7 @@ _YES = frozenset({"1", "true", "yes", "on"})
 
 
 class ChangedFileError(ModelError):
-    """The server's file changed, so the partial download cannot continue: begin anew."""
+    """The server's file changed, so the partial download cannot continue: start over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _compare(file: HubFile, response: "httpx2.Response", told: Mapping[str, str]
                 "try again."
             )
     if _DIGEST.fullmatch(digest) and digest != file.digest:
-        raise KithError(f"{file.path} is not the file of the listing any more; try again.")
+        raise KithError(f"{file.path} changed on the server; try again.")
 
 
 def _start_of(response: "httpx2.Response", start: int, etag: str) -> int:
@@ -285,7 +285,7 @@ def refusal(url: str, token: str, repo: str, response: "httpx2.Response", path: 
         return ModelError(f"{host} cannot answer now ({status})", retryable=True)
     if origin(str(response.url)) != origin(url):
         # Only the hub decides who may read; the links that it hands out to other hosts grow old.
-        return ModelError(f"{host} does not give the file out ({status})", retryable=True)
+        return ModelError(f"{host} refused the file ({status})", retryable=True)
     if code == "GatedRepo" or (status == 403 and code != "RepoNotFound"):
         return _gated(url, token, repo)
     if code == "RepoNotFound" or (status == 404 and not path) or (status == 401 and not token):
