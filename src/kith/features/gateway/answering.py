@@ -73,7 +73,7 @@ def call_shape(tools: Sequence[Tool]) -> Mapping[str, Any]:
 
 
 def foreign_tool(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
-    """A tool of whoever asks: its calls are handed over, and nothing here ever runs it."""
+    """A tool of the client: its calls are passed on, and nothing here ever runs it."""
     return Tool(name, description, schema, "exec", _never)
 
 
@@ -117,9 +117,8 @@ async def answer(
 ) -> Reply:
     """The model's reply to a request, in a session of its own (called `id` if given).
 
-    `listen` hears what happens, Delta by Delta. The log has who was asked and what it took; what was said
-    stays with whoever asked, but for the beginning. Raises NoModelError, UnconsentedError, ModelError,
-    LimitError.
+    `listen` hears what happens, Delta by Delta. The log has the model and its cost; the conversation stays
+    with the client, except for the beginning. Raises NoModelError, UnconsentedError, ModelError, LimitError.
     """
     with Session(project.log, id or new_id()) as session:
 
@@ -138,7 +137,7 @@ async def answer(
             run.emit(end_of(error))
             raise
         except asyncio.CancelledError:
-            run.emit(RunEnded("interrupted", "Nobody waits for the answer any more."))
+            run.emit(RunEnded("interrupted", "The client is gone."))
             raise
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
@@ -165,8 +164,8 @@ class _Loan(Terms):
         """Only what was agreed to beforehand: behind a request there is nobody who could be asked."""
         if not self.is_agreed(Consent(sending.model, sending.server, sending.group)):
             raise UnconsentedError(
-                f"{sending.model} is in the cloud, and it is not agreed that requests go there; "
-                'answer "always" when kith asks about it, or set cloud = "allow".'
+                f'{sending.model} is in the cloud and needs your consent: answer "always" when '
+                'kith asks, or set cloud = "allow".'
             )
         await super().permit(sending)
 

@@ -194,7 +194,7 @@ class ReplyVoice(Protocol):
 
 @dataclass(slots=True)
 class _Told:
-    """The words that were sent: they cannot be taken back where a call fails and is made `anew`."""
+    """The text that was sent: it cannot be withdrawn where a call fails and is repeated (`anew`)."""
 
     text: str = ""
     anew: bool = False
@@ -215,7 +215,7 @@ class _Told:
         if words.startswith(self.text):
             return words[len(self.text) :]
         if self.anew:
-            raise KithError("The reply broke off in its middle, and the model said something else then.")
+            raise KithError("The reply broke off, and the retry gave a different text.")
         return ""  # blanks at the end, and the like
 
 
