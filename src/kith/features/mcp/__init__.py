@@ -18,19 +18,17 @@ FEATURE = Feature(
         ),
         Command(
             "mcp list",
-            "list servers of tools for models, and what they cost",
+            "list tool servers and their cost",
             _here("arguments:mcp_list"),
             _here("command:list_command"),
         ),
         Command(
             "mcp test",
-            "try these servers: every tool, what it takes and costs",
+            "test tool servers: every tool, its arguments and cost",
             _here("arguments:mcp_test"),
             _here("command:test_command"),
             "[NAME ...]",
         ),
     ),
-    slash_commands=(
-        SlashCommand("mcp", "kith", "servers of tools, and what they cost", _here("conversation:mcp")),
-    ),
+    slash_commands=(SlashCommand("mcp", "kith", "tool servers, and their cost", _here("conversation:mcp")),),
 )

@@ -117,7 +117,7 @@ class ServerError(KithError):
 class Connection:
     """A server, and the task of its own that holds it open: what opens a connection has to close it.
 
-    Whoever calls may be any task of the same loop. A server that has ended is started again by the next call.
+    The caller may be any task of the same loop. A server that has ended is started again by the next call.
     """
 
     def __init__(self, place: ServerPlace, root: Path, version: str, seconds: float) -> None:
@@ -179,7 +179,7 @@ class Connection:
         return await asyncio.shield(self._ready)
 
     async def _hold(self, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
-        """Keep the connection until it is left; what goes wrong before it stands is for whoever waits."""
+        """Keep the connection until it is left; an error before it is open goes to the waiter."""
         try:
             await asyncio.to_thread(_load)
             try:
@@ -205,7 +205,7 @@ class Connection:
             await leave.wait()
 
     def _stop(self) -> None:
-        """Let the task end: by itself where the connection stands, at once where it is being made."""
+        """End the task: normally with an open connection, at once while it is being made."""
         self._leave.set()
         if self._holder and self._ready and not self._ready.done():
             self._holder.cancel()

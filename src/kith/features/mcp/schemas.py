@@ -181,8 +181,9 @@ def kind_of_value(value: Any) -> str:
 def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """One schema for what fits any of these; None for none of them.
 
-    Objects become one with the properties of all. Where a list, or else an object, may stand beside something
-    simpler, only that is left, since it says the same and more. Simple types stay side by side in `anyOf`.
+    Objects become one with the properties of all. Where a list, or else an object, is one choice beside
+    something simpler, only that is left, since it says the same and more. Simple types stay side by side in
+    `anyOf`.
     """
     if not schemas:
         return None
@@ -291,7 +292,7 @@ def _takes_any(schema: Any) -> bool:
 
 
 def _plain(schema: Any, source: Source, refs: Refs, depth: int) -> dict[str, Any] | None:
-    """A schema made plain; {} takes any value, None stands for one that only null fits, or nothing."""
+    """A schema made plain; {} takes any value, None means one that only null fits, or nothing."""
     if schema is False:
         return None
     if not isinstance(schema, Mapping) or not source.take():

@@ -196,7 +196,7 @@ class Attendant:
     # --- questions ---------------------------------------------------------------------------
 
     def _see_to_question(self, call: Call, context: Context[Any, Any]) -> InputRequiredResult | None:
-        """Bring a new question to the client's form. A result where the form comes by way of one."""
+        """Show a new question in the client's form. A result where the form comes by way of one."""
         question = self.desk.question(call.session)
         if question is None or question.id == call.asked:
             return None

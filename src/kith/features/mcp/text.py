@@ -8,7 +8,7 @@ NOTHING: Final = "(no content)"
 
 
 def text_of(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
-    """The blocks of a result as text; what is no text is named. `structured` stands in where there is none.
+    """The blocks of a result as text; what is no text is named. `structured` replaces it where there is none.
 
     Source of the blocks' forms: the schema of the Model Context Protocol, ContentBlock, version 2025-11-25.
     """

@@ -133,7 +133,7 @@ class Served:
 class ToolServers(OutsideTools):
     """All servers of one task or conversation; their programs end with it.
 
-    Connecting begins with `begin`, or with whoever asks first, and goes on beside other things.
+    Connecting begins with `begin`, or with the first caller, and continues in the background.
     """
 
     def __init__(self, chosen: Settings, root: Path) -> None:
@@ -273,14 +273,14 @@ def _notices(served: Sequence[Served], fitting: Sequence[Served], window: int) -
     if told := [each for each in fitting if each.tools]:
         names = ", ".join(f"{len(each.tools)} of {each.name}" for each in told)
         tokens = sum(each.tokens for each in told)
-        text = f"With tools of other programs: {names}; about {tokens:,} tokens of each prompt."
+        text = f"Tools of other programs: {names}; about {tokens:,} tokens in each prompt."
         notices.append(Notice(text))
     return notices
 
 
 def _too_many(served: Served, window: int) -> str:
     return (
-        f"The tools of {served.name} are left out: with their {served.tokens:,} tokens, those of all servers "
-        f"take more than a quarter of the window ({window:,}). Name the ones that you need in "
-        f"mcp.{served.name}.tools."
+        f"The tools of {served.name} ({served.tokens:,} tokens) are left out: all tool "
+        f"servers together take more than a quarter of the window ({window:,}). Choose "
+        f"tools in mcp.{served.name}.tools."
     )
