@@ -12,7 +12,7 @@ FEATURE = Feature(
     commands=(
         Command(
             "profile",
-            "what was measured: speed, success and cost of models",
+            "show speed, success and cost of models",
             _here("arguments:profile"),
             _here("profile_command:profile_command"),
         ),
@@ -35,7 +35,7 @@ FEATURE = Feature(
         SlashCommand(
             "profile",
             "Models",
-            "what was measured of models here",
+            "show measurements of models here",
             _here("conversation:profile"),
             rest="[MODEL]",
             anytime=True,

@@ -36,7 +36,7 @@ def bench(parser: argparse.ArgumentParser) -> None:
     add("--no-tasks", dest="tasks", action="store_false", help="leave out the small tasks with tests")
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
-    add("--import", dest="imported", metavar="FILE", help="foresee times by what llama-bench wrote of MODEL")
+    add("--import", dest="imported", metavar="FILE", help="forecast from llama-bench results of MODEL")
     add_cloud(parser, "measuring a model")
     add_offline(parser)
     add_engine(parser)

@@ -14,7 +14,7 @@ from kith.features.measure.rows import CallRow, LegRow
 
 
 class Reward(NamedTuple):
-    """1.0 for solved, 0.0 for not, None where nothing speaks for either; how much it is worth; and why."""
+    """1.0 for solved, 0.0 for not, None without evidence; its weight; and the reason."""
 
     reward: float | None = None
     weight: float = 1.0
@@ -27,7 +27,7 @@ UNDONE: Final = Reward(0.0, 1.0, "undone")
 class LegOutcome(Protocol):
     """The outcome of a finished part.
 
-    `person`: their decision on the diff, if they looked at it. `mended`: a check that failed before
+    `person`: their decision on the diff, if they looked at it. `fixed`: a check that failed before
     passes now. `late`: a check ran out of time. `stopped`: the end of the work ("limit", "hopeless"), or
     "".
     """
@@ -39,7 +39,7 @@ class LegOutcome(Protocol):
     @property
     def applied(self) -> bool | None: ...
     @property
-    def mended(self) -> bool: ...
+    def fixed(self) -> bool: ...
     @property
     def late(self) -> bool: ...
     @property
@@ -60,7 +60,7 @@ def weigh(part: LegOutcome) -> Reward:
     if part.person is not None:
         return Reward(float(part.person), 1.0, "accepted" if part.person else "rejected")
     if part.passed and part.applied:
-        return Reward(1.0, 1.0, "tests") if part.mended else Reward(1.0, 0.5, "suite")
+        return Reward(1.0, 1.0, "tests") if part.fixed else Reward(1.0, 0.5, "suite")
     if not part.answered:
         return Reward()
     if part.passed is False:
@@ -203,10 +203,10 @@ class LegDraft:
         return True if any(verdict.ran for verdict in self.verdicts.values()) else None
 
     @property
-    def mended(self) -> bool:
+    def fixed(self) -> bool:
         failed_before = {gate for gate, ok in self.before.items() if not ok}
         return self.locked or any(
-            _mends(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
+            _fixes(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
         )
 
     @property
@@ -278,7 +278,7 @@ def _is_good(judged: Judged) -> bool:
     return judged.ok and not (judged.evidence and combine([judged.evidence]).held_back)
 
 
-def _mends(judged: Judged) -> bool:
+def _fixes(judged: Judged) -> bool:
     """True if a check that failed before the change passes with it, or at least one of its tests."""
     if not judged.ok:
         return False

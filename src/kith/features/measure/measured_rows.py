@@ -51,8 +51,8 @@ class VerdictRow:
 class Folded:
     """The rows of a session, its folder, its first event's number and its last one's moment.
 
-    `changes`: for each leg what it applied; `undoes`: number, change, and the one that it took back. Whether
-    a change holds is only known from all sessions together.
+    `changes`: for each leg what it applied; `undoes`: number, change, and the one that it undid. Only all
+    sessions together tell if a change holds.
     """
 
     session: str
@@ -350,7 +350,7 @@ def _fold(log: Log, sessions: Iterable[str]) -> Iterator[Folded]:
 
 
 def _undone(undoes: Iterable[tuple[int, str, str]]) -> set[str]:
-    """The changes that do not hold now: taken back, and not brought again by undoing that."""
+    """The changes that are undone now, and not redone."""
     taken: dict[str, str] = {}
     closed: set[str] = set()
     for _, change, undone in undoes:

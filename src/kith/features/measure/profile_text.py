@@ -107,7 +107,7 @@ def _columns(points: Sequence[Point], room: int) -> list[float | None]:
 
 
 def _rise(value: float | None, top: float, row: int, height: int, glyphs: ChartGlyphs) -> str:
-    """The piece of a column that stands in a row (the lowest is 1)."""
+    """The piece of a column in a row (the lowest is 1)."""
     if value is None:
         return " "
     steps = len(glyphs.rising)
@@ -247,7 +247,7 @@ def _success_lines(successes: Sequence[Success], glyphs: ChartGlyphs, detailed: 
 def _success_line(name: str, success: Success, glyphs: ChartGlyphs) -> str:
     if not success.solved.number:
         tasks = count(success.tasks, "task")
-        return f"  {printable(name)[:16]:16} {tasks}, and nothing tells how well they were done"
+        return f"  {printable(name)[:16]:16} {tasks}, no evidence of success"
     took = f"{figure(success.seconds.median):>6} {figure(success.seconds.p90):>6}"
     judged = f"{success.solved.number}/{success.tasks}"
     return f"{_bar_of(name, success.solved, glyphs)} {judged:>7} {took}"
@@ -266,7 +266,7 @@ def _bar_of(name: str, share: Share, glyphs: ChartGlyphs) -> str:
 
 
 def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]:
-    """Show the tokens read anew, cached, and written."""
+    """Show the prompt tokens computed and cached, and the tokens written."""
     found = describe_caches(calls)
     if not found:
         return

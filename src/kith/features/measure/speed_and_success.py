@@ -102,7 +102,7 @@ class Success:
     """One model's work. `kind` "": any; `size`: with prompts of so many tokens on average, 0: any.
 
     `solved` counts only what there is evidence for, as the others count only what somebody looked at.
-    `seconds`, `steps` (calls) and `tokens` (read anew and written) are of each task. `usd`: together, None
+    `seconds`, `steps` (calls) and `tokens` (computed and written) are of each task. `usd`: together, None
     where a price is missing.
     """
 
@@ -158,7 +158,7 @@ def leg_size(leg: LegRow) -> int:
 
 
 def tokens_of(leg: LegRow) -> int:
-    """Tokens that were computed for it: read anew, and written."""
+    """Tokens that were computed for it: prompt and reply."""
     return leg.evaluated + leg.usage.output
 
 
@@ -169,7 +169,7 @@ def describe_models(measured: Rows) -> tuple[dict[str, Any], ...]:
     - `judged`: the tasks with evidence; `solved`: their share, None without any, with its 95 % interval
       `solved_low` and `solved_high`
     - `applied`: the share of tasks whose edits landed, with `applied_low` and `applied_high`
-    - `p50_s` and `p90_s`: seconds of a task; `tokens`: median, read anew and written
+    - `p50_s` and `p90_s`: seconds of a task; `tokens`: median, computed and written
     - `usd`: cost of a task, None where a price is missing
 
     Rows are sorted by model and kind; kinds that were never tried have none.

@@ -252,7 +252,7 @@ class LoggedTask:
         return [each for each in self.now.values() if each.part == "" or (each.locked and each.outcome)]
 
     def close(self) -> list[LegDraft]:
-        """The parts as they stand at the task's end; one that was cut short says nothing of the last."""
+        """The parts at the task's end; an interrupted one says nothing of the last."""
         status, bearers = self.ended.status if self.ended else "", self.bearers
         for draft in bearers:
             draft.person = self.said

@@ -80,7 +80,7 @@ def _files(text: str) -> Iterator[tuple[str, str]]:
 
 TASKS = "tasks"
 STEPS, TRIES = 15, 2
-UNCONFINED = "commands cannot be confined here, and what a model wrote is not run without that"
+UNCONFINED = "no sandbox on this machine, and a model's code is not run without one"
 CHECK = ExecLimits(seconds=30.0)
 
 # A tree of its own for an exercise, thrown away afterwards.
@@ -94,7 +94,7 @@ async def solve_all(
 ) -> Score:
     """One exercise after the other, each within `each_s` seconds, until the clock (monotonic) says `until`.
 
-    One that is cut short by the end of the whole is not counted. A server in trouble ends it.
+    One that the end of the benchmark interrupts is not counted. A server in trouble ends it.
     """
     tried: list[TriedExercise] = []
     for number, exercise in enumerate(exercises):

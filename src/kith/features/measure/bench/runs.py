@@ -147,7 +147,7 @@ async def bench_model(
 ) -> BenchResult:
     """Measure the model called `name` ("": the chosen one), and keep the result.
 
-    It stands in a session of its own, and on the model's card. Raises KithError.
+    It is logged in a session of its own, and stored on the model's card. Raises KithError.
     """
     with Session(project.log, new_id()) as session:
         session.listeners += listeners
@@ -263,7 +263,7 @@ def _from_file(path: Path) -> BenchResult:
 
 
 async def take_over(project: Project, name: str, path: Path, listeners: Sequence[Listener] = ()) -> str:
-    """Let what llama-bench measured of a model stand on its card, as what to foresee its times by.
+    """Store llama-bench results on a model's card, for forecasts.
 
     Returns a sentence on what was done. Raises UsageError for a file that cannot be read, and KithError.
     """
@@ -277,13 +277,13 @@ async def take_over(project: Project, name: str, path: Path, listeners: Sequence
         try:
             async with aclosing(await project.open_model(session.emit, name)) as opened:
                 if opened.foresight is None or not opened.facts.digest:
-                    raise UsageError(f"{opened.facts.name} has no card that this could stand on.")
+                    raise UsageError(f"{opened.facts.name} has no card to store this on.")
                 opened.foresight.believe(calls)
                 digest, model = opened.facts.digest, opened.facts.name
                 session.emit(Carded(digest, model, opened.learned(())))
         except KithError as error:
             session.emit(end_of(error))
             raise
-        said = f"{len(calls)} measurements stand on the card of {model}."
+        said = f"Stored {len(calls)} measurements on the card of {model}."
         session.emit(RunEnded("done", said))
     return said

@@ -194,7 +194,7 @@ _FOOT: Final = (
 
 
 def profile_page(profile: Profile) -> str:
-    """The whole profile as a page by itself."""
+    """The whole profile as a page of its own."""
     body = element("div", element("main", profile_html(profile)), class_="frame one")
     return standalone_page("Profile", body, ("base.css", "profile.css"))
 
@@ -249,7 +249,7 @@ def _head(profile: Profile, models: int) -> Html:
 
 
 def _successes(successes: Sequence[Success]) -> Html:
-    """Shares below each other, each on its interval: a table that is a chart by itself."""
+    """Shares below each other, each on its interval: a table that is also a chart."""
     shown = [each for each in successes if each.kind and not each.size]
     if not shown:
         return NOTHING

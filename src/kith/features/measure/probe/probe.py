@@ -43,8 +43,8 @@ class TimedModel:
     """A model, the time left for it (`until`, on the monotonic clock), and what is known of it so far.
 
     `nonce` begins every prompt: what a server cached before this probe helps nothing, what it caches within
-    the probe is used. `thinking` are the tokens it spends before each answer; `ended` tells of each reply
-    with room enough whether it ended by itself.
+    the probe is used. `thinking` are the tokens it spends before each answer; `ended` says for each reply
+    with enough room if it ended before the limit.
     """
 
     model: Model
