@@ -6,13 +6,13 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "refactor",
-    "what could be better, and refactorings by syntax tree or by a model",
+    "suggestions and refactorings, by syntax tree or by a model",
     edits=_here("by_syntax:EDITS"),
     needs=("scan", "testgen"),
     commands=(
         Command(
             "refactor",
-            "say what smells, or mend it: rename, move, extract ...",
+            "suggest and apply refactorings: rename, move, extract ...",
             _here("arguments:refactor"),
             _here("command:refactor_command"),
             "[PATH | ACTION ... | WORDS]",

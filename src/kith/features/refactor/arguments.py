@@ -14,8 +14,8 @@ _REFACTORINGS = (
 def refactor(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
-    add("--apply", type=positive, metavar="N", help="mend suggestion N (of PATH)")
-    add("--with-tests", action="store_true", help="what a model does in words may change tests, too")
+    add("--apply", type=positive, metavar="N", help="apply suggestion N (of PATH)")
+    add("--with-tests", action="store_true", help="a model's refactoring may change tests, too")
     add_yes(parser)
     add_json(parser)
     add_work(parser)

@@ -400,7 +400,7 @@ def _result(source: PythonSource, region: Region, traffic: Traffic) -> str:
 
 
 def _shift(source: PythonSource, start: int, end: int, old: str, new: str) -> str:
-    """The lines with another indentation; what stands inside a string stays as it is."""
+    """The lines with another indentation; text inside a string stays as it is."""
     fixed = {
         line
         for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline)

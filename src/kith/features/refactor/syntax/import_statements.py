@@ -64,7 +64,7 @@ def drop_names(
 ) -> list[Splice]:
     """Take names out of an import; with the last one it goes, and `pass` remains where it was the `only` one.
 
-    Raises UsageError when comments inside the statement stand between the names.
+    Raises UsageError when there are comments between the names inside the statement.
     """
     if len(dead) == len(statement.names):
         if only:

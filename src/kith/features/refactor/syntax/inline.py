@@ -1,4 +1,4 @@
-"""Inline a variable or a small function: its value stands where its name stood, and the name goes."""
+"""Inline a variable or a small function: its value replaces its name, and the name goes."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def is_steady(value: ast.expr) -> bool:
 def check_steady(
     names: ModuleNames, statement: ast.stmt, value: ast.expr, places: Sequence[NameScope]
 ) -> None:
-    """Raises UsageError when a name in the value may mean something else where it would stand."""
+    """Raises UsageError when a name in the value may mean something else in the new place."""
     source = names.source
     for node in ast.walk(value):
         if not isinstance(node, ast.Name):
@@ -129,7 +129,7 @@ def _ends_before(node: ast.AST, use: ast.AST) -> bool:
 def fit(
     source: PythonSource, parents: Mapping[ast.AST, ast.AST], node: ast.AST, value: ast.expr, text: str
 ) -> str:
-    """The text of `value` as it may stand in the place of `node`. Raises UsageError inside an f-string."""
+    """The text of `value` as it may replace `node`. Raises UsageError inside an f-string."""
     parent = parents[node]
     around: ast.AST | None = parent
     while around is not None and not isinstance(around, ast.stmt):
@@ -149,7 +149,7 @@ def fit(
 
 
 def _stands_alone(text: str) -> bool:
-    """Tell whether a text is an expression by itself; one of several lines may need brackets."""
+    """Tell whether a text is a whole expression; one of several lines may need brackets."""
     try:
         ast.parse(text, mode="eval")
     except SyntaxError:
@@ -158,7 +158,7 @@ def _stands_alone(text: str) -> bool:
 
 
 def _has_room(parent: ast.AST, node: ast.AST) -> bool:
-    """Tell whether an expression can stand there without parentheses: nothing around it binds."""
+    """True if an expression needs no parentheses there: nothing around it binds."""
     if isinstance(parent, ast.Call):
         return node in parent.args
     return isinstance(
@@ -257,7 +257,7 @@ def _bind(source: PythonSource, function: ast.FunctionDef, call: ast.Call) -> di
 
 
 def _check_meanings(names: ModuleNames, function: ast.FunctionDef, value: ast.expr, place: NameScope) -> None:
-    """Raises UsageError when a name of the expression means something else where the call stands."""
+    """Raises UsageError when a name of the expression means something else at the call."""
     own = names.scopes[function]
     for mention in names.mentions:
         if mention.scope is not own or mention.node not in set(ast.walk(value)):
@@ -381,7 +381,7 @@ def _inline_variable(names: ModuleNames, target: NamedTarget, bound: Mention, us
 def _find_assignment(
     names: ModuleNames, target: NamedTarget, bound: Mention
 ) -> tuple[ast.Assign | ast.AnnAssign, list[ast.stmt]]:
-    """The statement that sets the name and nothing else, and the block it stands in."""
+    """The statement that sets the name and nothing else, and its block."""
     source = names.source
     for node in ast.walk(target.scope.node):
         for body in bodies_of(node):
