@@ -6,11 +6,11 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "review",
-    "what is wrong with a change, each finding held against its lines",
+    "review a change; each finding is checked against its lines",
     commands=(
         Command(
             "review",
-            "say what is wrong with a change, and what could stand there",
+            "review a change and suggest fixes",
             _here("arguments:review"),
             _here("command:review_command"),
             "[COMMIT]",
@@ -20,7 +20,7 @@ FEATURE = Feature(
         SlashCommand(
             "review",
             "Work",
-            "say what is wrong with a change",
+            "review a change and suggest fixes",
             _here("conversation:review"),
             rest="[COMMIT]",
             more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters "

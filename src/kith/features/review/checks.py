@@ -82,7 +82,7 @@ def _conflicts(sheet: Sheet) -> tuple[Finding, ...]:
 
 
 def _broken(sheet: Sheet) -> Iterator[Finding]:
-    """A syntax error that the change brought in."""
+    """A syntax error that the change introduced."""
     fault = fault_of_python(sheet.after) if is_python(sheet.path) else None
     if fault and (sheet.before is None or fault_of_python(sheet.before) is None):
         line, reason = fault
@@ -95,7 +95,7 @@ def _in_python(path: str, tree: ast.Module) -> Iterator[Finding]:
             case ast.Call(func=func) if _is_debugger(func):
                 yield _finding(path, node.lineno, "debugger", "A call of the debugger was left in.")
             case ast.ExceptHandler(type=kind, body=body) if _is_broad(kind) and _is_nothing(body):
-                yield _finding(path, node.lineno, "swallowed-error", "Every error is swallowed here, unseen.")
+                yield _finding(path, node.lineno, "swallowed-error", "Every error is silently ignored here.")
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _mutable_defaults(path, node.args)
             case ast.Attribute(attr="skip" | "xfail" | "skipTest" | "skipIf" | "skipUnless"):

@@ -70,7 +70,7 @@ def _fix(finding: Finding) -> dict[str, Any]:
     region = {"startLine": finding.line, "startColumn": 1, "endLine": after, "endColumn": 1}
     replaced = {"deletedRegion": region, "insertedContent": {"text": f"{finding.replacement}\n"}}
     return {
-        "description": {"text": "What could stand there instead."},
+        "description": {"text": "Suggested replacement."},
         "artifactChanges": [{"artifactLocation": _file(finding), "replacements": [replaced]}],
     }
 
@@ -123,9 +123,9 @@ def _wish(args: argparse.Namespace) -> ReviewRequest:
     """Read the request from the options. Raises UsageError when they contradict each other."""
     given = [args.staged, bool(args.branch), bool(args.revision), args.patch is not None]
     if sum(given) > 1:
-        raise UsageError("One thing at a time: --staged, --branch, --patch or a commit.")
+        raise UsageError("Use only one of --staged, --branch, --patch or a commit.")
     if args.yes and not args.apply:
-        raise UsageError("--yes answers the question of --apply; without that nothing is asked.")
+        raise UsageError("--yes works only with --apply.")
     if args.patch is None:
         return ReviewRequest(args.staged, args.branch or "", args.revision or "")
     name = "the diff on standard input" if args.patch == "-" else args.patch
@@ -249,10 +249,10 @@ def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
     if review.thrown_out:
         reasons = Counter(each.reason for each in review.thrown_out).most_common()
         claims = count(len(review.thrown_out), "claim")
-        yield f"{claims} of the model thrown out: {'; '.join(f'{n} {why}' for why, n in reasons)}."
+        yield f"{claims} of the model rejected: {'; '.join(f'{n} {why}' for why, n in reasons)}."
     if 0 < review.unanswered < review.parts:
         parts = f"{review.unanswered} of {count(review.parts, 'part')}"
-        yield f"The model did not look at {parts}: {review.trouble}"
+        yield f"The model did not review {parts}: {review.trouble}"
     if told.subject.left_out:
         yield f"Not reviewed: {', '.join(told.subject.left_out)}."
     if told.result.report["text"] and told.result.code == EXIT_DONE:

@@ -187,9 +187,9 @@ def as_thrown_out(finding: Finding, reason: str) -> ThrownOut:
 
 
 def check_claim(claim: Claim, sheets: Mapping[str, Sheet], by: str) -> Finding | ThrownOut:
-    """The claim as a finding of `by`, at the place where its quote really stands; or why it is none.
+    """The claim as a finding of `by`, at the real place of its quote; or why it is none.
 
-    A suggestion that does not fit is left away: it is not what the finding stands on.
+    A suggestion that does not fit is dropped: the finding does not depend on it.
     """
     sheet = _sheet_of(claim, sheets)
     if sheet is None:
@@ -220,7 +220,7 @@ def _sheet_of(claim: Claim, sheets: Mapping[str, Sheet]) -> Sheet | None:
 
 
 def find_quote(quote: str, rows: Sequence[str], line: int) -> range | str:
-    """The lines where a quote stands: near `line`, else where it stands alone; or why it does not."""
+    """The lines of a quote: near `line`, else where it is unique; or why there are none."""
     wanted = [_plain(_DECORATION.sub("", row)) for row in quote.strip("\n").split("\n")]
     while wanted and not wanted[-1]:
         wanted.pop()
