@@ -279,7 +279,7 @@ async def look_around(project: Project, emit: Emit) -> ModelChoice:
 
 
 async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
-    """The local model that kith finds by itself; () where there is only the frontier model.
+    """The local model that kith finds without a setting; () where there is only the frontier model.
 
     Raises NoModelError where there is none at all.
     """
@@ -304,11 +304,11 @@ async def decide(project: Project, run: Run, task: Task, choice: ModelChoice, se
     if len(choice.arms) < 2:
         return Routed(task.kind, choice.arms, "there is no other model", by="rule")
     if not task.verifiable and choice.local and _stays_here(project.settings):
-        why = "nothing can check it, so it stays local; --dial quality asks the frontier model"
+        why = "it cannot be checked, so it stays local; --dial quality asks the frontier model"
         return Routed(task.kind, choice.local[:1], why, by="rule")
     left = _money_left(project)
     if left <= 0 and choice.local:
-        run.emit(Notice(f"The money of the day is spent (max_day_usd), so {choice.frontier} is not asked."))
+        run.emit(Notice(f"The day's budget is spent (max_day_usd), so {choice.frontier} is not asked."))
         choice = replace(choice, frontier="")
     arms = [_arm(project, choice, name) for name in choice.arms]
     evidence = fold(choice.legs)

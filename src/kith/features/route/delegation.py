@@ -88,7 +88,7 @@ def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
 
 
 TRIES = 2  # the check's no is told once
-NO_SANDBOX = "Commands cannot be confined here: leave check out, and look at the result yourself."
+NO_SANDBOX = "No sandbox on this machine: leave check out, and look at the result yourself."
 _WORDS = 2_000  # characters of an answer that go back to the giver
 _OUTPUT = 1_500  # of a failing check's
 
@@ -108,8 +108,8 @@ class _Bill:
 async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits) -> Returned:
     """Let `player` do the errand of the model `by` in the trial that `run.workspace` is.
 
-    A change that the errand's own check refuses twice is taken back; one without a check stays, and is said
-    to be unverified. Whatever the player is unable to do comes back in words.
+    A change that the errand's own check rejects twice is rolled back; one without a check stays, and is
+    called unverified. Whatever the player is unable to do comes back in words.
     """
     trial = run.workspace
     if not isinstance(trial, Trial):
@@ -188,7 +188,7 @@ def _answer(
     said = words.strip()[:_WORDS] or "(it said nothing)"
     if failed:
         why = f"{verified}:\n{ran.output[-_OUTPUT:]}" if ran else said
-        text = f"{name} did not do it, and its change was taken back. {why}"
+        text = f"{name} did not do it, and its change was rolled back. {why}"
         return Returned(False, text, f"{name} did not do it")
     files = ", ".join(f"{each.path} +{each.added} -{each.removed}" for each in summarise(changed))
     rows = [f"{name} says: {said}", f"Changed: {files or 'nothing'}.", f"Verified by: {verified}."]

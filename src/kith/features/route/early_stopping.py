@@ -153,7 +153,7 @@ def _clip(command: str) -> str:
 class Hopeful(Wrapped):
     """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
-    It sees the whole thread, so it stands outside of what shortens prompts.
+    It sees the whole thread, so it wraps the models that shorten prompts.
     """
 
     habits: Habits

@@ -94,7 +94,7 @@ class Relay:
         return await self.set_out(await describe_task(project, self.run, words), routes, seed)
 
     async def set_out(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
-        """The model to begin with; where `routes` say that this was decided, the one to go on with.
+        """The model to begin with; where `routes` hold a decision, the one to continue with.
 
         Raises what keeps the last model away when there is none that could be asked.
         """
@@ -161,7 +161,7 @@ class Relay:
     # --- who is there ------------------------------------------------------------------------
 
     async def _go_on(self, routed: Routed) -> Opened:
-        """The model that had the task when the session was cut short; the next one, where it is gone."""
+        """The model that had the task when the session was interrupted; the next one, where it is gone."""
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         if self.plan[0] != routed.plan[0]:

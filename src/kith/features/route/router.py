@@ -29,7 +29,7 @@ _RELIEVED: Final = "implementer"  # the role in which another model takes over w
 
 
 async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-    """The model whose turn it is in a role; `opened` are those of the cast.
+    """The model that plays a role now; `opened` are those of the cast.
 
     Raises ModelError, NoModelError when nobody can be asked.
     """
@@ -87,7 +87,7 @@ class LearnedRouter:
         return (await look_around(project, lambda event: None)).arms[0]
 
     async def take_turn(self, terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-        """The model whose turn it is in a role. Raises ModelError, NoModelError."""
+        """The model that plays a role now. Raises ModelError, NoModelError."""
         return await take_turn(terms, spec, opened)
 
     def errands(self, terms: Terms, giver: Opened) -> tuple[Tool, ...]:
