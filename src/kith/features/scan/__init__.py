@@ -6,11 +6,11 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "scan",
-    "what a codebase is, without a model",
+    "describe a codebase, without a model",
     commands=(
         Command(
             "scan",
-            "say what this codebase is, without a model",
+            "describe this codebase, without a model",
             _here("arguments:scan"),
             _here("command:scan_command"),
             "[PATH]",
