@@ -6,12 +6,12 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "testgen",
-    "tests that notice planted faults, and what present tests are worth",
+    "write tests verified by mutation testing; measure present tests",
     needs=("review",),
     commands=(
         Command(
             "test",
-            "write tests that notice planted faults",
+            "write tests, verified by mutation testing",
             _here("arguments:testgen"),
             _here("command:testgen_command"),
             "[TARGET]",
@@ -21,7 +21,7 @@ FEATURE = Feature(
         SlashCommand(
             "test",
             "Work",
-            "write tests that notice planted faults",
+            "write tests, verified by mutation testing",
             _here("conversation:test"),
             rest="[TARGET]",
             takes="file",
