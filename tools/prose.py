@@ -31,7 +31,7 @@ _METAPHORS: Final = re.compile(
 _LONGEST: Final = 25  # words of a sentence
 _HELP: Final = 10  # words that say what a command does
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"opening": 202, "riddle": 2, "metaphor": 109, "long sentence": 7, "long help": 5}
+ALLOWED: Final = {"opening": 202, "riddle": 2, "metaphor": 109, "long sentence": 6, "long help": 5}
 
 
 @dataclass(frozen=True, slots=True)

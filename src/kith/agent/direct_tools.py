@@ -191,7 +191,7 @@ def _own_edits() -> dict[str, Edit]:
         ),
         "insert": Edit(
             "insert into {path}: {text}",
-            "Put a text before or after an anchor, which stands in the file once.",
+            "Put a text before or after an anchor that occurs once in the file.",
             _schema("text", "anchor", "path", before={"type": "boolean"}),
             lambda args, run: make_direct(InsertText(**{"before": False, **args}), run),
         ),

@@ -55,7 +55,7 @@ async def list_paths(project: Project) -> tuple[Sequence[str], Sequence[str]]:
 async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Message] = ()) -> str:
     """Read the files that a task names, for the model; "" where it names none.
 
-    The text is that of the model's own read tool, with the same limits: paths outside the tree are refused,
+    The text is that of the model's own read tool, with the same limits. Paths outside the tree are refused,
     and so are private files for a model in the cloud. The notes of folders that were not yet `said` are
     added. The person is told which files are sent and which are not.
     """

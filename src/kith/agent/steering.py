@@ -53,7 +53,7 @@ async def nobody_here(question: Question) -> Answer:
 
 def _taken(session: Session, question: Question, given: Answer) -> Answer:
     """The answer from another screen, with the contents it refers to."""
-    session.emit(Notice(f"Answered in {given.by or 'another face'}: {given.choice}."))
+    session.emit(Notice(f"Answered in {given.by or 'another screen'}: {given.choice}."))
     if given.choice != "some" and not (given.choice == "revise" and given.kept):
         return given
     return replace(given, changes=keep_pieces(question.changes, given.kept))
@@ -105,7 +105,7 @@ async def until_stopped(session: Session, work: Awaitable[T]) -> T:
 def _stop_words(stop: StopAsked) -> str:
     said = "; ".join(letter.words for letter in stop.unheard if letter.words)
     unheard = f" The model was not told: {said}" if said else ""
-    return f"Stopped from {stop.by or 'another face'}.{unheard}"
+    return f"Stopped from {stop.by or 'another screen'}.{unheard}"
 
 
 async def _end(task: "asyncio.Future[T]") -> None:

@@ -155,7 +155,7 @@ _LOOKS: Final[tuple[tuple[re.Pattern[str], Callable[[bytes, bytes], str]], ...]]
 
 # Says of a change who would run it without being told to, or follow it.
 
-_LINK: Final = "it becomes a symbolic link, and whoever opens it gets the file that it leads to"
+_LINK: Final = "it becomes a symbolic link, so readers get the file that it leads to"
 _PROGRAM: Final = "it becomes a program that can be started by its name"
 _TESTS: Final = re.compile(r"(^|/)(tests?|testing|specs?|e2e|integration|functional|unit)/")
 _CONFTEST: Final = "pytest runs it before any test, whichever is asked for"

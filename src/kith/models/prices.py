@@ -129,7 +129,7 @@ def _read(text: str, file: str) -> Prices:
     for name, row in data.items():
         where = f"{file}, line {_line_of(text, name)}: {name}"
         if not isinstance(row, dict):
-            raise UsageError(f'{where} is no table; a model stands as ["{name}"] above its prices.')
+            raise UsageError(f'{where} is no table; write the model as ["{name}"] above its prices.')
         source = sources.get(name.partition("/")[0], {"page": file})
         rows[name] = _price(name, {**source, **row}, where)
     return Prices(rows)

@@ -70,7 +70,7 @@ def _why(root: Path, place: Path, tells: Tells) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, RuntimeError, ValueError):
-        return f"nobody can say where {named} leads"
+        return f"the target of {named} is not known"
     if not real.is_relative_to(root):
         return f"{named} is a link that leads out of this folder"
     inner = real.relative_to(root)

@@ -21,8 +21,8 @@ OPEN = {
     "send a datagram to this machine": "a datagram was heard",
     "connect to a socket beside the project": "a socket beside the project was heard",
     "connect to a socket without a file": "a socket without a file was heard",
-    "see a process outside": "nothing stood in the way",
-    "signal a process outside": "nothing stood in the way",
+    "see a process outside": "nothing blocked it",
+    "signal a process outside": "nothing blocked it",
 }
 
 

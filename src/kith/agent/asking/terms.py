@@ -173,7 +173,7 @@ def budget_of(chosen: Settings) -> Budget:
 
 
 def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
-    """Revoke the permanent consents in a project; returns what that was."""
+    """Revoke the permanent consents in a project; returns them."""
     held = agreed(log, root)
     if held:
         with Session(log, new_id()) as session:

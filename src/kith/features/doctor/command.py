@@ -156,4 +156,4 @@ def summary(checks: Sequence[Check]) -> str:
         return "All is well."
     parts = [f"{wrong} wrong" * bool(wrong), count(notes, "note") * bool(notes)]
     parts.append(f"{len(checks) - wrong - notes} ok")
-    return f"{', '.join(filter(None, parts))}. What mends it stands behind the >."
+    return f"{', '.join(filter(None, parts))}. Fixes are shown after >."

@@ -296,7 +296,7 @@ def _escape(ran: Ran, stage: _Stage) -> str:
         return f"it ran for {ran.seconds:.1f} s"
     if _runs_on(stage):
         return "it still runs"
-    return "nothing stood in the way" if REACHED in ran.output else ""
+    return "nothing blocked it" if REACHED in ran.output else ""
 
 
 def _runs_on(stage: _Stage) -> bool:

@@ -183,7 +183,7 @@ def _check_name(chosen: Settings, name: str) -> None:
     is_weights = name.casefold().endswith(".gguf") and (place == "file" or name[0] in "./~")
     is_path = place == "replay" or is_weights
     if is_path and name != chosen.model:
-        raise NoModelError(f"{name!r} is a file: only whoever starts kith can choose one.")
+        raise NoModelError(f"{name!r} is a file: only the person who starts kith can choose one.")
 
 
 async def _ask(loan: _Loan, request: ChatRequest) -> Reply:
@@ -263,7 +263,7 @@ def _without_words(emit: Emit) -> Emit:
 
 
 async def _nobody(question: Question) -> Answer:
-    return Answer("no", "there is nobody who could say", unasked=True)
+    return Answer("no", "nobody can be asked", unasked=True)
 
 
 # Why a request was not answered, sorted as its protocol has to tell it.

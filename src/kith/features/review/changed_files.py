@@ -238,7 +238,7 @@ def _inverse(edit: Edit) -> Edit:
             back = tuple(map(_turned, hunks))
             return Patch(moved_to or path, back, path if moved_to else None)
         case _:
-            raise EditError("only unified diffs can be taken back.")
+            raise EditError("only unified diffs can be reversed.")
 
 
 def _turned(hunk: Hunk) -> Hunk:

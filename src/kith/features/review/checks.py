@@ -73,7 +73,7 @@ def _conflicts(sheet: Sheet) -> tuple[Finding, ...]:
     for match in _CONFLICT.finditer(sheet.after):
         line, end = (sheet.after.count("\n", 0, at) + 1 for at in match.span())
         if sheet.added.intersection(range(line, end + 1)):
-            text = "A merge conflict was not resolved: its markers stand in the file."
+            text = "A merge conflict was not resolved: its markers are in the file."
             found.append(Finding(sheet.path, line, "error", "conflict-marker", text, BY, end=end))
     return tuple(found)
 

@@ -167,7 +167,7 @@ _DECORATION: Final = re.compile(r"^\s*[+-]?\s*\d+\t[+-]?|^\s*(?:\d+\s*)?\|\s")
 ELSEWHERE: Final = "about a file that is not in the change"
 NO_QUOTE: Final = "quotes no line"
 NOT_THERE: Final = "quotes a line that is not there"
-AMBIGUOUS: Final = "quotes a line that stands in several places, none of them near"
+AMBIGUOUS: Final = "quotes a line that occurs in several places, none of them near"
 OUTSIDE: Final = "about lines that the change does not reach"
 
 

@@ -182,7 +182,7 @@ def _curly(sources: Mapping[str, str]) -> Iterator[str]:
         if line.strip() == "{" or re.search(r"\)\s*(?:const\s*)?\{$", line)
     ]
     if _mostly(braces):
-        yield "opening braces stand on a line of their own"
+        yield "opening braces are on a line of their own"
     elif _mostly(not each for each in braces):
         yield "opening braces end the line"
 

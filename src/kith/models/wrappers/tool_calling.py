@@ -22,7 +22,7 @@ _BELOW: Final[Mapping[Rung, Rung]] = {"native": "constrained", "constrained": "t
 _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
     "native": "",
     "constrained": "each of its replies is one call, as JSON",
-    "text": "tools and calls are plain text, and its prompt is read anew once",
+    "text": "tools and calls are plain text; its prompt is processed again once",
 }
 
 

@@ -260,7 +260,7 @@ def _start_of(response: "httpx2.Response", start: int, etag: str) -> int:
     begins = re.match(r"bytes (\d+)-", response.headers.get("content-range", ""))
     now = response.headers.get("etag", "")
     if not begins or int(begins[1]) != start or (etag and now and tag_of(now) != tag_of(etag)):
-        raise ChangedFileError("the server goes on with something else", retryable=True)
+        raise ChangedFileError("the server's file has changed", retryable=True)
     return start
 
 

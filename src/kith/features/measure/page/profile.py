@@ -116,8 +116,8 @@ def routes_section(legs: Sequence[LegRow]) -> Html:
     heads = ("Plan", "How it ended", "Times", "Solved, where it is known", "Taken over")
     keys = legend(("solved", "not solved", "nothing tells"), ("won", "lost", "unknown"))
     means = (
-        "A plan names who is asked, one after the other, each when the one before did not solve it. "
-        "The command kith why tells of each decision."
+        "A plan lists the models in order: each is asked when the one before did not "
+        "solve the task. The command kith why explains each decision."
     )
     more = f" {count(len(plans) - _MOST, 'rarer plan')} not shown." if len(plans) > _MOST else ""
     return chart("", joined([keys, table(heads, rows, "Plans")]), means + more)

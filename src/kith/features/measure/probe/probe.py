@@ -251,7 +251,7 @@ def _judge_answer(found: _Findings, reply: Reply) -> None:
 
 async def _switch_thinking_off(bench: TimedModel, found: _Findings, reply: Reply) -> Reply:
     """Ask again, without thinking; from here on it is asked in the way that worked."""
-    fault = "asked not to, it thinks all the same"
+    fault = "it thinks although it was asked not to"
     try:
         quiet = await bench.ask(QUESTION, _FIRST_REPLY, think=False)
         if not thinking_of(quiet):

@@ -47,7 +47,7 @@ def rename_local(path: str, content: bytes, dotted: str, new: str) -> bytes:
     )
     if macro is not None:
         raise UsageError(
-            f"{path}:{macro.start_point.row + 1}: a macro stands in {outer}, so its names are not certain."
+            f"{path}:{macro.start_point.row + 1}: {outer} has a macro, so its names are not certain."
         )
     parts, end = list[bytes](), 0
     for node in uses:

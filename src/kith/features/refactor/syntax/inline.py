@@ -52,9 +52,7 @@ def check_steady(
         mention = next(each for each in names.mentions if each.node is node)
         owner = find_owner(mention.scope, node.id)
         if any(find_owner(place, node.id) is not owner for place in places):
-            raise UsageError(
-                f"{source.path}:{statement.lineno}: {node.id} means something else where it would stand."
-            )
+            raise UsageError(f"{source.path}:{statement.lineno}: {node.id} would mean something else there.")
         bound = [each for each in names.of(owner, node.id) if each.how in ("bind", "delete")] if owner else []
         if len(bound) > 1 or any(
             each.start > source.span(statement)[0] and owner is mention.scope for each in bound
@@ -87,7 +85,7 @@ def check_order(where: str, statement: ast.stmt, body: Sequence[ast.stmt], uses:
     parts = _evaluated(following[0]) if following else []
     part = next((each for each in parts if uses[0] in set(ast.walk(each))), None)
     if part is None:
-        raise UsageError(f"{where}: what stands between this value and its use may change it.")
+        raise UsageError(f"{where}: the code between this value and its use may change it.")
     check_first(where, part, uses[0])
 
 
@@ -135,7 +133,7 @@ def fit(
     while around is not None and not isinstance(around, ast.stmt):
         if isinstance(around, ast.JoinedStr) and any(sign in text for sign in "'\"\\{}#\n"):
             where = source.say(source.span(node)[0])
-            raise UsageError(f"{where}: {text.splitlines()[0]} cannot stand inside this f-string.")
+            raise UsageError(f"{where}: {text.splitlines()[0]} cannot be inside this f-string.")
         around = parents.get(around)
     if not _stands_alone(text) or isinstance(value, ast.NamedExpr):
         return f"({text})"
@@ -210,9 +208,7 @@ def _expression(source: PythonSource, function: ast.FunctionDef) -> ast.expr:
         raise UsageError(f"{_say(source, function)}: {function.name} has decorators or takes any arguments.")
     bad = ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr | ast.Lambda
     if any(isinstance(node, bad) for node in ast.walk(body[0].value)):
-        raise UsageError(
-            f"{_say(source, function)}: the expression of {function.name} cannot stand elsewhere."
-        )
+        raise UsageError(f"{_say(source, function)}: the expression of {function.name} cannot be moved.")
     return body[0].value
 
 
@@ -230,7 +226,7 @@ def _bind(source: PythonSource, function: ast.FunctionDef, call: ast.Call) -> di
     if any(isinstance(each, ast.Starred) for each in call.args) or any(
         each.arg is None for each in call.keywords
     ):
-        raise UsageError(f"{where}: nobody can say which arguments * brings here.")
+        raise UsageError(f"{where}: the arguments of * are not known.")
     plain = [*arguments.posonlyargs, *arguments.args]
     given = {each.arg: value for each, value in zip(plain, call.args, strict=False)}
     given |= {each.arg: each.value for each in call.keywords if each.arg}

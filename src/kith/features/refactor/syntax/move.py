@@ -69,9 +69,7 @@ def _check_known(names: ModuleNames, mention: Mention) -> None:
         isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in names.source.tree.body
     )
     if stars and not hasattr(builtins, mention.name):
-        raise UsageError(
-            f"{_say(names, mention)}: {mention.name} comes from `import *`, nobody can say from which."
-        )
+        raise UsageError(f"{_say(names, mention)}: {mention.name} comes from an unknown `import *`.")
 
 
 def _leftover(
@@ -215,7 +213,7 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
     if not target.endswith(".py"):
         raise UsageError(f"{target} is no Python file; write PATH:NAME TARGET.py.")
     if target == path:
-        raise UsageError(f"{path} is where it stands already.")
+        raise UsageError(f"{path} is already its place.")
     code = code if target in code.files else _with_new(code, target)
     names = code.names(path)
     blocks = [find_block(names, name) for name in wanted] if wanted else all_blocks(names)

@@ -345,7 +345,7 @@ def _check_own(names: ModuleNames, target: NamedTarget) -> None:
     if target.scope.kind != "function" and hasattr(builtins, name):
         reads = [each for each in names.of(target.scope, name) if each.scope is target.scope]
         if any(each.how == "read" for each in reads):
-            raise UsageError(f"{path}: {name} is a builtin, too, and nobody can say which is meant where.")
+            raise UsageError(f"{path}: {name} is also a builtin, so its uses are ambiguous.")
     for each in names.of(target.scope, name):
         if each.how == "bind" and isinstance(each.node, ast.alias) and each.node.asname is None:
             where = f"{path}:{each.node.lineno}"
