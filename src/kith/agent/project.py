@@ -350,7 +350,7 @@ class Project:
             with telling(undone):
                 session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
-            session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
+            session.emit(RunEnded("done", f"Undid {short_id(target.change_id)}."))
         return undone
 
     def _without(self, session: Session, change_id: str) -> GoneError:

@@ -226,7 +226,7 @@ async def propose_undo(
             return Outcome("rejected", "Nothing was undone.")
         change_id, undone = await project.tree.undo(target.change_id)
         run.emit(Applied(change_id, summarise(undone), undoes=target.change_id))
-        return Outcome("done", f"Took {name} back.")
+        return Outcome("done", f"Undid {name}.")
 
     return await project.perform(f"undo {name}", "undo", do, answerer, listeners, id)
 

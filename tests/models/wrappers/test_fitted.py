@@ -261,7 +261,7 @@ def test_a_result_that_is_too_large_is_cut_for_good() -> None:
 
 def test_what_cannot_fit_is_said() -> None:
     model = stack(Server(4096))
-    with pytest.raises(ModelError, match=r"leave no room in the model's window \(4,096 tokens\)") as caught:
+    with pytest.raises(ModelError, match=r"do not fit the model's window \(4,096 tokens\)") as caught:
         asyncio.run(model(Prompt(SYSTEM * 20, (say(TASK),), TOOLS), lambda event: None))
     assert caught.value.overflow
 

@@ -96,7 +96,7 @@ def test_a_call_says_how_long_it_was_foreseen_to_take() -> None:
     [
         ({"load_s": 30.0}, "the server spent 30 s loading the model"),
         ({"queue_s": 25.0}, "it waited 25 s for the model's slot"),
-        ({"rest_s": 20.0}, "20 s of it are not in the server's own timing; it may have been busy"),
+        ({"rest_s": 20.0}, "20 s are missing in the server's timing; it may have been busy"),
         ({"factor": 6.0}, "the model is slower than it was (throttled, or shared with others?)"),
     ],
 )
