@@ -404,7 +404,7 @@ def test_a_configuration_that_is_a_pipe_is_not_waited_for(kith: Kith) -> None:
     (kith.folder / ".kith").mkdir()
     os.mkfifo(kith.folder / ".kith" / "config.toml")
     done = kith("run", "x", code=5)
-    assert "What .kith holds here is ignored: .kith/config.toml is not a file." in done.stderr
+    assert "The configuration in .kith is ignored: .kith/config.toml is not a file." in done.stderr
 
 
 # --- models ----------------------------------------------------------------------------------
