@@ -108,5 +108,5 @@ def test_what_could_deceive_is_shown(kith: Kith) -> None:
     shown = kith("trust", "--yes").stdout
     assert "\\u202e" in shown and "\\u200b" in shown and "\u202e" not in shown
     assert [each["task"] for each in json.loads(kith("sessions", "--json").stdout)] == [
-        "trust what .kith holds"
+        "trust .kith"
     ]
