@@ -107,6 +107,4 @@ def test_what_could_deceive_is_shown(kith: Kith) -> None:
     (kith.folder / ".kith" / "config.toml").write_text('check = "make \u202etset"  # \u200b\n')
     shown = kith("trust", "--yes").stdout
     assert "\\u202e" in shown and "\\u200b" in shown and "\u202e" not in shown
-    assert [each["task"] for each in json.loads(kith("sessions", "--json").stdout)] == [
-        "trust .kith"
-    ]
+    assert [each["task"] for each in json.loads(kith("sessions", "--json").stdout)] == ["trust .kith"]
