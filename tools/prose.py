@@ -22,10 +22,16 @@ _RIDDLES: Final = re.compile(
     r"|mends?|mended|wish(?:es)?)\b",
     re.IGNORECASE,
 )
+_METAPHORS: Final = re.compile(
+    r"\b(?:in turn|whose turn|by (?:itself|themselves)|the word of|(?:tak(?:e|es|en|ing)|took) back"
+    r"|(?:tells?|telling) of|(?:go|goes|going|gone) on with|brings?|brought|anew|speaks? (?:for|against)"
+    r"|(?<!Hugging )faces?|letters? to the model|cut short|passed over|stands?(?!-in| for)|stood|whoever)\b",
+    re.IGNORECASE,
+)
 _LONGEST: Final = 25  # words of a sentence
 _HELP: Final = 10  # words that say what a command does
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"opening": 1350, "riddle": 44, "long sentence": 159, "long help": 8}
+ALLOWED: Final = {"opening": 202, "riddle": 2, "metaphor": 109, "long sentence": 6, "long help": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,10 @@ def judge(place: str, text: str) -> Iterator[Finding]:
         yield Finding("opening", place, first)
     if riddle := _RIDDLES.search(text):
         yield Finding("riddle", place, riddle[0])
-    for sentence in re.split(r"(?<=[.!?])\s+|\n\n", text):
+    if metaphor := _METAPHORS.search(text):
+        yield Finding("metaphor", place, metaphor[0])
+    prose = re.sub(r"^(?: {4,}|\|).*$", "", text, flags=re.MULTILINE)  # no code, no tables
+    for sentence in re.split(r"(?<=[.!?])\s+|\n\n|\n(?=- |\d+\. )", prose):
         if len(sentence.split()) > _LONGEST:
             yield Finding("long sentence", place, sentence.replace("\n", " "))
 

@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run a command; returns its exit code. Whatever a person can mend is one sentence, never a traceback."""
+    """Run a command; returns its exit code. An error that a person can fix is one sentence, no traceback."""
     open_streams()
     _anchor_programs()
     try:

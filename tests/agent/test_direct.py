@@ -136,7 +136,7 @@ def test_only_what_was_asked_for_changes(
         ('replace "t" with "☃" in latin.txt', "cannot hold '☃'"),
         ('append "" to src/app.py', "nothing to do"),
         ('append "x" to ../outside', "no file ../outside"),
-        ('insert "x" before "greet" in src/app.py', "stands 3 times in src/app.py (lines 1, 5, 5)"),
+        ('insert "x" before "greet" in src/app.py', "occurs 3 times in src/app.py (lines 1, 5, 5)"),
         ('insert "x" before "zebra" in src/app.py', "does not hold 'zebra'"),
         (r'replace the regex "(" with "x" in src/app.py', "cannot be used as a regular expression"),
         (r'replace the regex "a" with "\\2" in src/app.py', "cannot be used as a regular expression"),

@@ -172,7 +172,7 @@ def test_hooks_of_a_project_count_once_they_are_trusted_and_stay_in_the_sandbox(
     play({"calls": [{"name": "read", "args": {"path": "README.md"}}]}, {"text": "So.", "expect": "pwned"})
     assert not outside.exists()
     file.write_text(hook("before_tool", "true", where="'machine'"))
-    assert "runs in the trial, never on the machine" in kith("trust", "--yes", code=2).stderr
+    assert "run in the trial, never on the machine" in kith("trust", "--yes", code=2).stderr
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_without_a_sandbox_hooks_of_a_project_do_not_run(
     kith("trust", "--yes")
     monkeypatch.setenv("KITH_SANDBOX", "off")
     report, said = play(WRITE, DONE)
-    assert report["applied"] and "Nor do the hooks of this project run" in said
+    assert report["applied"] and "The hooks of this project do not run" in said
     assert not (tmp_path / "ran").exists()
 
 

@@ -67,8 +67,9 @@ def test_nothing_of_a_folder_is_told_before_it_is_trusted(kith: Kith) -> None:
     told = json.dumps(played.parts)
     assert "Use tabs" not in told and "crank crank" not in told and "need no docstrings" not in told
     assert [each for each in played.notices if "ignored" in each] == [
-        "What AGENTS.md, .kith and .agents hold here is ignored until you trust it: kith trust shows it.",
-        "tests/AGENTS.md is ignored: you have not trusted it as it is; see kith trust.",
+        "The configuration in AGENTS.md, .kith and .agents is ignored until you trust it. "
+        "Review it: kith trust",
+        "tests/AGENTS.md is ignored: you have not trusted its present content; see kith trust.",
     ]
 
 

@@ -142,4 +142,4 @@ def test_a_scan_says_that_the_index_cannot_be_used_and_goes_on(repository: Path)
     project.settings.cache.mkdir(parents=True, exist_ok=True)
     (project.settings.cache / "index").write_text("in the way")
     (notice,) = scan(project)
-    assert isinstance(notice, Notice) and "index was not brought up to date" in notice.text
+    assert isinstance(notice, Notice) and "index was not updated" in notice.text

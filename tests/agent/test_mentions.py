@@ -45,7 +45,7 @@ def test_the_model_gets_what_was_named_and_nothing_else(kith: Kith, serve: Serve
     assert "Remember the milk." in said
     assert "ghp_" not in said and "not for you" not in said
     plain = " ".join(told.split())
-    assert "Sent along: 3 lines of utils.py, 1 line of my notes.md." in plain
+    assert "Sent with the task: 3 lines of utils.py, 1 line of my notes.md." in plain
     assert ".env holds secrets by its name" in plain
     assert "plain.txt leads to a file that holds secrets by its name" in plain
     assert "# Named in the task (plain.txt)" not in said
@@ -72,6 +72,6 @@ def test_a_model_in_the_cloud_gets_nothing_private(kith: Kith, cloud: Server, re
     done = kith("run", "-m", "far/standin", "--yes", "--read-only", words)
     said = str(cloud.requests[-1]["messages"])
     assert "only for me" not in said and "ghp_" not in said and "Two helpers" in said
-    assert "Not sent along: local.txt is ignored by git" in " ".join(done.stderr.split())
+    assert "Not sent: local.txt is ignored by git" in " ".join(done.stderr.split())
     known = files_shown([say(each["content"]) for each in cloud.requests[-1]["messages"] if each["content"]])
     assert "README.md" in known and "local.txt" not in known, "a person is told which files go there"

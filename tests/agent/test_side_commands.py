@@ -145,4 +145,4 @@ def test_where_nothing_may_be_changed_its_changes_are_thrown_away(project: Proje
 def test_commits_in_the_trial_are_not_lost_without_a_word(project: Project) -> None:
     (project.root / "utils.py").write_text("x = 1\n")
     heard = run(project, "git -c user.name=me -c user.email=me@example.org commit -qam mine")
-    assert any(isinstance(event, Notice) and "stays in the trial" in event.text for event in heard)
+    assert any(isinstance(event, Notice) and "stay in the trial" in event.text for event in heard)

@@ -191,7 +191,7 @@ def test_a_stop_ends_what_was_said_before_it_too(log: Log) -> None:
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(until_stopped(session, work()))
         (notice,) = [each.event for each in log.events("s")]
-    assert notice == Notice("Stopped from the page. The model was not told any more: use tabs")
+    assert notice == Notice("Stopped from the page. The model was not told: use tabs")
     assert [letter.words for letter in inbox.letters()] == ["Something else"], "that is the next task"
 
 

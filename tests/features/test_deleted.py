@@ -41,7 +41,7 @@ def test_without_one_feature_kith_starts_and_the_demo_runs(tmp_path: Path, name:
         assert f"  {command.name} " not in said
     assert name not in [line.split()[0] for line in kith(environ, "features").splitlines()]
     if name != "demo":
-        assert "Took" in kith(environ, "demo")  # done, applied, and taken back
+        assert "Undid" in kith(environ, "demo")  # done, applied, and taken back
 
 
 def test_without_any_feature_the_main_job_is_done(repository: Path, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_broken_index_is_made_anew_and_that_is_said(
     overwrite(index.path, at)
     again = open_index(tmp_path / "cache", root)
     update(again, root, tmp_path / "cache")
-    assert "made anew" in again.note and contents(again) == before
+    assert "Rebuilding" in again.note and contents(again) == before
 
 
 def test_an_index_that_breaks_while_it_is_open_answers_nothing_and_recovers(
@@ -247,7 +247,7 @@ def test_an_index_that_breaks_while_it_is_open_answers_nothing_and_recovers(
     index.close()
     index = open_index(tmp_path / "cache", root)
     index.path.write_bytes(b"no database at all" * 1000)
-    assert index.find("Cache").definitions == () and "made anew" in index.note
+    assert index.find("Cache").definitions == () and "Rebuilding" in index.note
     update(index, root, tmp_path / "cache")
     assert contents(index) == before
 

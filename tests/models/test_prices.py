@@ -98,7 +98,7 @@ def test_own_rows_win_one_by_one(tmp_path: Path) -> None:
         ('["x/y"]\ninput = 1\noutput = 1\nlong = {input = 1, output = 2}\n', "long: above must be a number"),
         ('["x/y"]\ninput = 1\noutput = 1\nlater = {input = 1, output = 2}\n', "later: from must be a day"),
         ('["x/y"]\ninput = 1\noutput = 1\nlong = 5\n', "x/y, long: input is missing"),
-        ("a = 1\nmodel = 3\n", 'line 1: a is no table; a model stands as ["a"]'),
+        ("a = 1\nmodel = 3\n", 'line 1: a is no table; write the model as ["a"]'),
         ('["x/y"\n', "line 1: not valid TOML"),
     ],
 )

@@ -404,7 +404,7 @@ def test_a_configuration_that_is_a_pipe_is_not_waited_for(kith: Kith) -> None:
     (kith.folder / ".kith").mkdir()
     os.mkfifo(kith.folder / ".kith" / "config.toml")
     done = kith("run", "x", code=5)
-    assert "What .kith holds here is ignored: .kith/config.toml is not a file." in done.stderr
+    assert "The configuration in .kith is ignored: .kith/config.toml is not a file." in done.stderr
 
 
 # --- models ----------------------------------------------------------------------------------
@@ -459,7 +459,7 @@ def test_a_model_that_is_not_there_is_answered_with_those_that_are(kith: Kith, s
 @pytest.mark.parametrize(
     ("status", "body", "kind", "code", "expected"),
     [
-        (200, "<html>Please sign in</html>", "text/html", 1, "a web page, not a model server's answer"),
+        (200, "<html>Please sign in</html>", "text/html", 1, "answered with a web page"),
         (401, '{"error": "who are you?"}', "application/json", 1, "refused the key (401): who are you?"),
         (404, '{"error": "nothing here"}', "application/json", 1, "answered 404 (Not Found): nothing here"),
         (200, "data: hello\n\n", "text/event-stream", 1, "not JSON"),
@@ -504,7 +504,7 @@ def test_a_prompt_larger_than_the_window_is_refused_not_cut(kith: Kith, serve: S
     serve(["never said"])
     report = json.loads(kith("run", "--output-format", "json", input="word " * 39_000, code=4).stdout)
     assert report["status"] == "limit"
-    assert "the task leave no room in the model's window (" in report["text"]
+    assert "task do not fit the model's window (" in report["text"]
 
 
 @pytest.mark.slow
@@ -559,7 +559,7 @@ def test_a_change_is_taken_back_once(kith: Kith) -> None:
     applied = kith.run(*FREE, DIRECT)["applied"]
     kith("undo", applied)
     assert untouched(kith)
-    assert "undone already" in sentence(kith("undo", applied, code=2))
+    assert "already undone" in sentence(kith("undo", applied, code=2))
     assert "nothing to undo" in sentence(kith("undo", code=2))
 
 

@@ -154,4 +154,4 @@ def test_a_test_broken_on_purpose_is_no_green_tick() -> None:
     ran = (Ran("pytest", 1, "", 8.24),)
     style, line = line_of(GateVerdict("1", (), 0.0, Judged("pytest", True, 1, ran=ran, evidence=check)))
     assert style == "note"
-    assert line == "  ! pytest: 1 broken, which the model stands by (test_clamp)  8.2 s"
+    assert line == "  ! pytest: 1 broken, which the model insists on (test_clamp)  8.2 s"

@@ -26,4 +26,4 @@ def test_an_endpoint_that_does_not_answer_is_named(repository: Path, home: Path,
         '[endpoints.box]\nurl = "http://127.0.0.1:9"\nkey_env = "BOX_KEY"\n'
     )
     told = " ".join(Kith(repository)("models").stdout.split())
-    assert "box at http://127.0.0.1:9 names no models: does it run, and is its key in BOX_KEY?" in told
+    assert "box at http://127.0.0.1:9 lists no models: is it running, and is its key in BOX_KEY?" in told

@@ -216,7 +216,7 @@ def test_undo_passes_over_a_change_that_was_dropped(kith: Kith, serve: Serve) ->
     first = utils.read_text()
     id = kith.run("--yes", "--check", "none", "again")["applied"][-6:]
     utils.write_text(first)
-    words = f"kith: Change {id} is not in your files any more. The next undo takes the one before it.\n"
+    words = f"kith: Change {id} is no longer in your files. The next undo reverts the one before it.\n"
     assert kith("undo", code=1).stderr == words
     kith("undo")
     assert utils.read_text() == committed

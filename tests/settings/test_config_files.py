@@ -83,7 +83,7 @@ def test_yaml_says_the_same_as_toml(folder: Path, tmp_path: Path) -> None:
 def test_two_files_are_one_too_many(folder: Path, tmp_path: Path) -> None:
     for name in NAMES.values():
         (folder / name).write_text("")
-    with pytest.raises(UsageError, match=r"config\.toml and config\.yaml are both there"):
+    with pytest.raises(UsageError, match=r"config\.toml and config\.yaml both exist"):
         load_settings(tmp_path, {})
 
 
@@ -106,7 +106,7 @@ def test_two_files_are_one_too_many(folder: Path, tmp_path: Path) -> None:
         ("\nbuild:\n  max_task: 3", 3, "did you mean 'build.max_tasks'?"),
         ("buidl: {}", 1, "did you mean 'build'?"),
         ("dial: frugal", 1, "did you mean 'route.dial'?"),
-        ("openai_api_key: x", 1, "read from the variable OPENAI_API_KEY"),
+        ("openai_api_key: x", 1, "set the variable OPENAI_API_KEY"),
     ],
 )
 def test_a_mistake_in_yaml_is_named_with_its_line(text: str, line: int, expected: str) -> None:
@@ -124,7 +124,7 @@ def test_what_no_text_may_hold_and_what_is_too_deep_is_said() -> None:
     [
         ('check = ["""\n[x]\n# """,\n"y"]\nmodle = 1', 5, "did you mean 'model'?"),
         ("[[hooks]]\non = 'start'\ncommand = 'x'\n[[hooks]]\non = 'strat'", 5, "on must be one of"),
-        ("[[hooks]]\non = 'start'\ncommand = 'x'\ntool = 'x'", 4, "a hook on 'start' is about no tool"),
+        ("[[hooks]]\non = 'start'\ncommand = 'x'\ntool = 'x'", 4, "a hook on 'start' takes no tool"),
         ("[[hooks]]\non = 'start'\n", 1, "a hook needs `on`"),
         ("[[hooks]]\non = 'stop'\ncommand = 'x'\nseconds = 0", 4, "seconds must be more than 0"),
         ("[[hooks]]\non = 'stop'\ncomand = 'x'", 3, "did you mean 'command'?"),

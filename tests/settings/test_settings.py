@@ -119,7 +119,7 @@ def test_a_project_chooses_no_models_and_loosens_nothing(
         ("sampling = 3", 1, "'sampling' is a table"),
         ("endpoints = 3", 1, "'endpoints' is a table"),
         ("tries = 1\n[endpoints.box]\nkind = 'ollama'", 2, "endpoint 'box' needs a url"),
-        ("[endpoints.box]\nurl = 'localhost:80'", 2, "should look like http://host:port"),
+        ("[endpoints.box]\nurl = 'localhost:80'", 2, "not a server address such as http://host:port"),
         ("[endpoints.box]\nurl = 'http://h:1'\nkind = 'olama'", 3, "kind must be one of ollama"),
         ("[endpoints.box]\nurl = 'http://h:1'\nkey_evn = 'K'", 3, "did you mean 'key_env'?"),
         ("[endpoints.'a/b']\nurl = 'http://h:1'", 1, "cannot be called 'a/b'"),
@@ -268,7 +268,7 @@ def test_the_user_says_other_things_of_single_projects(
     [
         ("[pools]\nhome = ['one']", "must be a list of two or more endpoints"),
         ("[pools]\nanthropic = ['a', 'b']", "cannot be called 'anthropic'"),
-        ("[projects.here]\ncloud = 'never'", "is no absolute path"),
+        ("[projects.here]\ncloud = 'never'", "is not an absolute path"),
         ("[projects.'/x']\nclod = 'never'", "did you mean 'cloud'?"),
         ("[endpoints.box]\nurl = 'http://h:1'\ncloud = 'no'", "cloud must be true or false"),
         ("[route]\ndial = 'fast'", "route.dial must be one of frugal, balanced, quality"),

@@ -108,7 +108,7 @@ def test_what_is_kept_and_fails_leads_back_to_the_whole(repository: Path, start:
     terminal.press("y")
     terminal.wait("[a]pply what is kept")
     terminal.answer("a")
-    terminal.wait("fails on what you kept")
+    terminal.wait("fails on the part that you kept")
     terminal.wait("[b]ack to the whole change")
     terminal.answer("b")
     terminal.wait("Apply this change?", times=2)

@@ -82,7 +82,7 @@ def test_yaml_is_changed_where_it_is(kith: Kith, file: Path) -> None:
     kith("config", "set", "tries", "4")
     assert yaml.read_text() == "# mine\ntries: 4  # enough\n" and not file.exists()
     file.write_text("")
-    assert "are both there" in kith("config", code=2).stderr
+    assert "both exist" in kith("config", code=2).stderr
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def test_one_hunk_of_two(repository: Path, script: Any) -> None:
 def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
     screen = run(repository, script(TWO), "--check 'grep Helpers. utils.py'")
     keep_the_second(screen)
-    screen.wait("fails on what you kept")
+    screen.wait("fails on the part that you kept")
     screen.wait("[a]pply")
     screen.press("n")
     screen.wait("exit 3")

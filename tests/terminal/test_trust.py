@@ -59,7 +59,7 @@ def test_trust_is_for_one_folder_and_can_be_taken_back(kith: Kith, tmp_path: Pat
 
 def test_a_run_says_once_that_it_is_ignored(kith: Kith) -> None:
     done = kith("run", "--yes", "--check", "none", 'replace "lowest" with "least" in README.md', code=None)
-    assert done.stderr.count("What .kith holds here is ignored until you trust it: kith trust") == 1
+    assert done.stderr.count("The configuration in .kith is ignored until you trust it") == 1
     (kith.folder / ".kith" / "config.toml").write_text("model = 'evil/x'\n")
     assert "a project may not set 'model'" in kith("trust", "--yes", code=2).stderr
 
@@ -107,6 +107,4 @@ def test_what_could_deceive_is_shown(kith: Kith) -> None:
     (kith.folder / ".kith" / "config.toml").write_text('check = "make \u202etset"  # \u200b\n')
     shown = kith("trust", "--yes").stdout
     assert "\\u202e" in shown and "\\u200b" in shown and "\u202e" not in shown
-    assert [each["task"] for each in json.loads(kith("sessions", "--json").stdout)] == [
-        "trust what .kith holds"
-    ]
+    assert [each["task"] for each in json.loads(kith("sessions", "--json").stdout)] == ["trust .kith"]

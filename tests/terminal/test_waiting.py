@@ -208,7 +208,7 @@ def test_a_file_deleted_since_is_not_made_again(kith: Kith) -> None:
 def test_what_the_tree_has_already_waits_no_more(kith: Kith, home: Path) -> None:
     refused(kith)
     (kith.folder / "utils.py").write_text(original(kith).replace(OLD, WRONG))
-    assert "Your files hold this change already." in kith("apply", "--yes").stdout
+    assert "Your files already have this change." in kith("apply", "--yes").stdout
     assert trials(home) == []
 
 
@@ -361,7 +361,7 @@ def test_a_crash_after_applying_applies_nothing_twice(kith: Kith, home: Path) ->
     shutil.copytree(folder / f"{session}-1", home / "kept", symlinks=True)
     kith("apply", "--yes", *UNCHECKED)
     shutil.copytree(home / "kept", folder / f"{session}-1", symlinks=True)  # as if it had died before the end
-    assert "Your files hold this change already." in kith("apply", "--yes", *UNCHECKED).stdout
+    assert "Your files already have this change." in kith("apply", "--yes", *UNCHECKED).stdout
     assert utils(kith) == original(kith).replace(OLD, WRONG) and trials(home) == []
 
 

@@ -388,7 +388,7 @@ def test_what_the_user_changed_meanwhile_is_never_undone(
             await trial.exec(Command("echo 'a = 2' > src/a.py"))
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
             (project / "src/a.py").write_text("a = 3\n")
-            with pytest.raises(TreeError, match="was changed in your tree"):
+            with pytest.raises(TreeError, match="was edited in your tree"):
                 await trial.changes()
 
     asyncio.run(main())
@@ -428,10 +428,10 @@ def test_a_change_is_remembered_with_what_it_was_made_from(project: Path, tmp_pa
             assert (made["readme"].before, made["readme"].after) == (before, b"the trial's\n")
             (project / "readme").unlink()
             assert (await trial.remember())[0].before == before
-            with pytest.raises(TreeError, match="was changed in your tree"):
+            with pytest.raises(TreeError, match="was edited in your tree"):
                 await trial.changes()
             (project / "src/a.py").write_text("a = 3\n")  # a command has changed it, too
-            with pytest.raises(TreeError, match="what it was before is not known"):
+            with pytest.raises(TreeError, match="its original is not known"):
                 await trial.remember()
 
     asyncio.run(main())

@@ -267,6 +267,6 @@ def test_an_edit_after_the_crash_is_kept_and_the_rest_taken_back(cut_short: tupl
 @pytest.mark.slow
 def test_the_next_apply_repairs_first(cut_short: tuple[Path, Path], sides: Sides) -> None:
     root, state = cut_short
-    with pytest.raises(TreeError, match="not what it was"):
+    with pytest.raises(TreeError, match="edited meanwhile"):
         apply_changes(root, state, (Change("edit", OLD["edit"][0], b"x", FILE),))
     assert snapshot(root) == sides[1]

@@ -111,7 +111,7 @@ def test_a_file_that_is_being_written_is_left_to_its_writer(
     (root / "file").write_bytes(b"old")
     other = Change("other", None, b"x")
     with (root / "file").open("r+b") as writing:
-        with pytest.raises(TreeError, match="file was changed by somebody else in between; nothing was"):
+        with pytest.raises(TreeError, match="file was changed by another program meanwhile; nothing was"):
             apply_changes(root, state, (Change("file", b"old", after), other))
         writing.write(b"mine")
     assert {path.name: path.read_bytes() for path in root.iterdir()} == {"file": b"mine"}
@@ -165,7 +165,7 @@ def test_a_checkout_in_between_is_noticed(root: Path, state: Path, home: Path) -
     (root / "file").write_bytes(b"two\n")
     seen = (root / "file").read_bytes()
     subprocess.run(["git", "checkout", "-q", "."], cwd=root, check=True)
-    with pytest.raises(TreeError, match="file is not what it was when it was read"):
+    with pytest.raises(TreeError, match="file was edited meanwhile"):
         apply_changes(root, state, (Change("file", seen, b"three\n", FILE),))
     assert (root / "file").read_bytes() == b"one\n"
 

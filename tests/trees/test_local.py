@@ -90,7 +90,7 @@ def test_never_writes_through_a_link_that_leads_out(tree: LocalTree) -> None:
 def test_apply_compares_and_undo_says_what_it_did(tree: LocalTree) -> None:
     change = Change("a", b"one\r\n", b"two\r\n")
     change_id = asyncio.run(tree.apply((change,)))
-    with pytest.raises(TreeError, match="not what it was"):
+    with pytest.raises(TreeError, match="edited meanwhile"):
         asyncio.run(tree.apply((change,)))
     second, changes = asyncio.run(tree.undo(change_id))
     assert changes == (change.inverse,)

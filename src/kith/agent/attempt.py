@@ -76,8 +76,8 @@ async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
         if answer.choice == "yes":
             return plan
         if answer.choice != "revise" or not answer.text:
-            why = answer.text or "you said no to it"
-            raise PlanRejected(f"The plan was not carried out: {why}. (--yes agrees to plans.)")
+            why = answer.text or "you rejected it"
+            raise PlanRejected(f"The plan was not carried out: {why}. (--yes accepts plans.)")
         thread.add(run, say(with_request(answer.text), "person"))
 
 
@@ -114,7 +114,7 @@ def _load(text: str) -> Any:
 def claimed_tests(thread: Thread) -> tuple[str, ...]:
     """The tests (ids or files) that the last `done` names since a person spoke; none where it names none.
 
-    What the model says counts for nothing by itself: a judge decides, or the person is asked.
+    The model's own report does not count: a judge decides, or the person is asked.
     """
     for message in reversed(thread.messages):
         if message.role == "user" and message.author == "person":
@@ -152,7 +152,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a task has come; a resumed task begins with what its log says of this.
+    """The progress of a task; a resumed task begins with that of its log.
 
     `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
@@ -172,14 +172,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What an attempt came to: the change, and what was said of it (and of the tree before it, if asked)."""
+    """The result of an attempt: the change, its verdict, and the checks of the tree before, if asked for."""
 
     changes: Changes
     verdict: Verdict
     before: tuple[Judged, ...] = ()
 
     def after(self, progress: Progress) -> Progress:
-        """How far the task has come with it."""
+        """Return the progress after this attempt."""
         no = None if self.verdict.ok else self.verdict
         return replace(
             progress,
@@ -282,7 +282,7 @@ async def _run_leg(
         except GIVING_UP as error:
             tried = await _judge_rest(inside, trial, leg, judges, progress)
             progress = tried.after(progress)
-            if not _mends(tried):
+            if not _fixes(tried):
                 return GivenUp(leg.role.model.name, str(error), error), progress
         if not tried.verdict.ok:
             continue
@@ -313,7 +313,7 @@ async def _take_over(
 
 
 async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
-    """What a model left that was stopped, judged where another one takes over: it may be good already."""
+    """Judge the change of a stopped model before another one takes over; it may be good already."""
     changes = () if leg.last else await trial.changes()
     if not changes:
         return Tried((), Verdict(True, by="edits"))
@@ -324,14 +324,14 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
     )
 
 
-def _mends(tried: Tried) -> bool:
-    """Whether a test that failed without a change passes with it, and none is lost."""
+def _fixes(tried: Tried) -> bool:
+    """True if a test that failed without the change passes with it, and none is lost."""
     evidence = tried.verdict.evidence
     return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
 
 
 async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
-    """What a reviewer would say, beside the diff."""
+    """Show a reviewer's notes beside the diff."""
     tell: TellNotes | None = find_part(lambda feature: feature.notes)
     if tell:
         await tell(run, changes, role, thread)
@@ -367,14 +367,14 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
 
 
 async def may_end(run: Run, ending: Gate, changes: Changes, attempt: int) -> Verdict:
-    """Whether the model may end its work here; logged like what any gate says."""
+    """Ask the hooks if the model may end its work here; logged like any gate."""
     verdict = await ending(run, changes)
     run.emit(Judged(HOOKS, verdict.ok, attempt, verdict.feedback))
     return Verdict(True, by="edits") if verdict.ok else replace(verdict, by=HOOKS)
 
 
 async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Verdict:
-    """Bring the edits that the last reply holds as text into the trial: all of them or none.
+    """Apply the edits in the last reply's text to the trial: all of them or none.
 
     Where an earlier reply of the turn was cut in its edits, these are only the other half, and refused.
     """
@@ -399,7 +399,7 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
 
 
 def _replies(thread: Thread) -> tuple[Message, ...]:
-    """What the model said since somebody else spoke."""
+    """Return the model's replies since the last message of somebody else."""
     said: list[Message] = []
     for message in reversed(thread.messages):
         if message.role == "user" and message.author != "kith":
@@ -435,7 +435,7 @@ async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes
 
 
 def _edits_beside_calls(thread: Thread) -> bool:
-    """Whether the model wrote edits in a message that also called tools, since somebody last spoke."""
+    """True if the model wrote edits in a message with tool calls, since the last message to it."""
     for message in reversed(thread.messages):
         if message.role == "user":
             return False
@@ -450,7 +450,7 @@ def _edits_beside_calls(thread: Thread) -> bool:
 async def adopt(
     run: Run, trial: Trial, judges: Judges, changes: Changes, decision: Verdict, text: str
 ) -> Outcome:
-    """Bring the change, or what the person kept of it, into the user's tree.
+    """Apply the change, or the part that the person kept, to the user's tree.
 
     What was edited there since it was shown is never written over: the change is made again on that, checked
     again and asked about again.

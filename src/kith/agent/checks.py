@@ -58,7 +58,7 @@ class KeptResults:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Held while a suite runs; whoever waits too long goes on without."""
+        """Held while a suite runs; a caller that waits too long continues without it."""
         with ExitStack() as held:
             for _ in range(int(_PATIENCE_S / _PAUSE_S)):
                 try:
@@ -80,7 +80,7 @@ class KeptResults:
 
 @dataclass(frozen=True, slots=True)
 class KnownCheck:
-    """One command and why it was chosen; `stands` is how the untouched tree stood, None if it never ran."""
+    """One command and its reason; `stands` is its result on the untouched tree, None if it never ran."""
 
     command: str
     why: str

@@ -148,12 +148,12 @@ class Explained:
 
     @property
     def free(self) -> int:
-        """What is left of the window for what comes, replies included."""
+        """The rest of the window, for later messages and replies."""
         return max(0, self.window - self.used)
 
 
 async def explain_task(project: Project, task: str) -> Explained:
-    """What the first request of a task would cost; it is not sent. Raises KithError."""
+    """Break down the tokens of a task's first request, without sending it. Raises KithError."""
     async with with_servers(project) as project, aclosing(await open_first(project)) as opened:
         if project.servers:
             await project.servers.served()
@@ -161,10 +161,10 @@ async def explain_task(project: Project, task: str) -> Explained:
 
 
 async def explain_conversation(project: Project, past: Past, opened: Opened) -> Explained:
-    """What the next request of a conversation holds, without the person's next words; it is not sent.
+    """Break down the tokens of a conversation's next request, without the next message; nothing is sent.
 
-    System prompt and tools are counted by the server where it can; what was said is counted as a whole, and
-    its parts share that by estimate. Raises KithError.
+    The server counts system prompt and tools if it can. The messages are counted as a whole, which their
+    parts share by estimate. Raises KithError.
     """
     said = _said(past)
     if not said:
@@ -191,7 +191,7 @@ async def _is_exact(opened: Opened, role: Role) -> bool:
 
 
 def _said(past: Past) -> tuple[Message, ...]:
-    """The conversation that goes on with the next task."""
+    """The conversation that the next task continues."""
     return tuple(past.threads.get(past.thread or THREAD, ()))
 
 
@@ -219,7 +219,8 @@ async def compact_now(
 ) -> Compacted | None:
     """Let an opened model sum up an open session's conversation; None where that makes it no shorter.
 
-    It reads what it has read already, and what it writes stands for it from now on. Raises ModelError.
+    It reads the prompt that it has read already, and its summary replaces that from now on. Raises
+    ModelError.
     """
     past = session.past()
     said = tuple(past.threads.get(THREAD, ()))
@@ -240,9 +241,9 @@ async def compact_now(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model reads of a conversation that another one has led: tokens, about; None: nobody knows.
+    """The cost of reading another model's conversation: tokens (an estimate), seconds and dollars.
 
-    `fits` is whether it holds that in its window, without anything being left out.
+    None: unknown. `fits`: the window holds it completely.
     """
 
     tokens: int
@@ -252,7 +253,7 @@ class Reading:
 
 
 def read_anew(opened: Opened, past: Past, thread: str) -> Reading | None:
-    """What `opened` will read with the next request; None where nothing was said yet."""
+    """Estimate the reading of `opened`'s next request; None where nothing was said yet."""
     messages = tuple(past.threads.get(thread, ()))
     if not messages:
         return None

@@ -1,4 +1,4 @@
-"""Conversations by their ids: gone on with, copied up to a turn, named, and forgotten."""
+"""Resume conversations by their ids, copy them up to a turn, name and delete them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -40,7 +40,7 @@ def last_conversation(project: Project) -> Summary:
     every = list_sessions(project.log.query, str(project.root), 1_000)
     found = next((each for each in every if each.talks), None)
     if found is None:
-        raise UsageError(f"There was no conversation in {project.root} yet; `kith` begins one.")
+        raise UsageError(f"There was no conversation in {project.root} yet; `kith` starts one.")
     return found
 
 
@@ -72,7 +72,7 @@ def _is_called(summary: Summary, wanted: str) -> bool:
 
 
 def tell_damage(log: Log, session: str) -> str:
-    """What of a session could not be read so far, in a sentence; "" where all could."""
+    """Report the unreadable events of a session in a sentence; "" for none."""
     lost = log.left_out(session)
     many = "1 event" if lost == 1 else f"{lost:,} events"
     return f"{many} of session {short_session(session)} cannot be read; the rest is there." if lost else ""
@@ -95,7 +95,7 @@ def forget(settings: Settings, log: Log, session: str) -> tuple[str, ...]:
     """Forget a session for good, with all that kith keeps of it; returns what else is gone with it.
 
     Its changes can be undone no more: the contents of files that this would need go, too. So do the
-    sessions in which one of its changes was taken back, which hold the same words. Raises BusyError while
+    sessions that undid one of its changes, which hold the same text. Raises BusyError while
     somebody works on one of them; nothing of that one is gone then.
     """
     applied = applied_changes(log)
@@ -113,7 +113,7 @@ def forget(settings: Settings, log: Log, session: str) -> tuple[str, ...]:
 
 
 def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[str]) -> None:
-    """What is kept of a session beside its events."""
+    """Delete a session's files beside its events."""
     forget_trials(settings.state, session)
     forget_records(settings.state, changes)
     forget_typed(settings.state, session)
@@ -134,7 +134,7 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
 class Fork:
     """A session that began as a copy; `words` are those of the turn that it begins before ("" for none).
 
-    `undone` is what was taken back for it, the newest change first.
+    `undone` are the changes undone for it, the newest first.
     """
 
     id: str
@@ -144,7 +144,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a session is left: what it came to there, the turns before that, and those that are given up."""
+    """The place in a session to return to: its state there, the turns kept and those given up."""
 
     session: str
     past: Past
@@ -166,7 +166,7 @@ def fork(project: Project, session: str, turn: int = 0) -> Fork:
 
 
 async def go_back(project: Project, session: str, turn: int) -> Fork:
-    """A fork from before a turn, with what was applied since then taken back, too: all of it or nothing.
+    """Fork a session before a turn, and undo all changes since then: all of them or none.
 
     Edits of other hands stay. Raises UsageError as `fork` does, TreeError where a change cannot be taken
     back; the files are then as they were.
@@ -204,7 +204,7 @@ def _find(project: Project, session: str, turn: int) -> _Place:
 
 
 def _past_before(project: Project, session: str, turn: SessionTurn) -> Past:
-    """What the session came to when the turn began."""
+    """Return the session's state when the turn began."""
     records = project.log.events(session)
     past = fold(record.event for record in takewhile(lambda record: record.seq <= turn.upto, records))
     if not turn.copied:
@@ -231,7 +231,7 @@ def _paths(project: Project, changes: Iterable[str]) -> tuple[str, ...]:
 
 
 async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applied, Changes], ...]:
-    """Take changes back, one after the other; where one refuses, the others are brought again."""
+    """Undo changes, one after the other; if one fails, redo the others."""
     undone: list[tuple[Applied, Changes]] = []
     for id in ids:
         try:
@@ -240,7 +240,7 @@ async def _take_back(project: Project, ids: Sequence[str]) -> tuple[tuple[Applie
             continue  # somebody has taken it back by hand
         except (TreeError, BusyError) as error:
             why = str(error).removesuffix("; nothing was changed")
-            text = f"{short_id(id)} cannot be taken back: {why}; {await _bring_again(project, undone)}."
+            text = f"{short_id(id)} cannot be undone: {why}; {await _bring_again(project, undone)}."
             _log_failure(project, undone, text)
             raise TreeError(text) from error
     return tuple(undone)
@@ -257,12 +257,12 @@ async def _bring_again(project: Project, undone: list[tuple[Applied, Changes]]) 
         try:
             undone.append(await _undo(project, applied.change_id))
         except (TreeError, BusyError) as error:
-            return f"change {short_id(applied.undoes)} was, and could not be brought again ({error})"
+            return f"change {short_id(applied.undoes)} was undone, and redoing it failed ({error})"
     return "all files are as they were"
 
 
 def _log_failure(project: Project, undone: Sequence[tuple[Applied, Changes]], text: str) -> None:
-    """What was done to the files and taken back stands in the journal, so the log has to know of it."""
+    """Log changes that were undone and redone in the journal, since the log must match it."""
     if not undone:
         return
     with project.session(changes=_all_changes(undone)) as session:
@@ -311,7 +311,7 @@ def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Ch
 
 
 def _news(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> str:
-    """What the model must know of the files, which may be ahead of the conversation."""
+    """Tell the model about files that may be ahead of the conversation."""
     gone = {applied.undoes for applied, _ in undone}
     ahead = _paths(project, set(_open_changes(project, place.given_up)) - gone)
     parts = (news_of(project, place.past), name_files(LATER, ahead) if ahead else "")

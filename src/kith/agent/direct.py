@@ -38,7 +38,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class MoreEdits:
-    """What a feature adds: edits by name, and a better way to rename than word by word."""
+    """A feature's additions: edits by name, and a better way to rename than by words."""
 
     edits: Mapping[str, Edit] = field(default_factory=dict)
     rename: Rename | None = None
@@ -113,10 +113,10 @@ class PrependText:
 
 @dataclass(frozen=True, slots=True)
 class InsertText:
-    """Insert a text before or after an anchor, which stands in the file once.
+    """Insert a text before or after an anchor that occurs once in the file.
 
-    An anchor that is a whole line takes the text as lines of its own, as deep as the anchor stands; inside a
-    line the text is put directly beside it.
+    For a whole line as anchor, the text becomes lines of its own with the same indentation. Inside a
+    line, the text is put directly beside the anchor.
     """
 
     text: str
@@ -182,18 +182,17 @@ class Made:
 
 
 class BeyondError(UsageError):
-    """The request is meant as it stands, and takes more than these forms do: a model may well do it."""
+    """The request is literal, but needs more than these forms: a model may be able to do it."""
 
 
 # --- the change ------------------------------------------------------------------------------
 
 
 async def make_direct(direct: Direct, run: Run) -> Made:
-    """The changes a request makes to `run.workspace`, which itself stays as it is.
+    """The changes that a request makes to `run.workspace`, which stays unchanged.
 
-    Raises UsageError with one sentence: no such file, text not found, an anchor that stands in several
-    places, a new name that is taken, nothing to do (BeyondError where a model could do it); TreeError when a
-    file cannot be read.
+    Raises UsageError for a missing file or text, an ambiguous anchor, a new name in use, or nothing to do.
+    Raises BeyondError where a model could do it, and TreeError when a file cannot be read.
     """
     # A trial knows what the bytes alone do not say: modes, and where a link leads.
     async with run.workspace.trial() as trial:
@@ -390,7 +389,7 @@ def _insert(text: _Text, direct: InsertText) -> str:
         raise UsageError(f"{direct.path} does not hold {direct.anchor!r}.")
     if len(found) > 1:
         lines = ", ".join(str(text.text.count("\n", 0, match.start()) + 1) for match in found[:10])
-        raise UsageError(f"{direct.anchor!r} stands {len(found)} times in {direct.path} (lines {lines}).")
+        raise UsageError(f"{direct.anchor!r} occurs {len(found)} times in {direct.path} (lines {lines}).")
     start, end = found[0].span()
     above, below = text.text.rfind("\n", 0, start) + 1, text.text.find("\n", end) + 1 or len(text.text)
     lead, rest = text.text[above:start], text.text[end:below]

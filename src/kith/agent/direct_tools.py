@@ -44,7 +44,7 @@ _ROOM: Final = 40  # characters of an argument, in a title
 
 @dataclass(frozen=True, slots=True)
 class DirectTool:
-    """What a tool is called and takes: `schema` is a JSON Schema of its arguments."""
+    """The name and arguments of a tool: `schema` is a JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -68,7 +68,7 @@ def direct_tools() -> tuple[DirectTool, ...]:
 
 
 async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> ToolResult:
-    """What a tool that only reads says of the project; secrets stay out of its sight.
+    """Use a read-only tool on the project, without secrets.
 
     Raises UsageError for a tool that does not exist or writes, and for arguments it does not take.
     """
@@ -76,10 +76,10 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
     async with _definitions(project, name == "symbols") as look:
         tool = next((each for each in _readers(look) if each.name == name), None)
         if tool is None:
-            raise UsageError(f"There is no tool {name!r} that only reads.")
+            raise UsageError(f"There is no read-only tool {name!r}.")
         checked = _checked(tool.name, tool.schema, args)
         if tool.effect_for(checked) != "read":
-            raise UsageError(f"Used directly, {name} only reads.")
+            raise UsageError(f"Used directly, {name} is read-only.")
         limits = Limits(exec=project.exec_limits(0))
         run = Run(lambda event, path: None, _nobody, hide(project.tree, hidden.veil), limits)
         result = await tool.fn(checked, run)
@@ -93,13 +93,13 @@ def _readers(look: Look = look_nowhere) -> Sequence[Tool]:
 
 
 def _may_look(tool: Tool) -> bool:
-    """Whether a tool reads, or can (git); what runs commands is never asked so."""
+    """True if a tool reads, or can (git); a tool that runs commands is never used so."""
     return tool.effect == "read" or (tool.effect == "write" and tool.effect_of is not None)
 
 
 @asynccontextmanager
 async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
-    """Where names are defined, by an index that is made where there is none. Raises KithError."""
+    """Look up definitions by an index, which is built if missing. Raises KithError."""
     if not wanted:
         yield look_nowhere
         return
@@ -108,7 +108,7 @@ async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
         await asyncio.wait_for(refresh(index, project.tree), _INDEXING_S)
         yield index.find
     except TimeoutError:
-        raise BusyError("The index of this project is being made; ask again, and it goes on.") from None
+        raise BusyError("kith still builds the index of this project; try again later.") from None
     finally:
         index.close()
 
@@ -121,7 +121,7 @@ async def _nobody(question: Question) -> Answer:
 
 
 async def preview(project: Project, name: str, args: Mapping[str, Any]) -> tuple[FileChange, ...]:
-    """What an edit would change; nothing is changed. Raises UsageError, TreeError where it cannot be made."""
+    """Show the changes of an edit without making them. Raises UsageError, TreeError if it fails."""
     project.check_writable()
     run = Run(lambda event, path: None, _nobody, project.tree, Limits(exec=project.exec_limits(0)))
     return summarise(await _make(project, name, args, run))
@@ -165,7 +165,7 @@ async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) 
     veiled = hide(run.workspace, (await find_hidden(project)).veil)
     changes = await edit.make(_checked(name, edit.schema, args), run.inside(veiled))
     if not changes:
-        raise UsageError("There is nothing to do: everything is so already.")
+        raise UsageError("There is nothing to do: the files already have this change.")
     return changes
 
 
@@ -200,7 +200,7 @@ def _own_edits() -> dict[str, Edit]:
         ),
         "insert": Edit(
             "insert into {path}: {text}",
-            "Put a text before or after an anchor, which stands in the file once.",
+            "Put a text before or after an anchor that occurs once in the file.",
             _schema("text", "anchor", "path", before={"type": "boolean"}),
             lambda args, run: _changes(InsertText(**{"before": False, **args}), run),
         ),

@@ -1,7 +1,7 @@
 """Read requests in plain English that need no model, and write each in its one canonical form.
 
 `Please change every "a" to "b" in x.txt` and `In x.txt, replace all occurrences of 'a' by 'b'` are the same
-`ReplaceText`; `describe` writes it as `replace "a" with "b" in x.txt`, which reads as itself. A request is
+`ReplaceText`. `describe` writes it as `replace "a" with "b" in x.txt`, which reads the same. A request is
 taken only when every word of it is understood: "replace the parser with a faster one" is for a model.
 """
 
@@ -88,8 +88,8 @@ _Read = Callable[[re.Match[str], tuple[str, ...]], Direct | None]
 def parse_direct(task: str) -> Direct | None:
     r"""The edit that a task asks for, when all of its words are one of the forms; else None.
 
-    Texts stand in straight, curly or single quotes or backticks, where `\n`, `\t`, `\\` and an escaped quote
-    are understood. What cannot be an English word (`8080`, `old_name`) needs none, nor do files and symbols.
+    Texts have straight, curly or single quotes or backticks, with the escapes `\n`, `\t`, `\\` and quotes.
+    Anything that cannot be an English word (`8080`, `old_name`) needs none, nor do files and symbols.
     """
     words = _THANKS.sub("", _without_politeness(task))
     before: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ class ProjectHooks:
         return said
 
     def gate(self) -> Gate | None:
-        """Whether the model may stop, as a gate; None where no hook hears of it."""
+        """Return a gate that asks hooks if the model may stop; None where no hook listens."""
         if not self.hears("stop"):
             return None
         before = 0
@@ -80,7 +80,7 @@ class ProjectHooks:
         return judge
 
     def _which(self, moment: Moment, tool: str) -> list[Hook]:
-        """Those of the moment; what a project brought runs in a sandbox or not at all."""
+        """The hooks of the moment; a project's own run in a sandbox or not at all."""
         return [
             each
             for each in self.project.settings.hooks
@@ -111,7 +111,7 @@ class ProjectHooks:
             return HookAnswer()
 
     def _miss(self, run: Run, hook: Hook, why: str) -> HookAnswer:
-        """What it means that a hook gave no answer at all: where it could still have said no, that it did."""
+        """Handle a hook without an answer: where it could have refused, it counts as a refusal."""
         if hook.on in _GUARDS:
             return HookAnswer(refusal=f"it {why}")
         self._tell(run, f"The hook in {hook.place} {why}. The work goes on.")
@@ -139,7 +139,7 @@ class ProjectHooks:
 
 
 def _read(ran: Ran, mark: str, known: Sequence[str]) -> HookAnswer:
-    """What a hook that ended says. Raises ValueError with words on what is wrong with it."""
+    """Read a finished hook's answer. Raises ValueError with the fault."""
     answer, _, errors = ran.output.partition(f"\n{mark}\n")
     why = errors.strip() or answer.strip()
     if ran.code == _NO:

@@ -1,4 +1,4 @@
-"""The index of a project while it is worked on: asked where there is one, brought up to date on the side."""
+"""The index of a project while it is worked on: queried if there is one, updated in the background."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ _PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes
 
 
 def has_symbols(project: Project) -> bool:
-    """Whether there is an index that is worth a tool of its own; to be asked once for a conversation."""
+    """True if the project's index is worth a tool; ask once for a conversation."""
     try:
         index = open_index(project.settings.cache, project.root)
         try:
@@ -43,18 +43,18 @@ def look_nowhere(name: str) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What an index says of the project, and the work that brings it up to date; None where there is none."""
+    """The index of the project, and the task that updates it; None where there is none."""
 
     index: Index | None = None
     work: asyncio.Future[None] | None = None
 
     @property
     def look(self) -> Look | None:
-        """Where a name is defined, for the tool of that purpose."""
+        """Return the lookup of definitions, for the tool `symbols`."""
         return self.index.find if self.index else None
 
     async def fitting(self) -> Fitting:
-        """Which files fit a task: by the tree as it is now, where that is quickly known."""
+        """Return the scores of files for a task, by the current tree if that is quickly known."""
         if self.index is None or self.work is None:
             return fit_nothing
         await asyncio.wait([self.work], timeout=_PATIENCE)
@@ -63,10 +63,10 @@ class Known:
 
 @asynccontextmanager
 async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
-    """What is known of the project; brought up to date while other work goes on.
+    """Open the project's index; update it in the background.
 
-    Where there is no index yet, one is begun for the next time if the tree is small. Leaving cuts that short,
-    and the next time goes on from there. An index that cannot be used is said, and done without.
+    Without an index, one is begun for the next time if the tree is small. Leaving interrupts that, and
+    the next time continues it. An unusable index is reported and ignored.
     """
     try:
         index = open_index(project.settings.cache, project.root)
@@ -93,11 +93,11 @@ async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> N
         if complete or len(await project.tree.files()) <= SMALL:
             await refresh(index, project.tree)
     except KithError as error:
-        emit(Notice(f"The index was not brought up to date: {error}", "warning"))
+        emit(Notice(f"The index was not updated: {error}", "warning"))
 
 
 class FedIndex:
-    """The project's index, where another look at all files brings it up to date on the way.
+    """The project's index, updated by another pass over all files.
 
     `stale` are the files it wants to be fed. An index that cannot be used is said, and done without.
     """
@@ -140,4 +140,4 @@ class FedIndex:
             yield
         except (KithError, Damaged) as error:
             self.close()
-            self._emit(Notice(f"The index was not brought up to date: {error}", "warning"))
+            self._emit(Notice(f"The index was not updated: {error}", "warning"))

@@ -39,31 +39,31 @@ class Gates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """How a check stands on the untouched tree: `before` is None while it still runs."""
+    """The result of a check on the untouched tree: `before` is None while it still runs."""
 
     toolchain: Toolchain
     before: Before | None = None
 
 
 async def no_stands() -> Sequence[Stands]:
-    """Where nothing is checked."""
+    """Return no results: nothing is checked."""
     return ()
 
 
 async def nothing_to_close() -> None:
-    """Where nothing runs beside the work."""
+    """Close nothing: no check runs in the background."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judges:
     """The gates in their order, then the person.
 
-    `baseline` runs the checks on the untouched tree, so that an old failure can be told from a new one;
-    `stands` starts that beside the work and says what is known of it by now. `must_check`: the person named a
-    check, so it runs even when nothing was changed. `review`: a model's notes on the change are told beside
-    it. `audit` looks once more at what the gates let pass. `named`: files that run by themselves, as
-    patterns, which the person allowed to change beforehand. `ending` is asked whenever the model has ended
-    its work, whether or not it changed anything. `aclose` stops what still runs beside the work.
+    `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
+    that in the background and returns the known results. `must_check`: the person named a check, so it
+    runs even without a change. `review`: a model's notes are shown beside the change. `audit` checks
+    again what the gates pass. `named`: patterns of files that run automatically and that the person
+    allowed in advance. `ending` is asked whenever the model has ended its work, with or without a change.
+    `aclose` stops the background work.
     """
 
     gates: Gates
@@ -81,14 +81,14 @@ class Judges:
 
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """What to check with: `commands` (None: what the project itself offers), their limits, the change's size.
+    """The checks of a change: `commands` (None: the project's own), their limits, and size limits.
 
-    `goal`: the person named the commands for this very task, so they must succeed; otherwise they must only
-    not get worse, as `no_worse` must. `trusted`: the person named the commands, so they need no question even
-    without a sandbox. `named`: the files that run by themselves and may change without a warning. `standard`:
-    how much evidence is enough where nobody looks. `request` is what the person asked for. `kept` and
-    `digests` let results be used again; `environment` names what else they depend on. A suite that takes
-    longer than `long_s` runs the tests that reach the change first.
+    `goal`: the person named the commands for this very task, so they must succeed. Otherwise they must
+    only not get worse, as `no_worse` must. `trusted`: the person named the commands, so they need no
+    question even without a sandbox. `named`: files that run automatically and may change without a
+    warning. `standard`: the evidence required where nobody looks. `request` is the person's request.
+    `kept` and `digests` let results be reused; `environment` names what else they depend on. A suite that
+    takes longer than `long_s` runs the tests that reach the change first.
     """
 
     commands: tuple[str, ...] | None

@@ -63,7 +63,7 @@ async def save_left(workspace: Workspace, name: str) -> None:
 
 
 async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
-    """Whether the trial holds a change; where its end cannot be read, what was remembered before counts."""
+    """True if the trial holds a change; if it cannot be read now, an earlier record counts."""
     try:
         return bool(await trial.remember(only=only))
     except TreeError:
@@ -82,7 +82,8 @@ def waiting_sessions(state: Path, root: Path | None = None) -> tuple[str, ...]:
 async def renew(tree: Workspace, changes: Changes) -> Changes:
     """The changes with the present contents of the tree as what was before.
 
-    Each hunk lands where its lines stand now, exactly and once. Raises TreeError where they do not any more.
+    Each hunk is applied at the present place of its lines, exactly and once. Raises TreeError where they do
+    not any more.
     """
     renewed = [await _renew(tree, change) for change in changes]
     return tuple(

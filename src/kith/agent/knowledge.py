@@ -1,4 +1,4 @@
-"""What a project and its person know beforehand: notes for agents, in any folder, and skills."""
+"""Gather a project's and its person's knowledge: notes for agents, in any folder, and skills."""
 
 import os
 import re
@@ -52,7 +52,7 @@ class Knowledge:
 
 
 def gather(chosen: Settings) -> Knowledge:
-    """What counts: the person's own, and a project's where it is trusted."""
+    """Gather notes and skills: the person's own, and a project's if it is trusted."""
     notes = [*_own_notes(chosen.config), *_notes_of_project(chosen)]
     skills: dict[str, Skill] = {}
     faults = list(chosen.brought.left_out) if chosen.brought.standing != "declined" else []
@@ -128,7 +128,7 @@ def _from_home(path: Path) -> str:
 
 
 def opening_of(knowledge: Knowledge, window: int) -> Parts:
-    """What the first message of a conversation begins with, within its share of the window."""
+    """Return the opening of a conversation's first message, within its share of the window."""
     room = knowledge_room(window)
     needs = [estimate_tokens(f"{note.heading} ({note.path})\n{note.text}") + 1 for note in knowledge.notes]
     listed = estimate_tokens(list_skills(knowledge.skills, room))
@@ -167,7 +167,7 @@ def tell_faults(knowledge: Knowledge, window: int, emit: Emit) -> None:
 
 
 def offers_skills(knowledge: Knowledge, said: Sequence[Message]) -> bool:
-    """Whether a model may read skills: the conversation began with them, or begins where there are any."""
+    """True if a model may read skills: the conversation began with them, or begins where some exist."""
     if not said:
         return bool(knowledge.skills)
     return any(f"{HEADING}\n" in message.text for message in said[: opening(said)])
@@ -179,9 +179,9 @@ def skill_tool(knowledge: Knowledge, window: int) -> Tool:
 
 
 def _read_beside(skill: Skill, file: str) -> bytes:
-    """A file of a skill that is apart from the tree. Raises TreeError for any other.
+    """Read a file of a skill outside the tree. Raises TreeError for any other.
 
-    No link is followed that a project brings along; those among the person's own are theirs to make.
+    A project's links are not followed; the person's own are.
     """
     if file != SKILL and file not in skill.files:
         raise TreeError(f"the skill {skill.name} has no file {file!r}")
@@ -223,7 +223,7 @@ def _read(root: Path, folder: str) -> tuple[str, bytes] | None:
 
 
 def last_ruling(log: Log, root: Path, brought: Brought) -> FolderRuling | None:
-    """What the person said last of the files that a folder brings, as they are."""
+    """Return the person's last decision on the folder's files as they are now."""
     return ruling_on(said_of(log, root), brought.digest)
 
 
@@ -275,7 +275,7 @@ def _finder(project: Project, emit: Emit) -> FindNotes:
                 notes.append(Note(name, text.removeprefix("\ufeff")))
             elif name not in refused and brought.standing != "declined":
                 refused.add(name)
-                emit(Notice(f"{name} is ignored: you have not trusted it as it is; see kith trust."))
+                emit(Notice(f"{name} is ignored: you have not trusted its present content; see kith trust."))
         return notes
 
     return find

@@ -24,7 +24,7 @@ _NEVER: Final = re.compile(
 
 
 def make_redactor(root: Path, chosen: Settings, changes: Changes = ()) -> Redactor:
-    """What keeps these values out of the log, and those that `changes` make or unmake."""
+    """Make a redactor of these values for the log, with the old and new secrets of `changes`."""
     changed = [each for each in changes if is_secret_file(each.path)]
     texts = (
         text.decode("utf-8", "replace") for each in changed for text in (each.before, each.after) if text
@@ -33,7 +33,7 @@ def make_redactor(root: Path, chosen: Settings, changes: Changes = ()) -> Redact
 
 
 def known_values(root: Path, chosen: Settings) -> tuple[str, ...]:
-    """What can be found without a look through the whole tree: that is taken for models in the cloud only."""
+    """Find secrets without searching the whole tree, which is only done for cloud models."""
     found = [*keys_of(chosen), *values_of_environment(os.environ)]
     for path in _secret_files(root):
         found += values_in(_text(path))
@@ -48,7 +48,7 @@ def keys_of(chosen: Settings) -> tuple[str, ...]:
 
 
 def _keys_of_servers(chosen: Settings) -> Iterator[str]:
-    """What servers of tools are told that is a key, or looks like a secret."""
+    """Yield keys and secret-looking values in the settings of tool servers."""
     for server in chosen.mcp.values():
         yield os.environ.get(server.key_env, "")
         passed = {name: os.environ.get(name, "") for name in (*server.pass_env, *server.headers_env.values())}

@@ -44,7 +44,7 @@ class Mention:
 
 
 async def list_paths(project: Project) -> tuple[Sequence[str], Sequence[str]]:
-    """What a person can name: files, and what git ignores; nothing that holds secrets by its name."""
+    """List paths that a person can name: files, and paths ignored by git; none with a secret's name."""
     files, ignored = await asyncio.gather(project.tree.files(), list_ignored(project.root))
     return (
         [path for path in files if not is_secret_file(path)],
@@ -53,11 +53,11 @@ async def list_paths(project: Project) -> tuple[Sequence[str], Sequence[str]]:
 
 
 async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Message] = ()) -> str:
-    """What a model gets of the files that a task names, "" where it names none.
+    """Read the files that a task names, for the model; "" where it names none.
 
-    It is what its own tool for reading would show, within the same limits: no path outside of the tree, and
-    for a model in the cloud nothing that is private; with the notes of the folders that were not yet `said`.
-    The person is told what goes along, and what does not.
+    The text is that of the model's own read tool, with the same limits. Paths outside the tree are refused,
+    and so are private files for a model in the cloud. The notes of folders that were not yet `said` are
+    added. The person is told which files are sent and which are not.
     """
     found = list(dict.fromkeys(find_named(words)))[:_MOST]
     if not found:
@@ -74,12 +74,12 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
             continue
         if not result.ok:
             why = result.text.partition(", so ")[0].rstrip(".")  # what follows is advice for a model
-            run.emit(Notice(f"Not sent along: {why}."))
+            run.emit(Notice(f"Not sent: {why}."))
             continue
         shown.append(f"{NAMED} ({visible(each.path)})\n{result.text}")
         told.append(str(result.detail.get("line") or each.path))
     if told:
-        run.emit(Notice(f"Sent along: {', '.join(told)}."))
+        run.emit(Notice(f"Sent with the task: {', '.join(told)}."))
     return "\n\n".join(shown)
 
 

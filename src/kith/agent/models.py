@@ -53,7 +53,7 @@ def listed_name(chosen: Settings, name: str, server: str) -> str:
 
 
 def places_of(chosen: Settings) -> Places:
-    """Where models may be asked, from the settings."""
+    """Return the places of models, from the settings."""
     named = {
         name: Named(each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud)
         for name, each in chosen.endpoints.items()
@@ -76,7 +76,7 @@ def places_of(chosen: Settings) -> Places:
 
 
 def sources_of(chosen: Settings) -> Sources:
-    """The models that features bring, by prefix; one of a feature that is off says so when it is asked."""
+    """The models of features, by prefix; one of a feature that is off says so when it is asked."""
     return {prefix: partial(_source, prefix, chosen) for each in known_features() for prefix in each.models}
 
 
@@ -104,14 +104,14 @@ async def list_all(chosen: Settings, log: Log) -> Listed:
 
 
 def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
-    """What the person named, and does not tell of models: a sentence for each."""
+    """Yield a sentence for each named server that lists no models."""
     seen = {server.url for server in servers}
     for name, each in places.named.items():
         endpoint = endpoint_of(each, places.stall_s)
         if endpoint.url in seen or endpoint.is_cloud or (places.offline and not is_loopback(endpoint.url)):
             continue
         key = "" if not each.key_env else f", and is its key in {each.key_env}"
-        yield f"{name} at {endpoint.url} names no models: does it run{key}?"
+        yield f"{name} at {endpoint.url} lists no models: is it running{key}?"
 
 
 async def default_model(chosen: Settings, servers: Sequence[Server], files: Source) -> str:
@@ -133,12 +133,12 @@ async def list_names(chosen: Settings) -> tuple[str, ...]:
 
 
 def recommend_models() -> tuple[Recommendation, ...]:
-    """What is worth having on this machine."""
+    """Recommend models for this machine."""
     return recommend(read_memory(cards=True))
 
 
 def end_of(error: KithError) -> RunEnded:
-    """How a run ends that met `error`."""
+    """Return the end of a run that failed with `error`."""
     if isinstance(error, UnrecordedError):
         return RunEnded("done", str(error))
     if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):

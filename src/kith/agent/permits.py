@@ -1,4 +1,4 @@
-"""What needs no question in a project: commands that only look, and what the person allowed for good."""
+"""Decide what needs no question in a project: read-only commands, and permanent permissions."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ from kith.trees.reachable import why_git_may_run, why_private
 
 @dataclass(frozen=True, slots=True)
 class OnDisk:
-    """What the tree at `root` says of a command that would look at it."""
+    """Checks on the tree at `root` for a command that would read it."""
 
     root: Path
 
@@ -66,7 +66,7 @@ class ProjectPermits:
         return any(is_within(str(target), pattern) for pattern in patterns)
 
     def _allows_call(self, identity: str) -> bool:
-        """Whether the tool is allowed by the settings, or was allowed for good as it is now."""
+        """True if the settings allow the tool, or the person did permanently, in its present form."""
         if any(fnmatchcase(bare_call(identity), pattern) for pattern in self.calls):
             return True
         return Permit("call", identity) in permitted(self.log, self.root)
@@ -83,12 +83,12 @@ class ProjectPermits:
 def decide_here(root: Path, line: str) -> Judgement:
     """Judge a command for the tree at `root`, with a look at the disk."""
     if os.name == "nt":
-        return Judgement(False, "It is no command of bash's here.")
+        return Judgement(False, "This is not a bash command.")
     return decide(line, OnDisk(root))
 
 
 def remembered(root: Path) -> tuple[Permit, ...]:
-    """What was allowed for good in a project."""
+    """List the permanent permissions in a project."""
     _, state, _ = find_folders()
     return permitted(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
 
@@ -100,7 +100,7 @@ def forget(root: Path, permits: tuple[Permit, ...]) -> None:
 
 
 def permits_of(project: Project, *, veiled: bool = False) -> ProjectPermits:
-    """What needs no question in this project, of a model from which private files are kept, or not."""
+    """Return the permissions of this project, for a model with or without hidden files."""
     hosts = project.settings.reachable
     servers = project.settings.mcp.items()
     calls = tuple(f"{name}/{pattern}" for name, server in servers for pattern in server.allow)
@@ -116,15 +116,17 @@ _LIMITS: Final = ExecLimits(seconds=30.0, output=200_000)
 
 
 async def look_with_git(project: Project, args: Sequence[str]) -> Ran:
-    """What git says to these arguments (none: how the tree stands). Raises UsageError where it would do more.
+    """Run git read-only with these arguments (none: the status). Raises UsageError for others.
 
-    In a sandbox nothing that the repository's own settings name can do harm; without one it is refused.
+    In a sandbox, programs in the repository's own settings are harmless; without one, they are refused.
     """
     line = shlex.join(["git", *(args or _STATUS)])
     judged = decide(line, TRUSTING) if project.tree.confined else decide_here(project.root, line)
     if not judged.allowed:
         reason = judged.why if judged.doubt == "acts" else judged.reason
-        raise UsageError(f"/git only looks. {reason[:1].upper()}{reason[1:]} To run it in a trial: !{line}")
+        raise UsageError(
+            f"/git is read-only. {reason[:1].upper()}{reason[1:]} To run this in the trial: !{line}"
+        )
     name, *rest = args or _STATUS
     quiet = _NO_DRIVERS if name in _SHOWS_CONTENTS else ()
     return await project.tree.exec(git_command(name, *quiet, *rest), _LIMITS)

@@ -63,7 +63,7 @@ class OutsideTools(Protocol):
     chosen: Settings
 
     def begin(self) -> None:
-        """Connect to all of them, at once; whoever asks first does so, too."""
+        """Connect to all of them at once; the first caller starts that too."""
 
     async def served(self) -> object:
         """Wait until it is known what each of them offers."""
@@ -87,21 +87,25 @@ OpenTools = Callable[[Settings, Path], OutsideTools]  # for the folder that is w
 
 def ignored_words(brought: Brought) -> str:
     """ "" where there are none, where they count, or where the person has said already that they do not."""
-    holds = f"{brought.names} {'hold' if ' and ' in brought.names else 'holds'}"
     match brought.standing:
         case "new":
-            return f"What {holds} here is ignored until you trust it: kith trust shows it."
+            return (
+                f"The configuration in {brought.names} is ignored until you trust it. Review it: kith trust"
+            )
         case "changed":
-            return f"What {holds} here has changed since you trusted it, so it is ignored: see kith trust."
+            return (
+                f"The configuration in {brought.names} has changed since you trusted it, so kith ignores it. "
+                "Review it: kith trust"
+            )
         case "unfit":
-            return f"What {holds} here is ignored: {brought.fault}"
+            return f"The configuration in {brought.names} is ignored: {brought.fault}"
         case _:
             return ""
 
 
 UNCONFINED: Final = (
-    "Nothing confines commands here: you are asked about each that may do more than look, but for the checks "
-    "that you name. kith doctor says how to change that."
+    "No sandbox on this machine. kith asks before every command that can change something, except for checks "
+    "that you name. Details: kith doctor"
 )
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
@@ -115,7 +119,7 @@ STATUS_CODES: Mapping[Status, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How it ended: the exit code, and the object that `--output-format json` prints."""
+    """The result of a run: the exit code, and the object that `--output-format json` prints."""
 
     code: int
     report: dict[str, Any]
@@ -189,7 +193,7 @@ class Project:
         return session
 
     def report(self, session: str) -> dict[str, Any]:
-        """How a session went, and the change that waits; where money was paid, what is left of the day's."""
+        """Report a session and its waiting change; where money was paid, also the rest of the day's limit."""
         found, limit = describe_run(session, self.log.past(session)), self.settings.max_day_usd
         found["waiting"] = self.waiting_in(session)
         if found["usd"] and limit is not None:
@@ -202,7 +206,7 @@ class Project:
         return names[-1] if names else None
 
     def begin(self, session: Session, answerer: Answerer) -> Run:
-        """The handle of a run on the person's own tree, logged in `session`; any face may answer."""
+        """The handle of a run on the person's own tree, logged in `session`; any screen may answer."""
         Inbox(session.log, session.id).forget_stops()
         session.keep_back(make_redactor(self.root, self.settings))
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
@@ -215,7 +219,7 @@ class Project:
     async def to_the_end(self, session: Session, run: Run, work: Awaitable[Outcome], again: str = "") -> int:
         """Whatever happens, the log says how it ended; returns the exit code.
 
-        `again` is the command that goes on with what was interrupted.
+        `again` is the command that resumes an interrupted task.
         """
         try:
             outcome = await until_stopped(session, work)
@@ -227,7 +231,7 @@ class Project:
             run.emit(end_of(error))
             return error.code
         except (asyncio.CancelledError, KeyboardInterrupt, OSError):  # OSError: nobody reads the output
-            run.emit(RunEnded("interrupted", f"Interrupted. To go on: {again}" if again else "Interrupted."))
+            run.emit(RunEnded("interrupted", f"Interrupted. To resume: {again}" if again else "Interrupted."))
             raise
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
@@ -238,12 +242,14 @@ class Project:
     async def tell_state(self, run: Run) -> None:
         """Say what a person should know of the tree before work begins in it."""
         if not (self.root / ".git").exists():
-            run.emit(Notice("This is not a git repository; kith undo works here all the same."))
+            run.emit(Notice("This is not a git repository; kith undo still works here."))
         if mended := self.log.mended:
             run.emit(Notice(mended, "warning"))
             self.log.mended = ""
         if await self.recover(None):
-            run.emit(Notice("What a crash had cut short is finished; kith sessions shows it.", "warning"))
+            run.emit(
+                Notice("kith finished a change that a crash had interrupted; see kith sessions.", "warning")
+            )
         if aside := self.tree.trials_aside():
             run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
         if words := ignored_words(self.settings.brought):
@@ -251,14 +257,10 @@ class Project:
         if not self.tree.confined:
             run.emit(Notice(UNCONFINED, "warning"))
             if any(each.brought for each in self.settings.hooks):
-                run.emit(
-                    Notice(
-                        "Nor do the hooks of this project run, as they would without a sandbox.", "warning"
-                    )
-                )
+                run.emit(Notice("The hooks of this project do not run without a sandbox.", "warning"))
 
     def exec_limits(self, window: int) -> ExecLimits:
-        """What one command may take; its output is cut to what the window carries."""
+        """Return the limits of one command; its output is cut to fit the window."""
         return ExecLimits(self.settings.command_timeout, output=output_room(window, 30_000))
 
     def sessions(self, everywhere: bool = False) -> list[Summary]:
@@ -268,7 +270,7 @@ class Project:
     # --- after a crash -----------------------------------------------------------------------
 
     async def recover(self, session: Session | None) -> bool:
-        """Finish, or take back, what a crash left half applied, and log what it had no time to log.
+        """Finish or roll back a change that a crash interrupted, and log what it had no time to log.
 
         `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
         True when there was anything to do.
@@ -280,7 +282,7 @@ class Project:
             with self.session() as own:
                 own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, Options("recovery")))
                 self._log_recovered(own, recovered, missing)
-                own.emit(RunEnded("done", "What a crash had cut short is finished."))
+                own.emit(RunEnded("done", "Finished a change that a crash had interrupted."))
         elif session is not None:
             self._log_recovered(session, recovered, missing)
         return bool(recovered or missing)
@@ -289,7 +291,7 @@ class Project:
         self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
     ) -> None:
         for each in recovered:
-            text = f"Change {each.change_id} had been cut short by a crash: {each.outcome}."
+            text = f"A crash interrupted change {each.change_id}: {each.outcome}."
             session.emit(Notice(text, "warning"))
         for id in missing:
             changes, undoes = self.tree.recall(id)
@@ -312,11 +314,11 @@ class Project:
         return replace(opened, asked_as=wanted)
 
     def _price(self, model: str, usage: Usage) -> float | None:
-        """What a call costs; the table is read when that is first asked."""
+        """Return the cost of a call; the price table is read on first use."""
         return load_prices(self.settings.config).cost(model, usage)
 
     def learn(self, run: Run, id: str, opened: Opened) -> None:
-        """Put on the model's card what this session's calls tell of it."""
+        """Put the findings of this session's calls on the model's card."""
         own = [call for call in self.log.past(id).calls if call.model == opened.facts.name]
         facts = opened.learned(own) if opened.facts.digest else {}
         if facts:
@@ -325,12 +327,12 @@ class Project:
     # --- judges ------------------------------------------------------------------------------
 
     async def is_tested(self, run: Run) -> bool:
-        """Whether commands decide about a change: the person named one, or the project has its own."""
+        """True if commands judge a change: the person named one, or the project has its own."""
         named = self.settings.check
         return named != ("none",) if named else bool(await find_project_toolchains(run))
 
     def judges(self, run: Run, request: str = "") -> Judges:
-        """Who decides about a change of this project; `request` is what the person asked for."""
+        """Return the judges of a change of this project; `request` is the person's request."""
         chosen = self.settings
         named = tuple(command for command in chosen.check if command != "none")
         origin = chosen.origin.get("check", "")
@@ -375,13 +377,13 @@ class Project:
             with telling(undone):
                 session.emit(RunStarted(words, str(self.root), "", __version__, options))
             session.emit(undone)
-            session.emit(RunEnded("done", f"Took {short_id(target.change_id)} back."))
+            session.emit(RunEnded("done", f"Undid {short_id(target.change_id)}."))
         return undone
 
     def _without(self, session: Session, change_id: str) -> GoneError:
         """Log that a change is not in the files any more: the next undo passes it over."""
         name = short_id(change_id)
-        text = f"Change {name} is not in your files any more. The next undo takes the one before it."
+        text = f"Change {name} is no longer in your files. The next undo reverts the one before it."
         options = Options("undo", gone=change_id)
         session.emit(RunStarted(f"undo {name}", str(self.root), "", __version__, options))
         session.emit(RunEnded("failed", text))

@@ -32,10 +32,10 @@ _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or wh
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A reply, and what was said about it outside of it.
+    """A reply, and its context.
 
-    `finish_reason` is the server's ("": not known), `path` the file that the reply is about, `folder` what
-    its names are relative to: "" or a folder of the project, with a slash at its end.
+    `finish_reason` is the server's ("": not known), `path` the file that the reply is about. `folder` is
+    the base of its names: "" or a folder of the project, with a slash at its end.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Given:
 async def read_edits(project: Project, given: Given, tree: Workspace | None = None) -> Changes:
     """The changes that a reply asks for, made against the files as they are now.
 
-    `tree` is how the files are read, if not plainly. Raises EditError, a letter to the model, and TreeError
+    `tree` is how the files are read, if not plainly. Raises EditError, a message to the model, and TreeError
     for paths that are out of bounds.
     """
     listed = await project.tree.files()
@@ -79,7 +79,7 @@ async def _read(tree: Workspace, path: str, listed: bool) -> bytes | None:
 
 
 async def write_edits(project: Project, changes: Changes, words: str) -> Applied:
-    """Change the tree, in a session of its own, so that it can be taken back. Raises KithError."""
+    """Change the tree, in a session of its own, so that it can be undone. Raises KithError."""
     project.check_writable()
     await project.recover(None)
     with project.session(changes=changes) as session:  # before anything is changed: it may be refused
@@ -92,7 +92,7 @@ async def write_edits(project: Project, changes: Changes, words: str) -> Applied
 
 
 def warnings_for(project: Project, changes: Changes) -> Mapping[str, str]:
-    """Who runs which of the changed files by itself, but for those that the person allowed beforehand."""
+    """Name the programs that run changed files automatically, without those allowed in advance."""
     return warnings_of(changes, project.settings.allow_file)
 
 
@@ -107,7 +107,7 @@ _SHOWN = 4_000  # characters of a check's output
 
 @dataclass(slots=True)
 class TrialResult:
-    """What a trial showed: what ran, what of its output matters, and what differed from the tree after it."""
+    """The result of a trial: commands run, the relevant output, and changed files."""
 
     ran: list[Ran] = field(default_factory=list)
     output: str = ""
@@ -149,7 +149,9 @@ async def try_given(
     """
     tried = TrialResult()
     if not project.tree.confined:
-        raise UsageError("There is no sandbox on this machine, so no command is run for others: kith doctor.")
+        raise UsageError(
+            "No sandbox on this machine, so kith runs no commands for other programs. Details: kith doctor"
+        )
 
     async def do(run: Run) -> Outcome:
         checks = await _checks(project, run, command)
@@ -169,7 +171,7 @@ async def try_given(
 
 
 async def _checks(project: Project, run: Run, command: str) -> Sequence[Toolchain]:
-    """What is to run: the command, else what decides about the project's changes."""
+    """Return the checks to run: the command, else those of the project."""
     named = (command,) if command else tuple(each for each in project.settings.check if each != "none")
     found = [name_command(each) for each in named] or await find_project_toolchains(run)
     if not found:
@@ -210,7 +212,7 @@ async def propose_given(
 async def propose_undo(
     project: Project, wanted: str, answerer: Answerer, listeners: Sequence[Listener] = (), id: str = ""
 ) -> Result:
-    """Ask the person whether a change is to be taken back: by its id, its session's, or the last one."""
+    """Ask the person whether to undo a change: by its id, its session's, or the last one."""
     project.check_writable()
     target = find_applied(project.log.applied(str(project.root)), wanted, project.log.gone())
     name = short_id(target.change_id)
@@ -218,13 +220,13 @@ async def propose_undo(
     async def do(run: Run) -> Outcome:
         changes, _ = project.tree.recall(target.change_id)
         back = tuple(change.inverse for change in changes)
-        text = f"Take change {name} back?"
+        text = f"Undo change {name}?"
         question = Question(new_id(), "change", text, ("all", "none"), back, files=summarise(back))
         if (await run.ask(question)).choice != "all":
-            return Outcome("rejected", "Nothing was taken back.")
+            return Outcome("rejected", "Nothing was undone.")
         change_id, undone = await project.tree.undo(target.change_id)
         run.emit(Applied(change_id, summarise(undone), undoes=target.change_id))
-        return Outcome("done", f"Took {name} back.")
+        return Outcome("done", f"Undid {name}.")
 
     return await project.perform(f"undo {name}", "undo", do, answerer, listeners, id)
 

@@ -37,7 +37,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Which model no longer works on a task, and why; `error` is what stopped it, if anything did."""
+    """A model that no longer works on a task, and why; `error` is the one that stopped it, if any."""
 
     by: str
     why: str
@@ -55,14 +55,14 @@ async def nobody(given_up: GivenUp) -> Leg | None:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """What is known of the change that was given up: the last no, and the checks of the untouched tree."""
+    """The change that was given up: its last refusal, and the checks of the untouched tree."""
 
     refusal: Verdict | None = None
     before: tuple[Judged, ...] = ()
 
     @property
     def keeps(self) -> bool:
-        """Whether the change is worth going on from: fewer tests fail with it, and none were lost."""
+        """True if the change is worth keeping: fewer tests fail with it, and none were lost."""
         was = self._figures_before
         now = self.refusal.figures if self.refusal else {}
         if "failed" not in now or "failed" not in was:
@@ -71,11 +71,11 @@ class Abandoned:
 
     @property
     def in_words(self) -> str:
-        """What speaks for keeping the change, or against it."""
+        """Explain why to keep the change, or why not."""
         now, was = self.refusal.figures if self.refusal else {}, self._figures_before
         if "failed" in now and "failed" in was:
             return f"{now['failed']:g} of {now['tests']:g} tests fail with it, {was['failed']:g} without"
-        return f"{self.refusal.by} says no to it" if self.refusal else "nothing speaks for it"
+        return f"{self.refusal.by} rejects it" if self.refusal else "there is no evidence for it"
 
     @property
     def _figures_before(self) -> Mapping[str, float]:
@@ -84,7 +84,7 @@ class Abandoned:
 
 
 async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, abandoned: Abandoned) -> str:
-    """Keep the change or set it back, say which, and return the first message to the model that takes over.
+    """Keep the change or roll it back, say which, and return the first message to the model that takes over.
 
     It may be done again after a crash: the change as it was left is remembered under the thread's name.
     """
@@ -92,8 +92,8 @@ async def hand_over(run: Run, trial: Trial, leg: Leg, given_up: GivenUp, abandon
     if changes and not kept:
         await trial.go_back("")
     if changes:
-        how = "kept" if kept else "set back"
-        run.emit(Notice(f"What {given_up.by} wrote is {how}: {abandoned.in_words}."))
+        how = "kept" if kept else "rolled back"
+        run.emit(Notice(f"The change of {given_up.by} was {how}: {abandoned.in_words}."))
     packet = write_packet(leg.goal, given_up.why, changes, kept, abandoned.refusal)
     return f"{leg.known}\n\n{packet}" if leg.known else packet
 

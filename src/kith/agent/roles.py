@@ -102,9 +102,9 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Who plays a role in one step. `window` in tokens (0: unknown); `small`: a model with little room.
+    """The player of a role in one step. `window` in tokens (0: unknown); `small`: a small window.
 
-    `leg` counts the models that have played it for the task: one that takes over begins a thread of its own.
+    `leg` counts the models that have played it for the task: one that takes over begins its own thread.
     """
 
     role: Role
@@ -210,7 +210,7 @@ def make_words(spec: RoleSpec, *, confined: bool = True, small: bool = False) ->
 
 
 def _policy(name: str, confined: bool) -> Policy:
-    """Where commands cannot be confined, each one is asked about."""
+    """Return a role's policy; without a sandbox it asks about each command."""
     policy = POLICIES[name]
     if confined:
         return policy
@@ -222,7 +222,7 @@ def _policy(name: str, confined: bool) -> Policy:
 
 
 def is_small(window: int) -> bool:
-    """Whether a window (in tokens, 0: unknown) leaves little room for words about the work."""
+    """True if a window (in tokens, 0: unknown) leaves little room for instructions."""
     return 0 < window < SMALL_WINDOW
 
 

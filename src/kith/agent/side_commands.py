@@ -26,8 +26,8 @@ CHOICES: Final = ("all", "none", "some", "edit")  # nobody is there to whom one 
 NO_NETWORK: Final = (
     "Commands reach only the hosts that you allow: /config hosts NAME, or a terminal of your own."
 )
-NOT_COMMITTED: Final = "What was committed there stays in the trial: commit in a terminal of your own."
-DROPPED: Final = "Nothing is changed in this mode, so this was thrown away:"
+NOT_COMMITTED: Final = "Commits made there stay in the trial; commit in a terminal of your own."
+DROPPED: Final = "This mode changes no files, so kith discarded:"
 IN_TASK: Final = "Runs in the trial of the stopped task."
 ON_FILES: Final = "Runs on your files, without the change that waits."
 _NAMED: Final = 5  # files
@@ -36,9 +36,10 @@ _TOLD: Final = "bash"
 
 
 async def run_aside(run: Run, command: str, judges: Judges, *, keep: bool) -> Outcome:
-    """Run it in a trial, show what it changed, and bring that in with the person's yes.
+    """Run it in a trial, show its changes, and apply them if the person agrees.
 
-    No check is asked: whoever typed the command answers for it. Without `keep` its changes are thrown away.
+    No check runs: the person who typed the command is responsible for it. Without `keep` its changes are
+    thrown away.
     """
     async with run.workspace.trial() as trial:
         await _exec(run, trial, command)

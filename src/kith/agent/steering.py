@@ -1,7 +1,7 @@
-"""Who else may speak to a running session: its questions, answers, words and stops come from any face.
+"""Steer a running session from any screen: questions, answers, messages and stops.
 
-The process that works on a session asks its own face, and looks into the session's inbox at the same time:
-the first answer wins, wherever it was given.
+The process that works on a session asks its own screen, and reads the session's inbox at the same time. The
+first answer wins, from any screen.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _LOOK_S = 0.1  # between two looks into the inbox, which cost some microseconds 
 
 
 def shared(session: Session, own: Answerer) -> Answerer:
-    """An answerer that takes the first answer to a question: of the process's own face, or of another one."""
+    """An answerer that takes the first answer to a question: of the process's own screen, or of another."""
     inbox = Inbox(session.log, session.id)
 
     async def answer(question: Question) -> Answer:
@@ -46,14 +46,14 @@ def shared(session: Session, own: Answerer) -> Answerer:
 
 
 async def nobody_here(question: Question) -> Answer:
-    """The answerer of a process without a face: whoever answers does so elsewhere."""
+    """The answerer of a process without a screen: answers come from elsewhere."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets this event")
 
 
 def _taken(session: Session, question: Question, given: Answer) -> Answer:
-    """Another face's answer, with the contents that it stands for."""
-    session.emit(Notice(f"Answered in {given.by or 'another face'}: {given.choice}."))
+    """The answer from another screen, with the contents it refers to."""
+    session.emit(Notice(f"Answered in {given.by or 'another screen'}: {given.choice}."))
     if given.choice != "some" and not (given.choice == "revise" and given.kept):
         return given
     return replace(given, changes=keep_pieces(question.changes, given.kept))
@@ -74,7 +74,7 @@ def keep_pieces(changes: Changes, kept: Sequence[Kept]) -> Changes:
 
 
 def hearing(session: Session) -> Hear:
-    """What others say to the model while it works; heard and logged are one, whoever is killed in between."""
+    """Yield messages to the model while it works; each is logged and marked as heard in one step."""
     inbox = Inbox(session.log, session.id)
 
     def hear() -> Iterator[str]:
@@ -104,8 +104,8 @@ async def until_stopped(session: Session, work: Awaitable[T]) -> T:
 
 def _stop_words(stop: StopAsked) -> str:
     said = "; ".join(letter.words for letter in stop.unheard if letter.words)
-    unheard = f" The model was not told any more: {said}" if said else ""
-    return f"Stopped from {stop.by or 'another face'}.{unheard}"
+    unheard = f" The model was not told: {said}" if said else ""
+    return f"Stopped from {stop.by or 'another screen'}.{unheard}"
 
 
 async def _end(task: "asyncio.Future[T]") -> None:

@@ -1,4 +1,4 @@
-"""What a model is told when a task begins: the first message, the checks, and the news."""
+"""Write a task's first message to the model, the checks, and the news."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ async def open_task(
 ) -> str:
     """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
-    `fitting` is an index's word on which files fit; `checks` says how they stand before the change.
+    `fitting` scores files by the index; `checks` gives the checks' results before the change.
     """
     layout, *rest = await opening_parts(run, task, budget, fitting, showing)
     parts = (layout, ("checks", checks), *rest) if rest else (("checks", checks), layout)
@@ -40,7 +40,7 @@ async def open_task(
 async def opening_parts(
     run: Run, task: str, budget: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
 ) -> tuple[tuple[str, str], ...]:
-    """What `open_task` says, as (name, text) of each part that there is."""
+    """Return the parts of `open_task`, as (name, text) of each non-empty part."""
     layout = await brief(run, task, int(budget * showing.room), fitting, showing)
     parts = (("project layout", layout), ("task", f"# Task\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
@@ -68,7 +68,7 @@ def with_news(project: Project, past: Past, words: str, window: int) -> str:
 
 
 def news_of(project: Project, last: Past, room: int = _MOST) -> str:
-    """What the model cannot know of its last change, at some length; "" when it holds as it was made."""
+    """Tell the model how its last change ended; "" when it was applied as it was."""
     if last.started and last.started.options.news is not None:
         return last.started.options.news
     if not last.applied:
@@ -85,7 +85,7 @@ def news_of(project: Project, last: Past, room: int = _MOST) -> str:
 
 
 def _with_words(told: str, last: Past) -> str:
-    """What became of a change, and what the person said as they decided it."""
+    """Add the person's comment on their decision."""
     said = last.said
     if said is None or not said.text or said.unasked or said.choice == "revise":
         return told  # what sends a change back is a message of its own
@@ -124,7 +124,7 @@ _SHOWN: Final = 400
 
 
 class ToldChecks:
-    """What the model was told of the checks, and what it has not been told yet."""
+    """The checks that the model was told of, and the results still to tell."""
 
     def __init__(self, judges: Judges) -> None:
         self._judges = judges
@@ -142,7 +142,7 @@ class ToldChecks:
         return "\n".join(filter(None, map(word_stands, stands)))
 
     async def news(self) -> str:
-        """How the checks ended that still ran when the model was first told of them; "" otherwise."""
+        """Return the results of checks that were still running when first told; "" otherwise."""
         if not self._open:
             return ""
         stands = await self._judges.stands()
@@ -167,7 +167,7 @@ class ToldChecks:
 
 
 def word_stands(stands: Stands) -> str:
-    """How one check stands, as the model is told."""
+    """Word a check's result for the model."""
     toolchain = stands.toolchain
     command = f"`{toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run}`"
     if stands.before is None:

@@ -66,7 +66,7 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a person wants: words, whether to plan first, or a session to go on with."""
+    """A person's task: words, if to plan first, or a session to resume."""
 
     words: str
     plan: Planning = "no"
@@ -75,7 +75,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A task in its session `id`, with what the log tells of it; `held`: a model that is open already."""
+    """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
 
     project: Project
     run: Run
@@ -91,32 +91,32 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """Which sort of work it is, as it was told when the task began."""
+        """The kind of work, as told when the task began."""
         return self.past.routes[-1].kind if self.past.routes else kind_of(self.words)
 
     @property
     def is_new(self) -> bool:
-        """Whether no model has been told of the task yet."""
+        """True if no model has been told of the task yet."""
         return not (self.task.resume and self.past.task_said)
 
     @property
     def ending(self) -> Gate | None:
-        """Whether the model may stop, where hooks hear of that."""
+        """Return the hooks' gate on the model's end, if there are hooks."""
         if not self.project.settings.hooks:
             return None
         return ProjectHooks(self.project, self.id).gate()
 
     def now(self) -> "Job":
-        """The task as its log tells of it now."""
+        """The present state of the task from its log."""
         return replace(self, past=self.project.log.past(self.id))
 
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """With what models are asked to do a task.
+    """The parts of asking models to do a task.
 
-    `route` is where they come from, `judges` decide about the change, `standing` tells how their checks stood
-    before it, and `known` is what an index knows.
+    `route` chooses them, `judges` decide about the change. `standing` tells the checks' results before
+    it, and `known` is the index.
     """
 
     terms: Terms
@@ -129,7 +129,7 @@ class _Asking:
 async def run_task(
     project: Project, task: Task, answerer: Answerer, listeners: Sequence[Listener] = (), id: str = ""
 ) -> Result:
-    """Do one task in a session of its own (called `id` if given), or go on with an unfinished one."""
+    """Do one task in a session of its own (called `id` if given), or resume an unfinished one."""
     id = project.log.find(task.resume) if task.resume else id or new_id()
     with Session(project.log, id) as session:
         if task.resume:
@@ -166,7 +166,7 @@ async def _do(job: Job) -> Outcome:
     project, run, task, past = job.project, job.run, job.task, job.past
     if past.applied:
         there = holds(project.log.applied(str(project.root)), past.applied[-1].change_id)
-        since = "" if there else ", and was taken back since"
+        since = "" if there else ", and was undone since"
         return Outcome("done", f"The change had been applied already{since}.")
     if not task.resume:
         await project.tell_state(run)
@@ -189,14 +189,14 @@ async def _do(job: Job) -> Outcome:
 
 
 async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
-    """What needs no model; None for all else."""
+    """Do a task that needs no model; None for any other."""
     direct = parse_direct(task.words)
     if direct is None or project.settings.read_only:
         return None
     try:
         made = await make_direct(direct, run)
     except BeyondError as error:
-        run.emit(Notice(f"{error} So a model is asked."))
+        run.emit(Notice(f"{error} Asking a model instead."))
         return None
     places = f"; {made.places} place{'s' * (made.places > 1)}" if made.places else ""
     run.emit(Notice(f"I read this as: {describe(direct)}{places}."))
@@ -208,7 +208,7 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
 
 
 async def _hear_hooks(job: Job) -> HookAnswer:
-    """What hooks say of a task that begins."""
+    """Ask the hooks about a task that begins."""
     if job.task.resume or not job.project.settings.hooks:
         return HookAnswer()
     told = {"task": job.task.words, "first": job.past.tasks == 1}
@@ -307,7 +307,7 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 
 
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
-    """The task as the model gets it, after how the checks stand, or what became of its last change."""
+    """The task as the model gets it, after the checks' results, or the outcome of its last change."""
     words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
     if job.past.threads.get(THREAD):
         return words
@@ -320,7 +320,7 @@ async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptat
 
 
 def _options(project: Project, task: Task, before: Past) -> Options:
-    """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
+    """Return the options to keep on resume; the tools stay those of `before` in this conversation."""
     chosen = project.settings
     begins = before.symbols is None and not before.threads
     return Options(
@@ -335,7 +335,7 @@ def _options(project: Project, task: Task, before: Past) -> Options:
 
 
 def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project, Task]:
-    """The project and the task as they were when the session was cut short; flags given now win."""
+    """The project and the task as they were when the session was interrupted; flags given now win."""
     past, id = session.past(), short_session(session.id)
     started = past.started
     if started is None:
@@ -391,7 +391,7 @@ async def open_first(project: Project) -> Opened:
 
 
 def _progress_of(past: Past) -> Progress:
-    """How far the log says a task has come."""
+    """Read a task's progress from the log."""
     no, took_over = past.refusal, past.relayed
     refusal = Verdict(False, no.feedback, no.gate, no.ran, figures=no.figures) if no else None
     before = tuple(each for each in past.verdicts if each.when == "before")

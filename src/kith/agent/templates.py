@@ -24,7 +24,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A blank: its type (text, path, name, number, or choices `a|b`), and what stands there by default."""
+    """A blank: its type (text, path, name, number, or choices `a|b`), and its default."""
 
     name: str
     type: str
@@ -51,8 +51,8 @@ class Template:
 def read_template(name: str, text: str, where: str = "") -> Template:
     """The template written in `text`: `about`, `command`, one line for each parameter, then the words.
 
-    A parameter is `name: type`, with `?` after the type (or ` = VALUE`) when it may be left out, and after a
-    comma what it means. Raises UsageError naming the file and the line.
+    A parameter is `name: type` and an optional meaning after a comma. `?` after the type (or ` = VALUE`)
+    makes it optional. Raises UsageError naming the file and the line.
     """
     where = where or f"{name}.md"
     written = read_front_matter(text, where, ("about", "command"))

@@ -1,4 +1,4 @@
-"""What a folder brings along for kith, in words, and a person's yes or no to it."""
+"""Describe a folder's configuration of kith, and record a person's decision on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,18 +24,17 @@ from kith.settings import Brought, Settings, load_settings, read_brought
 from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
 
 QUESTION: Final = (
-    "Trust this as it is? Models follow it, and it only narrows what you allow; one byte more, and you are "
-    "asked again."
+    "Trust this configuration? It can only narrow what you allow. kith asks again after any change."
 )
 _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without one you are asked first"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a folder brings: what that would do, in words for each file, and the files themselves as diffs.
+    """A folder's configuration: the effect of each file in words, and the files as diffs.
 
-    `nested` are notes in folders inside it, of which some are `unseen`: the person has said nothing of them
-    as they are. `again`: something else was trusted here before, and the diffs say what is different now.
+    `nested` are notes in folders inside it. `unseen`: the person has not decided on some of them as they are.
+    `again`: another version was trusted before, and the diffs show the difference.
     """
 
     brought: Brought
@@ -47,7 +46,7 @@ class Offer:
 
 
 async def look_at(root: Path) -> Offer:
-    """What there is in a folder. Raises UsageError for what kith could not read if it were trusted."""
+    """Look at a folder's configuration. Raises UsageError for one that kith could not read."""
     present = load_settings(root, {})
     brought = present.brought
     nested = {} if brought.standing == "unfit" else await list_nested(tree_at(root, present))
@@ -70,13 +69,13 @@ def decide(
     told = "\n".join(sorted(files))
     shown, id, subject = summarise(_changes({}, files)), new_id(), FolderFiles(brought.digest)
     names = Brought(files).names
-    what = f"{'trust' if yes else 'ignore'} what {names} {'hold' if ' and ' in names else 'holds'}"
+    what = f"{'trust' if yes else 'ignore'} {names}"
     with Session(_log(root), new_id()) as session:
         session.emit(RunStarted(what, str(root), "", __version__))
         question = Question(id, "trust", f"{QUESTION}\n{told}", (YES, NO), files=shown, subject=subject)
         session.emit(Asked(question))
         session.emit(Answered(id, Answer(YES if yes else NO, by=by), subject))
-        end = "It counts as it is." if yes else "It is ignored as it is."
+        end = "Trusted in its present form." if yes else "Ignored in its present form."
         session.emit(RunEnded("done", end))
 
 
@@ -86,9 +85,9 @@ def forget(root: Path) -> bool:
     if not said_of(log, root):
         return False
     with Session(log, new_id()) as session:
-        session.emit(RunStarted("forget what was said of this folder", str(root), "", __version__))
+        session.emit(RunStarted("forget the decisions about this folder", str(root), "", __version__))
         session.emit(Answered(new_id(), Answer(FORGET), FolderFiles("")))
-        session.emit(RunEnded("done", "You are asked again."))
+        session.emit(RunEnded("done", "kith asks again."))
     return True
 
 
@@ -114,7 +113,7 @@ def _changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[C
 
 
 def _meaning(chosen: Settings, root: Path, nested: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
-    """What each file would do. Raises UsageError."""
+    """Describe the effect of each file. Raises UsageError."""
     meaning: dict[str, tuple[str, ...]] = {}
     for path in sorted(chosen.brought.files):
         text = chosen.brought.text(path)

@@ -1,4 +1,4 @@
-"""What the gates say of a change and of the tree before it, and a person's word on the change."""
+"""Judge a change by gates, compare with the tree before it, and ask the person."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -25,13 +25,13 @@ async def judge(
     tries: Tries = "none",
     compare: bool,
 ) -> tuple[Verdict, tuple[Judged, ...]]:
-    """Ask the gates in turn; the first no ends it. With `compare`, the untouched tree is told of first."""
+    """Ask the gates in order; the first no ends it. With `compare`, the untouched tree is told of first."""
     compared = await check_before(run, judges) if compare else ()
     return await ask_gates(run, await judges.gates(claimed, tries), changes, attempt), compared
 
 
 async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:
-    """Check the untouched tree, and tell how it stands."""
+    """Check the untouched tree, and report the results."""
     compared = tuple(await judges.baseline())
     for judged in compared:
         run.emit(judged)
@@ -66,9 +66,9 @@ def told(verdict: Verdict, attempt: int) -> Judged:
 
 
 def in_a_line(refusal: Verdict | None) -> str:
-    """A gate's no for the person, in a line; the letter to the model is in the log."""
+    """A gate's rejection in a line for the person; the log has the full message to the model."""
     if refusal is None:
-        return "the checks had said no."
+        return "the checks rejected it."
     first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
     ran = refusal.ran[-1] if refusal.ran else None
     if ran and (ran.code or ran.timed_out):  # what ends well was refused for what it did not run
@@ -106,7 +106,7 @@ async def decide(
 
 
 async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence | None) -> Verdict | None:
-    """What comes of a part that is kept: it passes, or what the person says then; None to ask anew."""
+    """Judge a kept part: it passes, or the person decides; None to ask again."""
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
         with run.inside(trial).step("check what was kept", kind="check") as step:
@@ -115,8 +115,8 @@ async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence |
     less = verdict.evidence and verdict.evidence.held_back and not (whole and whole.held_back)
     if verdict.ok and not less:
         return yes
-    run.emit(Notice("What you kept does not pass the checks.", "warning"))
-    text = f"{'The check' if verdict.ok else verdict.by} fails on what you kept. Apply it all the same?"
+    run.emit(Notice("The part that you kept does not pass the checks.", "warning"))
+    text = f"{'The check' if verdict.ok else verdict.by} fails on the part that you kept. Apply it anyway?"
     question = replace(change_question(text, kept, _AFTER_CHECKS, judges.named), evidence=verdict.evidence)
     answer = await run.ask(question)
     if answer.choice == "back":

@@ -24,15 +24,15 @@ from kith.trees.waiting_changes import Waiting, list_waiting
 # A change that was not applied when it was made: brought up to date, judged, asked about, and adopted.
 
 WAITS_ON: Final = "Nothing was applied. The change still waits."
-THERE: Final = "Your files hold this change already."
+THERE: Final = "Your files already have this change."
 _RENEWED: Final = "Your files were edited since this change was made. It is shown as it applies to them now."
 
 
 async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_back: bool) -> Outcome:
     """Judge a change on the tree as it is now, ask the person, and apply it.
 
-    No model is there to mend it: what the checks say against it is told, and the person decides. With
-    `hold_back` nobody reads that, so a change that does not pass is not applied.
+    No model is there to fix it: failing checks are shown, and the person decides. With `hold_back` nobody
+    reads them, so a change that does not pass is not applied.
     """
     renewed = await renew(run.workspace, changes)
     if not renewed:
@@ -45,7 +45,7 @@ async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_ba
         inside.emit(Proposed(summarise(renewed)))
         verdict = await ask_gates(inside, await judges.gates(), renewed, 1)
         if not verdict.ok and hold_back:
-            return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it all the same.")
+            return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it anyway.")
         if not verdict.ok:
             inside.emit(Notice(f"It does not pass: {in_a_line(verdict)}", "warning"))
         decision = await decide(run, trial, judges, renewed, verdict.evidence)
@@ -92,7 +92,7 @@ async def read_waiting(project: Project, session: str) -> Changes:
 
 
 async def is_under_way(project: Project, session: str) -> bool:
-    """Whether the session's last task was interrupted with a change begun: it can be gone on with."""
+    """True if the session's last task was interrupted in a change, and can be resumed."""
     past = project.log.past(session)
     if past.ended is None or past.ended.status != "interrupted":
         return False
@@ -145,7 +145,7 @@ async def discard_waiting(project: Project, waiting: Waiting) -> Changes:
 
 
 def _report(project: Project, session: str, started: RunStarted, told: Sequence[Event]) -> dict[str, object]:
-    """How applying it went; what the log says of the session's last task stays as it is."""
+    """Report on applying it; the log of the session's last task stays unchanged."""
     past = Past(started)
     for event in told[1:]:
         past = go_on(past, event)

@@ -1,4 +1,4 @@
-"""A process that works on one session for faces that only look: it takes letters, and does them one by one.
+"""Run one session in a process of its own: it takes messages and does them one by one.
 
 So a server that is restarted, or a page that is closed, costs nobody their work: it goes on here, writes the
 log, and waits in the session's inbox for answers. Run as `python -m kith.agent.worker FOLDER SESSION`."""
@@ -41,7 +41,7 @@ Resume = Callable[[Project, str, Answerer, Sequence[Listener]], Awaitable[object
 
 @dataclass(frozen=True, slots=True)
 class SessionKind:
-    """`begin` does what a letter wants in the session called so; `resume` goes on where its log ends."""
+    """`begin` does what a message asks for in the session of this id; `resume` goes on where its log ends."""
 
     begin: Begin
     resume: Resume | None = None
@@ -54,7 +54,7 @@ def find_kind(name: str) -> SessionKind | None:
 
 
 def need_kind(name: str) -> SessionKind:
-    """The kind that a letter wants. Raises UsageError."""
+    """The kind that a message asks for. Raises UsageError."""
     found: SessionKind = need_part(lambda feature: feature.kinds.get(name), f"A session of the kind {name!r}")
     return found
 
@@ -70,7 +70,7 @@ _FREE = 3
 def start_worker(
     root: Path, state: Path, session: str, environ: Mapping[str, str] = os.environ
 ) -> subprocess.Popen[bytes]:
-    """Let a process of its own take the session's letters; one is enough, another one leaves at once."""
+    """Start a process for the session's messages; a second one exits at once."""
     folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # -P: nothing in the project's folder may be taken for a module of Python's.
@@ -107,7 +107,7 @@ def check_tool(name: str) -> None:
 
 
 async def work(root: Path, session: str) -> None:
-    """Do what the session's letters want until there are no more; leaves when another worker does it."""
+    """Handle the session's messages until there are no more; exits when another worker does it."""
     _, state, _ = find_folders()
     folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ async def work(root: Path, session: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A letter of a session, and where that is worked on."""
+    """A message to a session, and the place that handles it."""
 
     log: Log
     root: Path
@@ -143,7 +143,7 @@ class _Job:
 
     @property
     def resumes(self) -> bool:
-        """Whether it goes on with the last task: words that came for one whose process died steer it."""
+        """True if it resumes the last task: messages for a task whose process died steer it."""
         if self.letter.resume or self.letter.kind != "run":
             return self.letter.resume
         return was_cut_off(self.log, self.session) and can_resume(self.log, self.session)
@@ -163,7 +163,7 @@ class _Job:
 async def _do(job: _Job) -> None:
     """One task, however it ends: the log says how.
 
-    Its letter is heard when that stands in the log: a process that is killed before loses nobody's words.
+    Its message counts as heard once that is in the log: a process that is killed before loses nobody's words.
     """
     inbox, begun, left = job.inbox, False, False
 
@@ -191,7 +191,7 @@ async def _do(job: _Job) -> None:
 async def _when_free(job: _Job, listener: Listener) -> bool:
     """Do it once nobody else works on the session: a terminal may, or an editor.
 
-    False where that was to go on with the task before: words that nobody heard then are the next task.
+    False where that was to resume the task before: messages that were not read then are the next task.
     """
     chosen = Project.open(job.root, job.letter.flags or {})
     free = 0  # looks at which nobody else worked on the session, and yet it was busy
@@ -228,7 +228,7 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
 
 
 async def _go_on(project: Project, session: str, listener: Listener) -> None:
-    """Go on with the last task, from where its log ends."""
+    """Resume the last task from the end of its log."""
     kind = find_kind(last_kind(project.log, session))
     if kind and kind.resume:
         await kind.resume(project, session, nobody_here, [listener])

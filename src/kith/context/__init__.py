@@ -1,1 +1,1 @@
-"""What the model gets to see: the words of a task, the files and symbols that fit them, and their cost."""
+"""Choose the context of a model: words of a task, matching files and symbols, and their tokens."""

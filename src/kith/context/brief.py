@@ -81,10 +81,10 @@ def show_layout(files: Sequence[str], room: int) -> str:
 
 
 def _entries(files: Sequence[str], folder: str) -> dict[str, int]:
-    """What lies directly in a folder (its name ends with a slash, the root's is empty).
+    """List a folder's direct entries (its name ends with a slash, the root's is empty).
 
-    Folders come with the number of files in them, at any depth, files with 0. The files below a folder lie
-    side by side in a sorted list, so nothing but the answer is looked at.
+    Folders come with the number of files in them, at any depth, files with 0. The files below a folder are
+    neighbours in a sorted list, so only the answer is read.
     """
     entries, at = {}, bisect_left(files, folder)
     while at < len(files) and files[at].startswith(folder):
@@ -153,11 +153,11 @@ def fit_nothing(words: Words) -> Signals:
 async def brief(
     run: Run, task: str, budget_tokens: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
 ) -> str:
-    """What a model should know of the tree before it begins, in at most `budget_tokens` estimated tokens.
+    """Describe the tree to a model, in at most `budget_tokens` estimated tokens.
 
-    The same tree with the same history and index gives the same text, unless git takes more than 0.4 s:
-    then its part (which files changed lately, which hold the names in the task) is left out. "" for an
-    empty tree or a budget below 100 tokens. Secrets, binary files and files over 500 kB are not looked into.
+    The same tree with the same history and index gives the same text, unless git takes more than 0.4 s.
+    Then its part is left out: recently changed files, and files with names from the task. "" for an empty
+    tree or a budget below 100 tokens. Secrets, binary files and files over 500 kB are not read.
     """
     if budget_tokens < _LEAST:
         return ""
@@ -193,7 +193,7 @@ async def gather_signals(run: Run, words: Words, files: Sequence[str], fitting: 
 
 
 def _is_for_agents(path: str) -> bool:
-    """Whether a file tells agents what to do: where it counts they are told, elsewhere it does not count."""
+    """True if a file holds instructions for agents, which are given separately."""
     top, name = path.partition("/")[0], path.rpartition("/")[2]
     return name in _NOTES or (top in _KEPT and "/" in path)
 
@@ -267,14 +267,14 @@ def _is_named(path: str, words: Words) -> bool:
 
 
 def _defines(path: str, text: str, stems: frozenset[str]) -> bool:
-    """Whether the file's name, or the name of a definition in it, is made of the task's words alone."""
+    """True if the file's name, or a definition's name in it, consists of the task's words alone."""
     stem = stems_of(path.rpartition("/")[2].partition(".")[0])
     defined = (parts for parts in map(stems_of, _DEFINED.findall(text)) if len("".join(parts)) >= _LEAST_NAME)
     return any(parts and stems.issuperset(parts) for parts in (stem, *defined))
 
 
 def _held(words: Words, text: str) -> float:
-    """What a text adds to its file's score by the names, quotes and plain words of the task that it holds."""
+    """Score a text by the names, quotes and plain words of the task that it contains."""
     exact = sum(_EXACT for each in words.exact if each in text)
     exact += _OWN * len(frozenset(words.names).intersection(_DEFINED.findall(text)))
     lowered = text.lower()

@@ -1,4 +1,4 @@
-"""What a text costs in tokens, texts made to fit, and how much room each part of a prompt gets."""
+"""Estimate tokens, fit texts to a budget, and divide the window among a prompt's parts."""
 
 import re
 from typing import Final
@@ -39,7 +39,7 @@ def fewest_tokens(text: str) -> int:
 
 
 def _price(data: bytes, prices: tuple[int, ...]) -> int:
-    """What all bytes cost, in hundredths of a token."""
+    """Sum the cost of all bytes, in hundredths of a token."""
     cost, rest = 0, len(data)
     for members, price in zip(_CLASSES, prices, strict=False):
         found = len(data) - len(data.translate(None, members))
@@ -67,18 +67,18 @@ ASSUMED_WINDOW: Final = 16_384  # tokens, where nobody tells
 
 
 def output_room(window: int, most: int) -> int:
-    """How many bytes one tool may answer with: about a sixth of the window, at three bytes a token."""
+    """Return the bytes that one tool may answer with: about a sixth of the window, at 3 bytes a token."""
     return max(2_000, min(most, (window or ASSUMED_WINDOW) // 2))
 
 
 def opening_room(window: int) -> int:
-    """How many tokens the layout of the project may take: a twelfth of the window, and never much.
+    """Return the tokens for the project's layout: a twelfth of the window, with a fixed maximum.
 
-    They are read before the first answer, and a processor alone reads slowly.
+    They are read before the first answer, and a CPU alone reads slowly.
     """
     return min(window or ASSUMED_WINDOW, ASSUMED_WINDOW) // 12
 
 
 def knowledge_room(window: int) -> int:
-    """How many tokens notes for agents and the list of skills may take together: an eighth of the window."""
+    """Return the tokens for agent notes and the list of skills together: an eighth of the window."""
     return min(window or ASSUMED_WINDOW, 4 * ASSUMED_WINDOW) // 8

@@ -32,10 +32,10 @@ _LEAST_LAYOUT = 200  # characters; less of it says nothing
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is sent of a thread. Messages that come later are sent as they are.
+    """The view of a thread that is sent to a model. Later messages are sent unchanged.
 
-    The first `upto` messages are the task and `summary` (where there is one); the results of the first
-    `elided` are left out; no text of the first `held` is longer than `chars` (0: as long as it is).
+    The first `upto` messages become the task and `summary` (if any). The results of the first `elided`
+    are left out. The texts of the first `held` are cut to `chars` (0: not cut).
     """
 
     upto: int = 0
@@ -45,7 +45,7 @@ class View:
     chars: int = 0
 
     def after(self, event: Compacted) -> "View":
-        """The view that an event of the log tells of."""
+        """The view that an event of the log describes."""
         if event.summary:
             return replace(self, upto=event.upto, summary=event.summary)
         return replace(self, elided=max(self.elided, event.upto))
@@ -58,12 +58,12 @@ def show(messages: Sequence[Message], view: View) -> tuple[Message, ...]:
 
 
 def joints(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Where a thread can be parted so that no result is separated from its call."""
+    """Return the places where a thread can be cut without separating a result from its call."""
     return tuple(place for place, message in enumerate(messages) if message.role != "tool")
 
 
 def opening(messages: Sequence[Message]) -> int:
-    """How many messages there are up to the task, the first that a person said."""
+    """Count the messages up to and including the task, the first message of a person."""
     return next((place + 1 for place, message in enumerate(messages) if message.role == "user"), 0)
 
 
@@ -97,7 +97,7 @@ def _stub(call: ToolCall | None, text: str) -> str:
 
 
 def _subject(args: Mapping[str, Any]) -> str:
-    """What a call was about, in a few characters of one line: the first text among its arguments."""
+    """Return a short subject of a call: the first text among its arguments, in one line."""
     values = (" ".join(map(str, value)) if isinstance(value, list) else value for value in args.values())
     return _clip(next((value for value in values if isinstance(value, str)), ""), _SUBJECT)
 
@@ -147,10 +147,10 @@ def _fit_task(text: str, chars: int) -> str:
 
 
 def shorten(messages: Sequence[Message], upto: int, summary: str) -> tuple[Message, ...]:
-    """The task, then `summary` in place of what followed it among the first `upto` messages, then the rest.
+    """Replace the messages after the task, among the first `upto`, by `summary`; keep the rest.
 
-    The task's message stays as it is. Users and assistants take turns, as the strictest templates want it,
-    so a short word of the user, or what a person said last, leads over to a reply.
+    The task's message stays unchanged. User and assistant alternate, since the strictest templates
+    require it. So a short user message, or the person's last one, comes before a reply.
     """
     begin = opening(messages)
     if upto <= begin:
@@ -167,7 +167,7 @@ def _lead_over(replaced: Sequence[Message]) -> str:
 
 
 def _said(messages: Iterable[Message]) -> list[str]:
-    """What persons and gates said, without kith's own words to a model that stalled."""
+    """Return the texts of persons and gates, without kith's own messages to a stalled model."""
     return [each.text for each in messages if each.role == "user" and each.author != "kith"]
 
 

@@ -168,7 +168,7 @@ class Resolver:
         return iter(()) if place is None else self._modules_at(place, listed.split(",") if listed else ())
 
     def _place_of(self, module: str, folder: str) -> str | None:
-        """Where the nearest module of this name is, without its ending; None for none of the project's."""
+        """Find the nearest module of this name, without its ending; None if the project has none."""
         found = self._python.get(module)
         if found is None:
             return None

@@ -18,7 +18,7 @@ _LEAST: Final = 40  # tokens; fewer say nothing
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Words for agents, and where they stand: `path` as the person knows it."""
+    """Notes for agents, and their place: `path` as the person knows it."""
 
     path: str
     text: str
@@ -52,7 +52,7 @@ def _cut(text: str, room: int) -> str:
 
 
 def share_room(needs: Sequence[int], room: int) -> tuple[int, ...]:
-    """How much each gets of what there is: what it needs, or an equal part of what the others leave."""
+    """Share the room: each gets what it needs, or an equal part of what the others leave."""
     given, left = [0] * len(needs), room
     for rest, place in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
         given[place] = min(needs[place], left // (len(needs) - rest))
@@ -95,9 +95,10 @@ _KEY: Final = re.compile(r"^(name|description)[ \t]*:[ \t]*(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """What a SKILL.md says, and its folder: relative to the project where its files belong to that.
+    """A skill: the content of a SKILL.md and its folder, relative to the project where it belongs to it.
 
-    Elsewhere (the person's `own`, or kith's folder in the project) it is absolute, and `files` names them.
+    Elsewhere (the person's `own`, or kith's folder in the project) it is absolute, and `files` names its
+    files.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Skill:
 
     @property
     def apart(self) -> bool:
-        """Whether its files are not reached through the project's tree."""
+        """True if its files are outside the project's tree."""
         return PurePath(self.folder).is_absolute()
 
 
@@ -136,7 +137,7 @@ def read_skill(text: str, folder: str) -> Skill:
 
 
 def _read_head(text: str) -> dict[str, Any]:
-    """What the YAML says; many descriptions hold a colon that YAML does not allow, and are read as a line."""
+    """Parse the YAML head; one with a colon that YAML does not allow is read line by line."""
     import yaml
 
     try:

@@ -23,7 +23,7 @@ _PARTS: Final = re.compile(r"::|\.")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Where a name is defined: `Cache.get` in a file, its lines (from 1, both included), its head."""
+    """The definition of a name: `Cache.get` in a file, its lines (from 1, inclusive), its head."""
 
     path: str
     name: str
@@ -35,7 +35,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is known of a name: where it is defined (or else which names are near), and which files use it.
+    """The places of a name: its definitions (else similar names), and the files that use it.
 
     `users` are paths with the number of times, the most first.
     """
@@ -62,7 +62,7 @@ def last_part(name: str) -> str:
 def choose_named(definitions: Sequence[Definition], name: str) -> tuple[Definition, ...]:
     """The definitions of a name: spelled so, else in other letter case; `Cache.get` by the end of theirs.
 
-    What stands in front may be more than a definition's name tells (a module): then the last part decides.
+    The part in front may be more than a definition's name (a module): then the last part decides.
     """
     for wanted in (name, last_part(name)):
         for fold in (str, str.lower):
@@ -73,7 +73,7 @@ def choose_named(definitions: Sequence[Definition], name: str) -> tuple[Definiti
 
 
 def _ends_with(name: str, asked: str) -> bool:
-    """Whether one name is another's own end, part by part; `::` and `.` are the same."""
+    """True if `asked` is the end of a name, part by part; `::` and `.` are the same."""
     parts, wanted = _PARTS.split(name), _PARTS.split(asked)
     return parts[-len(wanted) :] == wanted
 
@@ -94,7 +94,7 @@ def _signature(lines: Sequence[str], symbol: Symbol) -> str:
 
 
 def _closed(text: str) -> bool:
-    """Whether nothing that is opened here waits for its other half."""
+    """True if no bracket in the text is still open."""
     return all(text.count(left) <= text.count(right) for left, right in ("()", "[]", "{}"))
 
 
@@ -112,7 +112,7 @@ _BLOCK_COMMENT, _LINE_COMMENT, _HASH = r"/\*(?:[^*]|\*(?!/))*(?:\*/)?", r"//[^\n
 
 
 def _pattern(*left_out: str) -> re.Pattern[str]:
-    """What is left out, or else a name. All between two of these is passed over in one leap."""
+    """Build a pattern that matches skipped text, or else a name; it skips everything between."""
     return re.compile(rf"(?>[^\w\"'#/]*)(?:{_NAME}|{'|'.join(left_out)})", re.DOTALL)
 
 
@@ -129,10 +129,10 @@ _INSERTED: Final = re.compile(r"\{([^{}]+)")  # what a formatted string holds of
 
 
 def find_references(path: str, text: str) -> Counter[str]:
-    """How often a text uses each name, its own definitions among them.
+    """Count how often a text uses each name, its own definitions included.
 
-    One pass of a regular expression, about 20 MB a second: what is a string and what a comment is told by the
-    file's ending, and where a language is subtler than that, a name more or less is found.
+    One pass of a regular expression, about 20 MB/s. The file's ending decides the syntax of strings and
+    comments. In languages with a subtler syntax, a few names are wrong.
     """
     pattern = _FAMILIES.get(splitext(path)[1].lower(), _CURLY)
     if pattern is not _PYTHON:
@@ -169,7 +169,7 @@ _HEAD: Final = 600  # bytes in which a file says that a program wrote it
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A file's digest and number of lines, and what of code was found in it.
+    """The outline of a file: digest, number of lines, definitions and references.
 
     `words` are the stems of the names it uses, in the spelling of a task's, each 1 + log2(times) times, and
     `said` those of its comments and strings: what a search by words looks through.
@@ -220,12 +220,12 @@ def count_only(path: str, data: bytes) -> Outline:
 
 
 def unread(path: str) -> Outline:
-    """What there is to say of a file that is too large to be opened."""
+    """Return the outline of a file that is too large to open."""
     return Outline(path, b"", 0)
 
 
 def is_readable(path: str, data: bytes) -> bool:
-    """Whether a file is source code that a person wrote: no secret, no data, not binary, minified or made."""
+    """True if a file is source code that a person wrote: not secret, data, binary, minified or generated."""
     if kind_of(path) not in ("source", "test") or len(data) > LARGEST or b"\0" in data:
         return False
     minified = len(data) > _WIDEST * (data.count(b"\n") + 1)
@@ -233,5 +233,5 @@ def is_readable(path: str, data: bytes) -> bool:
 
 
 def digest_of(data: bytes) -> bytes:
-    """What tells one content from another: half of its SHA-256."""
+    """Return the digest of a content: half of its SHA-256."""
     return hashlib.sha256(data).digest()[:16]

@@ -1,4 +1,4 @@
-"""Which file an import means: modules of a project, found by their paths."""
+"""Resolve imports to files: modules of a project, found by their paths."""
 
 import ast
 import sys
@@ -55,7 +55,7 @@ class Modules:
         )
 
     def written(self, importer: str, path: str, root: str | None = None) -> str:
-        """How a file names a module: with dots inside their package, else from `root`, or its own root.
+        """Return the name by which a file imports a module: relative in a package, else from a root.
 
         Raises UsageError when it cannot be imported from there.
         """
@@ -92,7 +92,7 @@ class Modules:
         return stem if self.file(stem) or stem in self.folders else ""
 
     def _is_root(self, stem: str, length: int, importer: str) -> bool:
-        """Whether the folder above the first of `length` parts can be one that imports start from."""
+        """True if the folder above the first of `length` parts can be an import root."""
         root = "/".join(stem.split("/")[:-length])
         first = "/".join(stem.split("/")[: len(stem.split("/")) - length + 1])
         if self.is_package(root):
@@ -145,7 +145,7 @@ def _folders(paths: Iterable[str]) -> frozenset[str]:
 
 
 def _shared(stem: str, folder: str) -> int:
-    """How many folders a module and a folder have in common."""
+    """Count the folders that a module and a folder share."""
     pairs = zip(dirname(stem).split("/"), folder.split("/"), strict=False)
     count = 0
     for one, other in pairs:

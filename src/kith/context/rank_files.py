@@ -93,7 +93,7 @@ class Scored:
 
 
 def rank(task: str, files: Sequence[str], signals: Signals | None = None) -> tuple[Scored, ...]:
-    """The files that have something to do with the task, best first; the rest is left out.
+    """Rank the files that are relevant to the task, best first; the rest is left out.
 
     A word of a path counts by its rarity among the paths (log2(files / files with it), as in inverse document
     frequency). The order depends on the arguments alone. Secrets are never listed.
@@ -128,13 +128,13 @@ def rank(task: str, files: Sequence[str], signals: Signals | None = None) -> tup
 
 
 def weigh_kind(path: str, words: Words) -> float:
-    """How much a file counts for being source, test, documentation or data; secrets count nothing."""
+    """Return the weight of a file's kind: source, test, documentation or data; secrets weigh nothing."""
     kind = kind_of(path)
     return _WANTED_TESTS if kind == "test" and words.about_tests else _WEIGHTS[kind]
 
 
 def kind_of(path: str) -> Kind:
-    """What a file is for, told from its path."""
+    """Return the kind of a file, judged from its path."""
     folder, _, name = path.lower().rpartition("/")
     ending = splitext(name)[1]
     if ending in _SECRET or name in _SECRET_NAMES or name.startswith(".env"):
@@ -193,7 +193,7 @@ def _ending_weight(path: str) -> float:
 
 
 def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:
-    """How much each word of the task counts for this path: a whole word of its name the most."""
+    """Weigh each word of the task for this path: a whole word of its name weighs the most."""
     folder, _, name = path.rpartition("/")
     matched: dict[str, float] = {}
     for text, weight in ((folder, _IN_FOLDER), (splitext(name)[0], _IN_NAME)):

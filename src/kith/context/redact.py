@@ -19,10 +19,10 @@ Places = dict[str, list[tuple[str, int]]]  # a block of characters -> the values
 
 
 class Occurrences:
-    """Finds `values` as a whole, and of those `in_pieces` also every piece of 15 characters and more.
+    """Find `values` as a whole, and pieces of 15 characters or more of those `in_pieces`.
 
-    The text is cut into blocks. Wherever a value begins, it holds a block that begins among its first
-    characters, so only these are looked up: the time is that of the text alone.
+    The text is cut into blocks. Every value contains a block that begins among its first characters, so only
+    these are looked up. The time depends on the text alone.
     """
 
     def __init__(self, values: Iterable[str], in_pieces: Iterable[str] = ()) -> None:
@@ -35,7 +35,7 @@ class Occurrences:
             _add(self._parts, value, _BLOCK, range(len(value) - _BLOCK + 1))
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """From where to where something stands, in no order; places may overlap."""
+        """The start and end of each occurrence, in no order; they may overlap."""
         for size, blocks in self._whole.items():
             for at, value, begin in _met(text, blocks, size):
                 if at >= begin and text.startswith(value, at - begin):
@@ -50,7 +50,7 @@ class Occurrences:
 
 
 def _block_of(value: str) -> int:
-    """How many characters of a value are looked up: few sizes, since each costs a pass."""
+    """Return the block size for a value in characters; there are few sizes, since each costs a pass."""
     return _BLOCK if len(value) >= PIECE else 3 if len(value) >= 5 else 1
 
 
@@ -68,7 +68,7 @@ def _met(text: str, blocks: Places, size: int) -> Iterator[tuple[int, str, int]]
 
 
 def _grown(text: str, at: int, value: str, begin: int) -> tuple[int, int]:
-    """The longest piece of `value` around the block of it that stands at `at`."""
+    """The longest piece of `value` around its block at `at`."""
     first, last = 0, _BLOCK
     while begin + first > 0 and at + first > 0 and text[at + first - 1] == value[begin + first - 1]:
         first -= 1
@@ -100,7 +100,7 @@ _PRIVATE_KEY: Final = re.compile(
 
 
 class Redactor:
-    """Takes secrets out of prompts: `values` wherever they stand, and whatever looks like a key.
+    """Removes secrets from prompts: `values` anywhere, and text that looks like a key.
 
     Of long random values pieces go too (a test's report shows the beginning of what it compared). What the
     model called `own` said and signed goes back to it unread. Messages never change, so each is looked at
@@ -219,7 +219,7 @@ def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -
 
 
 def _spellings(value: str) -> tuple[str, ...]:
-    """A value as it stands in a text, in JSON and in HTML."""
+    """A value as written in a text, in JSON and in HTML."""
     return value, json.dumps(value)[1:-1], value.translate(_IN_HTML)
 
 
@@ -238,11 +238,11 @@ def _with_text(part: Text | Thinking | ToolResult, text: str) -> Part:
 
 
 def _is_known_in_pieces(value: str) -> bool:
-    """Whether a value is long, random and one piece, so that a part of it says that it is meant."""
+    """True if a value is long, random and one piece, so that a part of it identifies it."""
     return len(value) >= _LONG and entropy(value) >= _BITS and _is_solid(value)
 
 
 def _is_solid(value: str) -> bool:
-    """Whether a value is one piece, and no path, address or sentence."""
+    """True if a value is one piece, not a path, address or sentence."""
     joints = sum(value.count(mark) for mark in "/. ")
     return "://" not in value and joints <= max(2, len(value) // 12)

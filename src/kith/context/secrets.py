@@ -1,4 +1,4 @@
-"""What looks like a secret: in a text, by a file's name, and the values that a file of secrets holds."""
+"""Find likely secrets: in a text, by a file's name, and the values in a file of secrets."""
 
 import math
 import re
@@ -104,7 +104,7 @@ _CODE: Final = (
 
 
 class Span(NamedTuple):
-    """Where a secret stands in a text, and which kind it is."""
+    """The place and kind of a secret in a text."""
 
     start: int
     end: int
@@ -112,10 +112,10 @@ class Span(NamedTuple):
 
 
 def find_secrets(text: str) -> tuple[tuple[int, str], ...]:
-    """Where a text holds what looks like a secret: (line from 1, which kind), without the secret itself.
+    """Find likely secrets in a text: (line from 1, kind), without the secret itself.
 
-    Known kinds of keys go by their form. Anything else has to be given to a name that says what it is
-    (`api_key = "..."`) and to look random; what a placeholder looks like is passed over.
+    Known kinds of keys are found by their form. Any other value must be given to a telling name
+    (`api_key = "..."`) and look random. Placeholders are skipped.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     found: dict[int, str] = {}
@@ -145,7 +145,7 @@ def find_spans(text: str) -> Iterator[Span]:
 
 
 def is_secret_file(path: str, *, ignored: bool = False) -> bool:
-    """Whether a file's name says that it holds secrets; source code does so only where git ignores it."""
+    """True if a file's name suggests secrets; for source code only where git ignores it."""
     name = path.lower().rpartition("/")[2]
     if name.endswith(_EXAMPLES) or (name.endswith(_CODE) and not ignored):
         return False
@@ -153,7 +153,7 @@ def is_secret_file(path: str, *, ignored: bool = False) -> bool:
 
 
 def is_unguessable(value: str) -> bool:
-    """Whether nobody could guess it: no words, path or number, and no placeholder, however long."""
+    """True if a value cannot be guessed: no words, path, number or placeholder, however long."""
     return _is_mixed(value) and _is_random(value, _NAMED_BITS)
 
 
@@ -211,7 +211,7 @@ def values_in(text: str, *, sure: bool = True) -> tuple[str, ...]:
 
 
 def is_guarded(key: str) -> bool:
-    """Whether a key of the person's is one to keep back, and no word that only stands in place of one."""
+    """True if a person's key must be redacted, and is not just a placeholder."""
     return _counts(key, _SHORTEST)
 
 
@@ -264,5 +264,5 @@ def _counts(value: str, least: int) -> bool:
 
 
 def _odd(value: str) -> bool:
-    """Whether a value is neither a word nor a name with dots, slashes and dashes."""
+    """True if a value is neither a word nor a name with dots, slashes and dashes."""
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)

@@ -43,11 +43,11 @@ class _Span:
 
 
 def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
-    """Excerpts of `sources` (path to text, the most important first) in at most `budget` tokens.
+    """Cut excerpts of `sources` (path to text, most important first), at most `budget` tokens.
 
-    A file that fits into what is left is shown whole. Of a larger one the definitions whose names the task
-    uses are shown, the lines that mention names or quotes of the task, and an outline of the rest; it gets at
-    most `_SHARE` of what is left. The count of tokens is `estimate_tokens`.
+    A file that fits into the rest of the budget is shown whole. A larger one gets at most `_SHARE` of the
+    rest, for definitions that the task names, lines that mention it, and an outline. The count of tokens is
+    `estimate_tokens`.
     """
     words, blocks, left = find_words(task), [], budget
     files = _keep_rare([_File.of(words, path, text) for path, text in sources.items()])
@@ -145,7 +145,7 @@ def _own_name(symbol: Symbol) -> str:
 
 
 def fenced(heading: str, lines: Sequence[str]) -> str:
-    """Lines of a file as they stand there, between fences that none of them can close."""
+    """Lines of a file, unchanged, between fences that none of them can close."""
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join((heading, fence, *lines, fence))
@@ -180,7 +180,7 @@ def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
-    """What to show, best first: definitions by what the task says of them, then other mentions."""
+    """Choose the spans to show, best first: definitions that the task names, then other mentions."""
     exact = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in words.exact]
     spans = _definitions(words, exact, symbols, lines)
     for pattern in exact:
@@ -228,9 +228,9 @@ def _own_lines(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int]]:
 
 
 def _outline(words: Words, symbols: Sequence[Symbol], room: int) -> list[str]:
-    """Where the members are of the first class that the task names, else everything at the top, in one line.
+    """List the members of the first class that the task names, else all top-level names, in one line.
 
-    A list that does not fit is left out: a part of it says nothing.
+    A list that does not fit is left out, since a part of it is useless.
     """
     named = (each for each in symbols if _own_name(each) in words.names)
     for owner in named:

@@ -105,9 +105,9 @@ _SLASHED: Final = re.compile(r"^[ \t]*+(?://[^\n]*+|/\*.*?(?:\*/|\Z))", re.M | r
 
 
 def count_lines(language: str, text: str) -> LineCount:
-    """How many lines a text has, and of which sort.
+    """Count the lines of a text by sort.
 
-    Told by patterns: a line in a long string that looks like a comment counts as one.
+    Patterns decide: a line in a long string that looks like a comment counts as one.
     """
     if not text:
         return LineCount()

@@ -44,10 +44,10 @@ class Symbol:
 
 
 def find_symbols(path: str, text: str) -> tuple[Symbol, ...]:
-    """The definitions in a text, in order of their first line. Lines end with a line feed only.
+    """Find the definitions in a text, in order of their first line. Lines end with a line feed only.
 
-    Python is read by its own parser, C and C++ by tree-sitter when it is installed; what cannot be parsed
-    and all other languages by patterns that know a definition's first line and guess its end.
+    Python is read by its own parser, C and C++ by tree-sitter when it is installed. For other languages,
+    and for text that does not parse, patterns match a definition's first line and guess its end.
     """
     ending = splitext(path)[1].lower()
     found: Iterator[Symbol] | None = None
@@ -149,7 +149,7 @@ def _defines(node: "Node") -> bool:
 
 
 def _cpp_sort(node: "Node") -> Sort:
-    """What a definition defines. `A::f` outside of its class is a function: A may be a namespace."""
+    """Return the sort of a C++ definition. `A::f` outside its class is a function: A may be a namespace."""
     if node.type == "function_definition":
         holder = node.parent
         while holder is not None and holder.type in _CPP_WRAPPINGS:
@@ -229,7 +229,7 @@ def _guess_symbols(pattern: re.Pattern[str] | None, text: str) -> Iterator[Symbo
 
 
 def _guess_sort(pattern: re.Pattern[str], match: re.Match[str]) -> Sort:
-    """What the first line of a definition says that it defines."""
+    """Guess the sort of a definition from its first line."""
     head = match.group()
     if _TYPE_WORD.search(head):
         return "class"

@@ -1,4 +1,4 @@
-"""What sort of work a task is, from its words: where success differs, this is what it differs by."""
+"""Classify a task by its words, into kinds with different success rates."""
 
 import re
 from functools import cache
@@ -129,7 +129,7 @@ _SIGNS: Final = (
 def kind_of(words: str, *, purpose: str = "edit", files: int = 0) -> str:
     """The kind of a task: one of KINDS.
 
-    `purpose` is what the model is asked for; some purposes are a kind by themselves. `files`: how many files
+    `purpose` is what the model is asked for; some purposes are a kind of their own. `files`: how many files
     the task names or may change, 0 where that is not known.
     """
     if purpose in _BY_PURPOSE:
@@ -150,10 +150,10 @@ def _patterns() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
 
 
 def is_verifiable(kind: str) -> bool:
-    """Whether a project's checks can tell that such a task is solved."""
+    """True if a project's checks can tell that such a task is solved."""
     return kind in _VERIFIABLE
 
 
 def _without_code(words: str) -> str:
-    """What is said outside of fenced code, as far as it says what is wanted."""
+    """Return the text outside fenced code, cut at 2,000 characters."""
     return re.sub(r"```.*?(?:```|\Z)", " ", words, flags=re.DOTALL)[:2000]

@@ -1,4 +1,4 @@
-"""What a task speaks of: its words, the names of code in it, what it quotes and the paths it names."""
+"""Extract the words of a task: plain words, code names, quotes and paths."""
 
 import re
 from dataclasses import dataclass
@@ -61,11 +61,11 @@ _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a task says, in four readings; each keeps the order of first mention.
+    """The words of a task, in four readings; each keeps the order of first mention.
 
-    `stems` are its words without endings, `names` what can only be code (parse_args, HttpClient, run()),
-    `quoted` the text between quotes, `paths` what is written like a file or folder; `about_tests` says that
-    tests are to be written or repaired.
+    `stems` are its words without endings. `names` can only be code (parse_args, HttpClient, run()).
+    `quoted` is the text between quotes, `paths` looks like a file or folder. `about_tests`: the task asks
+    to write or fix tests.
     """
 
     stems: tuple[str, ...]
@@ -76,7 +76,7 @@ class Words:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """Names and quotes to look for as they stand; names of files are none."""
+        """Names and quotes to look for verbatim; names of files are none."""
         files = frozenset(self.paths)
         return tuple(each for each in dict.fromkeys(self.names + self.quoted) if each not in files)
 
@@ -107,7 +107,7 @@ def _is_code(match: re.Match[str]) -> bool:
 
 
 def _is_in_code(match: re.Match[str], quoted: str) -> bool:
-    """True for an identifier that makes up a quotation, or stands in one that looks like an expression."""
+    """True for an identifier that is a whole quotation, or part of one that looks like an expression."""
     name = match.group()
     if _ENDING.match(quoted, match.end()):
         return False

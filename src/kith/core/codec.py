@@ -39,7 +39,7 @@ def decode_event(kind: str, body: str) -> Event:
 
 
 def build_event(kind: str, data: Any) -> Event:
-    """The event that its JSON data tells of. Raises ValueError as `decode_event` does."""
+    """Decode an event from its JSON data. Raises ValueError as `decode_event` does."""
     if kind not in KINDS:
         raise ValueError(f"unknown event kind {kind!r}")
     try:
@@ -77,7 +77,7 @@ def _field_options(kind: type) -> tuple[tuple[str, tuple[type, ...]], ...]:
 
 
 def _tagged(item: Any, options: tuple[type, ...]) -> Any:
-    """Where a field may hold several types, the object says which one it is."""
+    """Encode a field's value, and name its type where the field allows several."""
     if len(options) > 1 and isinstance(item, tuple):
         return [_tagged(each, options) for each in item]
     if len(options) > 1 and isinstance(item, options):
@@ -93,7 +93,7 @@ def decode(data: Any, hint: Any) -> Any:
 
 @cache  # made once for each type: a long session is read many thousand times
 def _reader(hint: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of data that is not None; None where the data is the value."""
+    """Return the function that decodes a field of this type; None where the data is the value."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _union_reader([arg for arg in args if arg is not type(None)])

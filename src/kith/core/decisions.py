@@ -10,7 +10,7 @@ Cause = Literal["", "hopeless", "failed", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Which models a piece of work goes to, one after the other, and why.
+    """The models that a piece of work goes to, one after the other, and the reason.
 
     Each is asked when the one before it did not solve it. `after` is the model that has just given up ("" at
     the beginning), and the plan what is left. `propensity`: how likely this choice was, 1.0 where it was no
@@ -129,7 +129,7 @@ def council_thread(council: str, who: str) -> str:
 
 
 def place_of(thread: str) -> tuple[str, str] | None:
-    """Which council a thread belongs to, and who speaks in it; None for any other thread."""
+    """Return the council of a thread and its speaker; None for any other thread."""
     if not thread.startswith(_BEGIN):
         return None
     council, _, who = thread.removeprefix(_BEGIN).partition("/")

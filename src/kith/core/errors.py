@@ -65,8 +65,8 @@ class UnrecordedError(KithError):
 
     def __init__(self, change_id: str, why: object, files: tuple[FileChange, ...] = ()) -> None:
         super().__init__(
-            f"The change is applied, but could not be recorded: {str(why).rstrip('.')}."
-            f" To take it back: kith undo {change_id}"
+            f"The change is applied, but not recorded: {str(why).rstrip('.')}. To undo it: "
+            f"kith undo {change_id}"
         )
         self.change_id, self.files = change_id, files
 
@@ -75,8 +75,8 @@ class ModelError(KithError):
     """A model's server refused or failed.
 
     `retryable`: the same request may succeed later. `overflow`: the prompt does not fit the window.
-    `after_s`: the server's own wish (`Retry-After`), in seconds. Of an overflow, `tokens` is the
-    prompt's size and `window` what there is, 0 where the server does not say.
+    `after_s`: the server's `Retry-After` in seconds. Of an overflow, `tokens` is the prompt's size and
+    `window` the context window, 0 where the server does not say.
     """
 
     code = EXIT_TRY_LATER

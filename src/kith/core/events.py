@@ -32,14 +32,14 @@ Planning = Literal["no", "yes", "show"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a task was begun.
+    """The options that a task began with.
 
-    `kind` is the command ("": a plain task), `plan` None where planning has no place. `goal`: the person
-    named the checks in the command itself. `symbols`: whether models were offered the index, None where none
-    was asked yet. `system` and `append_system` are the person's own system prompt, `commit` is where the tree
-    stood. `agree`: of a build, whether its tasks are shown first. `quiet`: of the person's own command,
-    whether the model is not told of it. `source`: of a fork, the session that it copies, and `news` what its
-    model must know of the files. `gone`: the change that an undo did not find. Coaching tells its model's
+    `kind` is the command ("": a plain task), `plan` is None where planning does not apply. `goal`: the
+    person named the checks in the command. `symbols`: models were offered the index; None before one was
+    asked. `system` and `append_system` are the person's own system prompt, `commit` is the tree's commit
+    at the start. `agree`: a build shows its tasks first. `quiet`: the model is not told of the person's
+    own command. `source`: the session that a fork copies, and `news` the changes to files that its model
+    must know. `gone`: the change that an undo did not find. Coaching records the digest of the model's
     weights (`digest`), the kind of `work`, the `strategy` and the `recorded` task that it tries.
     """
 
@@ -94,15 +94,15 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The task that was cut short goes on, in another process: what was asked before waits for nobody."""
+    """The interrupted task continues, in another process: what was asked before waits for nobody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """A named step of a workflow began or ended.
 
-    `kind`: which sort of step it is; of a build `task` is the id of its task, and of a task that is tried
-    again `attempt` counts from 1.
+    `kind` is the sort of step. In a build, `task` is the id of its task. `attempt` counts from 1 where a task
+    is tried again.
     """
 
     name: str
@@ -304,7 +304,7 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class TodoSet:
-    """The model's list, whole, as it now stands."""
+    """The model's present list, whole."""
 
     items: tuple[TodoItem, ...]
 
@@ -313,7 +313,7 @@ class TodoSet:
 class Judged:
     """A gate's verdict on the change. `when` is "before" for a check of the untouched tree.
 
-    `fault`: why edits could not be brought into the files, where that is known.
+    `fault`: why edits could not be applied to the files, where that is known.
     """
 
     gate: str
@@ -330,7 +330,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """What is wrong with a change, as far as anybody looked.
+    """The findings of a review.
 
     `thrown_out` counts, by reason, what a model said of it that did not hold.
     """
@@ -359,7 +359,7 @@ class Applied:
 class Notice:
     """Something the person should know, in one sentence.
 
-    `topic` names those that some faces leave out: which model is asked, and that a session goes on.
+    `topic` names those that some screens leave out: which model is asked, and that a session goes on.
     """
 
     text: str
@@ -382,7 +382,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a slow thing is, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
+    """The progress of slow work, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
 
     what: str
     done: int

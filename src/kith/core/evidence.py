@@ -50,7 +50,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a check ended on one tree. `counted`: there are results per test, not only an exit code."""
+    """The result of a check on one tree. `counted`: there are results per test, not only an exit code."""
 
     code: int = 0
     passed: int = 0
@@ -69,8 +69,8 @@ class Standing:
 class Blocked:
     """Something is missing on this machine, so tests cannot run: on the untouched tree just the same.
 
-    `what` is a runner or its plugin, a tool, a module, a service, data. `install` is one command that would
-    bring it, "" where none is known; `hosts` is whom that would reach.
+    `what` is a runner or its plugin, a tool, a module, a service, data. `install` is a command that installs
+    it, "" where none is known; `hosts` is whom that would reach.
     """
 
     kind: Missing
@@ -81,10 +81,10 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class CheckEvidence:
-    """What one check says of a change: the untouched tree (`before`) against the change alone (`after`).
+    """The evidence of one check: the untouched tree (`before`) against the change alone (`after`).
 
-    `fixed` were red and are green, `failing` are red in both, `broken` were green and are not, `added` came
-    with the change, `adapted` are older tests that the change edited and that fail unedited. `not_run` were
+    `fixed` were red and are green, `failing` are red in both, `broken` were green and are red. `added` came
+    with the change. `adapted` are older tests that the change edited and that fail unedited. `not_run` were
     left out for lack of time.
     """
 
@@ -107,7 +107,7 @@ class CheckEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What all checks together say of a change."""
+    """The evidence of all checks together."""
 
     grade: Grade
     reason: Reason
@@ -115,13 +115,13 @@ class Evidence:
 
     @property
     def held_back(self) -> bool:
-        """Whether a person has to say yes, where nobody asked for less."""
+        """True if a person has to approve the change, unless settings ask for less."""
         return self.grade == "unproven" and self.reason in _HELD_BACK
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """How much evidence is enough where nobody looks at the change: `require` more, or take `unproven`."""
+    """The evidence required where nobody looks at the change: at least `require`, or also `unproven`."""
 
     require: Grade = "unproven"
     unproven: bool = False

@@ -40,9 +40,9 @@ def lazy_in(package: str) -> Callable[[str], Lazy[Any]]:
 class Command:
     """A command of the command line: `kith NAME`, whose name may have two words.
 
-    `arguments` adds its options to an `argparse.ArgumentParser`, `run` takes the namespace that came of them
-    and returns an exit code; without them, only its parts (`NAME WORD`) do anything. `words` are its
-    arguments beside the options, as its usage shows them.
+    `arguments` adds its options to an `argparse.ArgumentParser`. `run` takes the parsed namespace and returns
+    an exit code. Without both, only its subcommands (`NAME WORD`) do anything. `words` are its positional
+    arguments, as its usage shows them.
     """
 
     name: str
@@ -56,9 +56,8 @@ class Command:
 class SlashCommand:
     """A command of a conversation: what follows it (`rest`), what it is for, and `more` of that.
 
-    `run` is given the conversation and the rest of the line. `bare`: it may be said without its slash where
-    nothing else stands on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name
-    for that command.
+    `run` is given the conversation and the rest of the line. `bare`: the slash is optional where nothing else
+    is on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name for that command.
     """
 
     name: str

@@ -20,7 +20,7 @@ class Host:
     port: int = 0
 
     def includes(self, name: str, port: int) -> bool:
-        """Whether a clean name and port are meant; a port of 0 asks for those of the web."""
+        """True if the host matches a clean name and port; a port of 0 stands for the web's ports."""
         if self.name.startswith("*."):
             same = name.endswith(self.name[1:]) and name != self.name[1:]
         else:
@@ -32,7 +32,7 @@ class Host:
 
 
 def parse_host(text: str) -> Host:
-    """What a person or a model wrote as a host. Raises ValueError with one sentence."""
+    """Parse a host as a person or a model wrote it. Raises ValueError with one sentence."""
     try:
         wild = text.startswith("*.")
         name, port = split_place(text.removeprefix("*."))
@@ -81,7 +81,7 @@ def clean_name(text: str) -> str:
 
 
 def is_address(name: str) -> bool:
-    """Whether a name is an address as it is written in full."""
+    """True if a name is a complete IP address."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -100,7 +100,7 @@ def show_place(name: str, port: int) -> str:
 
 
 def covers(allowed: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether all that is `wanted` (at least one host) is among the `allowed`. Raises ValueError."""
+    """True if every `wanted` host (at least one) is among the `allowed`. Raises ValueError."""
     known = tuple(map(parse_host, allowed))
     asked = tuple(map(parse_host, wanted))
     return bool(asked) and all(any(_holds(host, each) for host in known) for each in asked)
@@ -114,7 +114,7 @@ def _holds(host: Host, wanted: Host) -> bool:
 
 
 def net_allows(patterns: Iterable[str], hosts: Iterable[str]) -> bool:
-    """Whether all these hosts were allowed before, in one pattern or in several.
+    """True if one or several patterns allow all these hosts.
 
     A pattern is a text of hosts; another one allows nothing. Only where commands are confined: elsewhere
     nothing holds them to their hosts.

@@ -23,7 +23,7 @@ class Passage:
 
 
 def passage_of(text: str) -> Passage:
-    """Parse a place; a text without lines at its end is a path as it stands."""
+    """Parse a place; a text without lines at its end is a path, unchanged."""
     lines = _LINES.search(text)
     if not lines or not lines.start():
         return Passage(text)

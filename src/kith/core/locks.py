@@ -53,7 +53,7 @@ def _lock_soon(file: IO[str]) -> bool:
 
 
 def try_lock(file: IO[str]) -> bool:
-    """Whether an open file could be locked; it stays so until it is closed."""
+    """True if an open file could be locked; it stays locked until it is closed."""
     try:
         return _try_lock(file.fileno())
     except OSError:

@@ -18,7 +18,7 @@ INTERRUPTED = (
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
 EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
-UNHELD = ", though nothing here holds it to that"
+UNHELD = ", but without a sandbox nothing enforces that"
 # Effects that are no verbs themselves.
 _TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
 CLOSED = "(done)"  # where the words stand in the call already
@@ -26,11 +26,11 @@ EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
 async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> str:
-    """Let the model talk and use tools until it stops; returns its last words.
+    """Let the model talk and use tools until it stops; return its last words.
 
-    Calls that are pending on entry are left over from a process that died: those that only read are run
-    again, any other is answered with INTERRUPTED. Raises LimitError when the steps are spent, ModelError
-    when the model cannot answer.
+    Calls that are pending on entry were left by a process that died. Those that only read run again; any
+    other is answered with INTERRUPTED. Raises LimitError when the steps are spent, ModelError when the
+    model cannot answer.
     """
     await _finish(run, role, thread, left_over=True)
     for _ in range(run.limits.steps):
@@ -39,17 +39,17 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
         if thread.finished:
             return thread.last_words
         if _is_mute(thread):
-            raise ModelError(f"{role.model.name} answered {EMPTY_REPLIES} times with nothing")
+            raise ModelError(f"{role.model.name} sent {EMPTY_REPLIES} empty replies in a row")
         reply = await role.model(_prompt(role, thread, attempt), run.emit)
         thread.add(run, replace(reply.message, complete=reply.stop != "length"))
         await _finish(run, role, thread)
     if thread.finished:
         return thread.last_words
-    raise LimitError(f"stopped after {run.limits.steps} steps without an end")
+    raise LimitError(f"stopped after {run.limits.steps} steps, the limit")
 
 
 def _is_mute(thread: Thread) -> bool:
-    """Whether the model's last replies were all empty."""
+    """True if the model's last replies were all empty."""
     asked_again = [message.text for message in thread.messages if message.role == "user"][-EMPTY_REPLIES:]
     return asked_again == [EMPTY] * EMPTY_REPLIES
 
@@ -87,10 +87,10 @@ def _repeats(message: Message, last: Message) -> bool:
 
 
 async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
-    """Answer what is unanswered, one thing after the other, each logged before the next begins.
+    """Answer pending calls and replies one by one, each logged before the next begins.
 
-    A call gets its result, a reply that was cut or empty gets a word to go on, and a summary closes the turn
-    in words, as chat templates want it before anybody else speaks.
+    A call gets its result. A cut or empty reply gets a request to continue. A summary closes the turn with a
+    message of the assistant, since chat templates require it before the next user message.
     """
     cut = any(not message.complete for message in thread.messages[-1:])
     for call in thread.pending:
@@ -145,7 +145,7 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
 
 
 async def _look(run: Run, tool: Tool, args: Mapping[str, Any]) -> Beforehand:
-    """Let whoever looks beforehand at a call refuse it, or change its arguments; they are checked again."""
+    """Let a preview refuse a call, or change its arguments; they are checked again."""
     if tool.beforehand is None:
         return Beforehand(args)
     looked = await tool.beforehand(args, run)
@@ -170,7 +170,7 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
 
 
 def _question(run: Run, name: str, target: CallTarget) -> str:
-    """What a person is asked of a call."""
+    """Word the question that a person is asked about a call."""
     if not target.hosts:
         return f"Allow {name}"
     return f"Allow {name} to reach {' '.join(target.hosts)}{'' if run.workspace.confined else UNHELD}"

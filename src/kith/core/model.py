@@ -16,10 +16,9 @@ _BILL: Final = "bill"  # the attribute of an error that holds what was paid for 
 
 @dataclass(frozen=True, slots=True)
 class Beforehand:
-    """What came of a look at a call before anything else: its arguments, perhaps others than were sent.
+    """The outcome of a look at a call before it runs: its arguments, perhaps corrected.
 
-    `refusal` says to the model why it is not run, and `fault` whose fault that is; `words` are added to its
-    result.
+    `refusal` tells the model why the call is not run, and `fault` its cause; `words` are added to its result.
     """
 
     args: Mapping[str, Any]

@@ -1,6 +1,6 @@
 """Events as earlier versions wrote them, in today's form: the one place that knows their old form.
 
-What is a field today stood in a sentence, or in a text that several values were joined into.
+Today's fields were parts of a sentence, or of a text that several values were joined into.
 """
 
 import json
@@ -133,7 +133,7 @@ def _judged(data: Data) -> Data:
 
 
 def _said(data: Data) -> Data:
-    """What tools answered told the model, and nobody else, why they did not do it."""
+    """Convert old tool results, whose text alone said why a call was not done."""
     message = data["message"]
     if message["role"] != "tool" or not any(_is_old_result(part) for part in message["parts"]):
         return data
@@ -167,7 +167,7 @@ _ABSENT: Final = ("does not exist", "no such file")
 
 
 def _known(beginnings: Mapping[str, str], text: str) -> str:
-    """What a sentence that begins so meant."""
+    """Return the meaning of a sentence by its first words."""
     return next((meaning for words, meaning in beginnings.items() if text.startswith(words)), "")
 
 

@@ -26,12 +26,12 @@ class Rule:
 
 
 class Permits(Protocol):
-    """What needs no question where the table asks: plainly harmless, or allowed for good by the person."""
+    """Calls that need no question although the table asks: harmless ones, or permanently allowed ones."""
 
     def allows(self, effect: Effect, target: CallTarget) -> bool: ...
 
     def pattern(self, effect: Effect, target: CallTarget) -> str:
-        """What "always" would allow, as it is shown in the question; "" where nothing may be remembered."""
+        """Return the pattern that "always" would allow, as the question shows it; "" where nothing can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Policy:
         return "allow" if permitted else decision
 
     def pattern(self, effect: Effect, target: CallTarget) -> str:
-        """What "always" would allow of such calls, "" where nothing may be remembered."""
+        """Return the pattern that "always" would allow for such calls; "" where nothing can be remembered."""
         return self.permits.pattern(effect, target) if self.permits else ""
 
 
@@ -84,7 +84,7 @@ def call_identity(server: str, tool: str, definition: Any) -> str:
 
 
 def call_target(identity: str, args: Mapping[str, Any]) -> CallTarget:
-    """What a policy sees of a call: whose it is, and the arguments as JSON in one line."""
+    """Build the target that a policy sees: the owner of the call, and its arguments as one line of JSON."""
     return CallTarget(json.dumps(args, ensure_ascii=False, default=str), tool=identity)
 
 

@@ -76,8 +76,8 @@ class Started(Generic[W]):
     def _signal(self, name: str) -> None:
         """Send a signal, and leave the exit code to the watcher of the event loop.
 
-        asyncio's own methods first poll for the process's end, and may so take the exit code away from that
-        watcher: it then warns of an unknown child process and reports 255.
+        asyncio's own methods poll for the process's end first, and may take the exit code from that
+        watcher. It then warns of an unknown child process and reports 255.
         """
         if self.code is not None:
             return
@@ -139,7 +139,7 @@ async def start(
 
 
 class _Kept(Watch):
-    """Keeps all that is printed: it reads on whoever waits, so that no pipe is ever full."""
+    """Keeps all output: it reads without a waiter, so that no pipe is ever full."""
 
     def __init__(self, pipes: Sequence[int]) -> None:
         super().__init__(pipes)
@@ -151,7 +151,7 @@ class _Kept(Watch):
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: exit code (negative for a signal) and its output."""
+    """The result of a program: exit code (negative for a signal) and output."""
 
     code: int
     stdout: bytes

@@ -17,7 +17,7 @@ Hear = Callable[[], Iterable[str]]
 
 
 def nobody_speaks() -> Iterable[str]:
-    """Where nobody can say anything meanwhile."""
+    """Return no messages: nobody can steer this run."""
     return ()
 
 
@@ -32,13 +32,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Where to tell (`sink`), whom to ask (`answerer`), what to work on, how much, and where we are.
+    """The context of a run: event sink, answerer, workspace, limits and path.
 
-    A new field needs a written reason. `hear` gives what a person said since it was last asked: it is here
-    since words that steer a model belong into the conversation it is in, whichever workflow holds that. Each
-    of them counts as heard once it stands there. `trial_name` names the trial in which a change of this run
-    waits until it is applied ("": nothing waits); it is here since every workflow that proposes one has to
-    leave it in the same place.
+    A new field needs a written reason. `hear` gives the person's messages since the last call, so that any
+    workflow can add them to its conversation. A message counts as heard once it is added. `trial_name` names
+    the trial that keeps a change of this run until it is applied ("": none). Every workflow keeps it there.
     """
 
     sink: Sink
@@ -114,7 +112,7 @@ class Thread:
 
     @property
     def summary(self) -> str:
-        """What a tool that ends the loop was given, while nobody has spoken after it; "" otherwise."""
+        """The summary passed to a tool that ends the loop, until somebody speaks after it; else ""."""
         for message in reversed(self._messages):
             if message.role != "tool":
                 return ""
@@ -125,7 +123,7 @@ class Thread:
 
     @property
     def last_words(self) -> str:
-        """What the model said at the end."""
+        """The model's last message, "" while it is not finished."""
         return self._messages[-1].text if self.finished else ""
 
 

@@ -7,7 +7,7 @@ def trial_name(session: str, task: int) -> str:
 
 
 def trials_of(session: str) -> str:
-    """How the names of all trials of a session begin, and of no other's."""
+    """Return the prefix that the names of a session's trials share."""
     return f"{session}-"
 
 

@@ -70,7 +70,7 @@ Part = Text | Thinking | ToolCall | ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What was said, and by whom: `author` names the model, gate or person."""
+    """One message of a conversation: `author` names the model, gate or person."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -113,7 +113,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a model picks tokens; None leaves the server's own default in place."""
+    """Sampling options of a model; None keeps the server's default."""
 
     temperature: float | None = None
     top_k: int | None = None
@@ -133,8 +133,8 @@ class Sampling:
 class Usage:
     """Tokens of one call; `cached` counts prompt tokens that were not computed again.
 
-    `written` counts those that a provider put into a cache and charges more for, `lasting` those of them that
-    stay there for an hour and cost more still. All are part of `input`.
+    `written` counts tokens that a provider wrote to a cache at a higher price. `lasting` counts those of them
+    that stay there for an hour, which cost more still. All are part of `input`.
     """
 
     input: int = 0
@@ -165,11 +165,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """How well the server's cache was used: prompt tokens computed, against those nobody could have spared.
+    """Use of the server's prompt cache: prompt tokens computed, against those that had to be.
 
-    `cause` names what broke the prefix ("" while the two agree): model, system, tools, message N, evicted,
-    recounted, reloaded. `estimated`: the server does not count, and its reading time told, which also grows
-    where the machine is busy: then `cause` is only what kith sent, or a load.
+    `cause` names what broke the prefix ("" for a match): model, system, tools, message N, evicted, recounted,
+    reloaded. `estimated`: the server does not report hits, so they are estimated from its prompt time. A busy
+    machine also lengthens that, so `cause` is then only what kith sent, or a load.
     """
 
     evaluated: int
@@ -196,7 +196,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one call to a model's server took, as budgets count it.
+    """The cost of one call to a model's server, as budgets count it.
 
     Of a call that failed or was cancelled, `usage` is estimated: what was sent, and what arrived of the
     reply. `evaluated`: prompt tokens that were computed. `usd`: None where no price is known.
@@ -321,7 +321,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """What a call is about: files, a command line, or arguments as JSON.
+    """The target of a call: files, a command line, or arguments as JSON.
 
     `hosts` are those that a command wants to reach, `tool` says which one of another program's tools it is.
     """
@@ -338,7 +338,7 @@ class CallTarget:
 
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
-    """The files that a folder brings along for kith, by the digest of all of them ("": whatever they are)."""
+    """The files of a folder that configure kith, by the digest of all of them ("": any content)."""
 
     digest: str
 
@@ -357,14 +357,13 @@ Subject = FolderFiles | Consent
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something only a person can answer. `choices` empty means free text.
+    """A question that only a person can answer. Empty `choices` mean free text.
 
-    `warnings` are to be read before anything else. Of a call, `target` is what it is about, as it will run.
-    `draft` is a text that the person may answer with in their own version (choice "edit"). `files` is what
-    `changes` come to, as it is shown: the log holds these, not the contents. `pattern` is what "always"
-    allows from then on, of calls with this `effect`. `evidence` is what speaks for the change; `held_back`:
-    it is too little for a yes that was given beforehand, which needs at least the grade `required`. `subject`
-    is what an answer is about that outlasts the task.
+    `warnings` come first. Of a call, `target` is its target as it will run. `draft` is a text that the
+    person may edit (choice "edit"). `files` is the summary of `changes`: the log holds it instead of the
+    contents. `pattern` is what "always" allows from then on for calls with this `effect`. `evidence`
+    supports the change. `held_back`: the evidence is below the grade `required` for a yes given in
+    advance. `subject` is what an answer applies to beyond the task.
     """
 
     id: str
@@ -396,8 +395,8 @@ class Kept:
 class Answer:
     """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
 
-    Whoever holds no contents says "some" by the pieces that are `kept` of each file.
-    `by`: the face in which it was given. `unasked`: it is the answer of one where nobody could be asked.
+    A caller without the contents says "some" by the hunks that are `kept` of each file.
+    `by`: the screen that it came from. `unasked`: the default where nobody could be asked.
     """
 
     choice: str
@@ -410,7 +409,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a planner means to do before anything is written."""
+    """A planner's plan, made before anything is written."""
 
     steps: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
@@ -435,7 +434,7 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong at a place: which rule (or model) says so, and what could stand there instead.
+    """A problem at a place: its rule (or model), and a suggested replacement.
 
     Lines count from 1; `end` is the last one (0: the same as `line`). `replacement` takes the place of these
     lines, whole, None where nobody proposes one.

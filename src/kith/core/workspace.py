@@ -11,7 +11,7 @@ from kith.core.values import Changes, Ran
 
 @dataclass(frozen=True, slots=True)
 class ExecLimits:
-    """What one command may use. Sizes in bytes, time in seconds."""
+    """The limits of one command. Sizes in bytes, time in seconds."""
 
     seconds: float = 120.0
     output: int = 30_000
@@ -23,7 +23,7 @@ class ExecLimits:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """How large a change may be, in bytes."""
+    """The size limits of a change, in bytes."""
 
     file: int = 1_000_000
     change: int = 2_000_000
@@ -33,9 +33,9 @@ class SizeLimits:
 class Command:
     """A shell command, its folder inside the tree, and variables beyond the allowed ones.
 
-    `hidden` are files of the tree that it must not be able to read, as far as the tree can confine it.
-    `hosts` are the only ones that it may reach over the network (names or `*.name`, an optional `:port`); a
-    tree that cannot confine it cannot hold it to them. `input` is what it reads from its standard input.
+    `hidden` are files of the tree that it must not read, as far as the tree can confine it. `hosts` are the
+    only ones that it may reach over the network (names or `*.name`, an optional `:port`). A tree without a
+    sandbox cannot enforce that. `input` is its standard input.
     """
 
     line: str
@@ -80,10 +80,10 @@ class Workspace(Protocol):
         """
 
     def trial(self, name: str = "") -> AbstractAsyncContextManager["Trial"]:
-        """A throw-away copy on the side; leaving the block discards it.
+        """A throw-away copy of the tree; leaving the block discards it.
 
         With a `name`, the trial survives a crash, a cancellation or an error, and is found again under
-        that name; only leaving the block normally discards it.
+        that name. Only leaving the block normally discards it.
         """
 
 
@@ -92,7 +92,7 @@ class Trial(Workspace, Protocol):
     """A copy of a tree in which anything may happen."""
 
     async def changes(self) -> Changes:
-        """What differs from the user's tree: what `git diff` would say, plus untracked files."""
+        """Return the differences from the user's tree: the result of `git diff`, plus untracked files."""
 
     async def check(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
         """Run a command whose by-products are not part of the change (tests leave caches and reports)."""
@@ -101,11 +101,11 @@ class Trial(Workspace, Protocol):
         """Remember the changes as they are now, under a name, as long as the trial lasts; returns them."""
 
     async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
-        """Keep the change as it is now, with the contents it was made from, for as long as the trial lasts.
+        """Keep the change as it is now, with the original contents, for as long as the trial lasts.
 
-        `changes`: the same, by who has just read it. With `only`, nothing else of the trial is kept. Unlike
-        `changes`, it reads what the person's own edits have overtaken, as long as it knows what the trial
-        began with; raises TreeError where it does not.
+        `changes`: the same, from a caller that has just read it. With `only`, nothing else of the trial
+        is kept. Unlike `changes`, this also reads files that the person edited meanwhile, if the original
+        contents are known; it raises TreeError where they are not.
         """
 
     async def recall(self, name: str) -> Changes:

@@ -26,11 +26,11 @@ from kith.edits.splice import HunkPlace, Keys, apply_hunks, positions, splice
 
 
 def replace_text(content: bytes, old: str, new: str, path: str, all_matches: bool = False) -> bytes:
-    """The file's content with `new` in the place of `old`, which must stand there exactly once.
+    """The file's content with `new` in the place of `old`, which must occur there exactly once.
 
     With `all_matches`, every occurrence is replaced. Line terminators are the file's, whatever `old` and
-    `new` have; whole lines may be evenly indented more or less than in the file. Raises EditError, a
-    letter to the model.
+    `new` have; whole lines may be evenly indented more or less than in the file. Raises EditError, a message
+    to the model.
     """
     check_path(path)
     if is_binary(content) or "\0" in new:
@@ -53,7 +53,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
 
 
 class _View:
-    """A text as it reads without carriage returns, and the way back to where each character stands."""
+    """A text without carriage returns, and the original place of each character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -68,7 +68,7 @@ class _View:
                 self.returns.append(position - 1)
 
     def find(self, wanted: str) -> list[int]:
-        """Where `wanted` begins in `plain`; occurrences do not overlap."""
+        """Find the places where `wanted` begins in `plain`; occurrences do not overlap."""
         found, at = [], self.plain.find(wanted)
         while at >= 0:
             found.append(at)
@@ -84,7 +84,7 @@ class _View:
         return "".join([*out, self.text[done:]])
 
     def has_around(self, start: int, old: str, new: str) -> bool:
-        """True when `old` already stands in the middle of what would replace it."""
+        """True when the file already has `new` around the `old` at `start`: replacing would repeat it."""
         at = new.find(old)
         return at >= 0 and start >= at and self.plain.startswith(new, start - at)
 
@@ -139,11 +139,11 @@ def make_changes(
     modes: Mapping[str, int] = NO_MODES,
     known: Collection[str] = (),
 ) -> Changes:
-    """The edits, one after the other, as changes of `files` (None: there is no such file).
+    """Turn edits, one after the other, into changes of `files` (None: there is no such file).
 
-    `files` must hold every path of `paths_of`; `modes` are git's, FILE where nothing is said, and `known`
-    all the names among which one that is missing may be meant. Raises EditError, a letter to the model, when
-    any edit does not fit, and NothingToChange when all of them together change nothing.
+    `files` must hold every path of `paths_of`. `modes` are git's, FILE by default. `known` are all names
+    that a missing one may be a misspelling of. Raises EditError, a message to the model, when any edit
+    does not fit, and NothingToChange when all of them together change nothing.
     """
     draft = _Draft(files, modes, edits)
     faults, absent = dict[int, str](), False
@@ -204,7 +204,7 @@ class _Draft:
             self.modes[path] = edit.mode
 
     def explain(self, edit: Edit, error: EditError) -> str:
-        """Why an edit does not fit, told of the file as it still is, not as earlier edits would leave it."""
+        """Explain why an edit does not fit, by the file on disk, not as earlier edits would leave it."""
         before = self.files.get(edit.path)
         if self.now.get(edit.path) == before or (isinstance(edit, Patch) and edit.moved_to):
             return str(error)
@@ -249,7 +249,7 @@ def _moves(edit: Edit) -> bool:
 
 
 def _edited(edit: Edit, before: bytes | None) -> bytes | None:
-    """What one edit makes of its file; None: it is gone. Raises EditError, FileNotFoundError."""
+    """Apply one edit to its file; None: deleted. Raises EditError, FileNotFoundError."""
     match edit:
         case Create(content=content):
             if before is not None:

@@ -1,8 +1,8 @@
-"""Edits as the arguments of tools: JSON, under the names that the edit tools of other agents have.
+"""Parse edits given as tool arguments: JSON, with the names of other agents' edit tools.
 
-Sources: Anthropic's text editor tool (`command`, `old_str`, `insert_line`), Cline's editor (`old_text`),
-Claude Code's Edit and Write (`file_path`, `old_string`, `replace_all`), the chunks of codex' patches
-(`oldLines`, `changeContext`).
+Sources: Anthropic's text editor tool (`command`, `old_str`, `insert_line`) and Cline's editor (`old_text`);
+Claude Code's Edit and Write (`file_path`, `old_string`, `replace_all`); codex' patch chunks (`oldLines`,
+`changeContext`).
 """
 
 import json
@@ -33,7 +33,7 @@ _DEEPEST = 8  # values inside values
 
 
 def bare_json(text: str) -> str:
-    """A reply without the fence that may stand around all of it."""
+    """A reply without the fence that may enclose it."""
     fenced = _FENCED.match(text)
     return fenced[1] if fenced else text
 
@@ -82,7 +82,7 @@ def _opened(value: Any) -> Any:
 
 
 def _edit(value: Mapping[str, Any], path: str, read: Read) -> Iterator[Edit]:
-    """What the arguments of one call ask for; nothing when it is no call of an edit tool."""
+    """Yield the edits in the arguments of one call; none for another kind of tool."""
     old, new = _text(value, _OLD), _text(value, _NEW)
     content, patch = _text(value, _CONTENT), _text(value, _PATCH)
     if patch is not None:
@@ -124,7 +124,7 @@ def _named(path: str) -> str:
 
 
 def _is_chunk(value: Any) -> bool:
-    """Whether it is a hunk of codex' own form."""
+    """True if the value is a hunk in codex' own form."""
     return isinstance(value, Mapping) and any(isinstance(value.get(name), list) for name in _OLD_LINES)
 
 

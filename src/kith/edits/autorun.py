@@ -51,7 +51,7 @@ _BUILD_TOOLS: Final = (
 
 
 def runs_by_content(path: str, change: Change) -> str:
-    """Who runs what a change adds to a file that is not called suspicious, a clause; "" where nobody does.
+    """Name the program that runs what a change adds, by the file's content: a clause; "" for none.
 
     `path` is the change's in lower case.
     """
@@ -108,7 +108,7 @@ def _pyproject(before: bytes, after: bytes) -> str:
 
 
 def _build_of(project: Mapping[str, Any]) -> dict[str, Any]:
-    """What runs when the package is built, beyond the builders that everybody knows."""
+    """Return the settings that run code when the package is built, without well-known builders."""
     system = project.get("build-system")
     found = dict(system) if isinstance(system, dict) else {}
     if found.get("build-backend", "setuptools.build_meta") in _BUILDERS and "backend-path" not in found:
@@ -155,17 +155,17 @@ _LOOKS: Final[tuple[tuple[re.Pattern[str], Callable[[bytes, bytes], str]], ...]]
 
 # Says of a change who would run it without being told to, or follow it.
 
-_LINK: Final = "it becomes a symbolic link, and whoever opens it gets the file that it leads to"
+_LINK: Final = "it becomes a symbolic link, so readers get the file that it leads to"
 _PROGRAM: Final = "it becomes a program that can be started by its name"
 _TESTS: Final = re.compile(r"(^|/)(tests?|testing|specs?|e2e|integration|functional|unit)/")
 _CONFTEST: Final = "pytest runs it before any test, whichever is asked for"
 
 
 def runs_by_itself(change: Change) -> str:
-    """Who runs what the change makes, or follows it, without being told to: a clause; "" for ordinary files.
+    """Name the program that runs the changed file automatically: a clause; "" for ordinary files.
 
-    What a person starts by its name (a script, a target of `make`, a test) does not run by itself. Nor does a
-    file that is deleted.
+    A file that a person starts by name (a script, a target of `make`, a test) does not count. Nor does a
+    deleted file.
     """
     if change.after is None:
         return ""
@@ -187,7 +187,7 @@ def _by_name(path: str) -> str:
 
 
 def _by_lines(path: str, change: Change) -> str:
-    """Who runs or loads what the lines that a change adds say."""
+    """Name the program that runs or loads the lines that a change adds."""
     for names, adds, who in _lines():
         if names.search(path):
             old, new = (

@@ -1,8 +1,8 @@
-"""Search/replace blocks, as aider, Cline and Roo ask for them.
+"""Parse search/replace blocks in the forms of aider, Cline and Roo.
 
 Sources: aider's `editblock_coder.py` (fences of 5 to 9 signs, the file name on a line above), Cline's
-`diff.ts` (dashes and pluses), Roo Code's `multi-search-replace.ts` (`:start_line:`, backslash escapes,
-line numbers in front of each line).
+`diff.ts` (dashes and pluses). Roo Code's `multi-search-replace.ts` adds `:start_line:`, backslash escapes,
+and line numbers in front of each line.
 """
 
 import re
@@ -99,7 +99,7 @@ def _end_of(lines: Sequence[str], row: int, dialect: _Dialect, indent: str, path
 
 
 def _halves(body: list[str], dialect: _Dialect, path: str) -> tuple[list[str], list[str]]:
-    """What stands above and below the divider. Raises EditError when it cannot be told."""
+    """Split a block at its divider. Raises EditError when the divider is missing or ambiguous."""
     dividers = [row for row, line in enumerate(body) if dialect.divider.fullmatch(line)]
     if len(dividers) > 1:
         dividers = [row for row in dividers if len(body[row].strip()) == 7]
@@ -117,7 +117,7 @@ def _is(marker: re.Pattern[str], line: str, indent: str) -> bool:
 
 
 def _line_hint(body: Sequence[str]) -> tuple[int, int | None]:
-    """How many lines Roo's heading takes, and the line it names."""
+    """Count the lines of Roo's heading, and read the line number in it."""
     row, hint = 0, None
     while row < len(body) and (match := _LINE_HINT.match(body[row])):
         hint = int(match[2]) if match[1] == "start" else hint

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 
 class EditError(ValueError):
-    """Nothing was changed. The text is a letter to the model: what did not fit, and what to send again.
+    """Nothing was changed. The text is a message to the model: what did not fit, and what to send again.
 
     `absent`: a file that was to be changed or deleted is not there.
     """
@@ -24,7 +24,7 @@ class Hunk:
 
     `lines` keep their sign (" ", "-", "+", or "\\\\" for "no newline at end of file") and no newline.
     `start` and `new_start` are line numbers, from 1; None where the diff does not say, or is not to be
-    trusted. `anchors` are lines that stand above the piece; `at_end` says that it closes the file.
+    trusted. `anchors` are lines above the hunk; `at_end` says that it closes the file.
     A piece that is no text (a mode, a binary file) has git's words for it as its lines.
     """
 
@@ -57,12 +57,12 @@ class Hunk:
 
     @property
     def context_above(self) -> int:
-        """How many lines stay before the first that goes or comes."""
+        """The number of context lines above the first changed line."""
         return len(self.signs) - len(self.signs.lstrip(" "))
 
     @property
     def context_below(self) -> int:
-        """How many lines stay behind the last that goes or comes."""
+        """The number of context lines below the last changed line."""
         return len(self.signs) - len(self.signs.rstrip(" "))
 
     @property
@@ -83,7 +83,7 @@ def _span(start: int | None, count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Put `new` where `old` stands, whole lines. An empty `old` fills a new or empty file.
+    """Replace `old` by `new`, whole lines. An empty `old` fills a new or empty file.
 
     `line` is where `old` is said to begin, from 1; an empty `old` is put before it.
     """
@@ -110,7 +110,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
-    """Put `new` where `old` stands, which may be part of a line; everywhere, if `all_matches`.
+    """Replace `old` by `new`, which may be part of a line; everywhere, if `all_matches`.
 
     Without an `old`, `new` is all of a file that must be new or empty.
     """

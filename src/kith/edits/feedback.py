@@ -1,4 +1,4 @@
-"""What the model is told when an edit does not fit: why, the real text nearby, and what to send again."""
+"""Explain to the model why an edit does not fit: the real text nearby, and what to send again."""
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -28,7 +28,7 @@ def missing(keys: Sequence[str], old: Sequence[str], sent: str = "lines to chang
 
 
 def _difference(keys: Sequence[str], old: Sequence[str], at: int) -> str:
-    """Which of the lines were sent otherwise, where they are few, or where only blanks differ."""
+    """Name the lines that differ, where they are few, or where only blanks differ."""
     pairs = [(row, key, sent) for row, (key, sent) in enumerate(zip(keys[at:], old, strict=False), at)]
     apart = [(row, key, sent) for row, key, sent in pairs if key != sent]
     if apart and all(key.split() == sent.split() for _, key, sent in apart):
@@ -39,7 +39,7 @@ def _difference(keys: Sequence[str], old: Sequence[str], at: int) -> str:
 
 
 def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
-    """The lines stand in several places (rows from 0)."""
+    """The lines occur in several places (rows from 0)."""
     times = f"{len(positions)} times" if len(positions) < MANY else f"{MANY} times or more"
     above = [clip(keys[row - 1].strip()) for row in positions if row and keys[row - 1].strip()]
     advice = "Add lines from above or below them, so that they are found only once."
@@ -49,7 +49,7 @@ def ambiguous(keys: Sequence[str], positions: Sequence[int]) -> str:
 
 
 def far(positions: Sequence[int], line: int) -> str:
-    """Why text that stands where nobody said it does is left alone."""
+    """Explain why text was not changed that is at other lines than the named one."""
     return (
         f"you named line {line}, but these lines stand at {listed(positions)}. Name the right line, or none."
     )
@@ -96,7 +96,7 @@ def clip(line: str) -> str:
 
 
 def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
-    """Where the text most like `old` begins (row, from 0); None when nothing is like it."""
+    """Find the row (from 0) where the text most like `old` begins; None when nothing is similar."""
     wanted = [line[:_COMPARED_WIDTH] for line in old[:_COMPARED_ROWS]]
     if not any(line.strip() for line in wanted) or not keys or len(keys) > _LARGEST_FILE:
         return None
@@ -110,7 +110,7 @@ def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
 
 
 def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
-    """The whole letter, from the faults by index of edit."""
+    """The whole message to the model, from the faults by index of edit."""
     tried = len(edits) if len(faults) < FAULTS else max(faults) + 1
     fit = [index + 1 for index in range(tried) if index not in faults]
     if len(edits) == 1:

@@ -30,13 +30,12 @@ def find_edits(
     form: Form = "auto",
     path: str = "",
 ) -> tuple[Edit, ...]:
-    """The edits in a reply; () when it holds none.
+    """Find the edits in a reply; () when it holds none.
 
-    `known` are the files that the model was shown: a name is looked up there first, and edits that name
-    no file mean the only one. `path` is the file that the reply is about, where that was said outside of
-    it; edits that name no known file mean it. Raises EditError, a letter to the model, when a form is begun
-    but broken, and when the reply was cut (`finish_reason` other than "stop", "end" or "", which is: not
-    known) and holds edits.
+    `known` are the files that the model was shown. A name is looked up there first, and edits without a name
+    mean the only one. `path` is the file that the reply is about, where the caller knows it; edits that name
+    no known file mean it. Raises EditError, a message to the model, when a form is begun but broken. It also
+    raises it when a cut reply holds edits (`finish_reason` other than "stop", "end" or "": not known).
     """
     known = frozenset(known)
     about = path or (next(iter(known)) if len(known) == 1 else "")
@@ -79,7 +78,7 @@ def _read(lines: list[str], known: Collection[str], about: str, form: Form, whol
 
 
 def _mark(text: str, form: Form) -> re.Match[str] | None:
-    """Where a form is begun. A word that its mark contains is looked for first, since that is quick."""
+    """Find the start of a form. A word that its mark contains is searched first, since that is fast."""
     return _MARKS[form].search(text) if _WORDS[form] in text else None
 
 
@@ -92,7 +91,7 @@ def _read_inside(text: str, about: str, known: Collection[str], whole: bool) -> 
 
 
 def _is_begun(lines: list[str], known: Collection[str], about: str, form: Form) -> bool:
-    """Whether a reply that was cut holds edits, or the beginning of one."""
+    """True if a cut reply holds edits, or the beginning of one."""
     text = "\n".join(lines)
     if form == "tool" or any(_mark(text, each) for each in _MARKS):
         return True

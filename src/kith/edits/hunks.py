@@ -84,7 +84,7 @@ def _read(rows: Sequence[tuple[int, str]], hunk: Hunk, windows: bool) -> Iterato
 
 
 def _open_ends(hunk: Hunk) -> frozenset[str]:
-    """Which sides of a piece end without a line break."""
+    """Return the sides ("old", "new") of a hunk that end without a line break."""
     found: set[str] = set()
     for line, following in zip(hunk.lines, hunk.lines[1:], strict=False):
         if following.startswith("\\"):
@@ -130,7 +130,7 @@ def keep_hunks(
 ) -> Change:
     """The change with only those pieces, some as they were `edited`; with none, `after` is `before`.
 
-    An edited piece stands where the piece with its number does, and spans the same lines of the file before.
+    An edited hunk replaces the one with its number, and spans the same lines of the file before.
     """
     if not _divisible(change):
         return change if 0 in kept else replace(change, after=change.before, mode=change.mode_before)

@@ -35,7 +35,7 @@ def parse_patch(lines: Sequence[str], known: Collection[str] = (), about: str = 
 
 
 def _bodies(lines: Sequence[str]) -> list[Sequence[str]]:
-    """What stands between the marker lines; some models leave both away."""
+    """Split a patch at its marker lines; some models leave both out."""
     begins = [row for row, line in enumerate(lines) if _BEGIN.match(line)]
     if not begins:
         first = next(row for row, line in enumerate(lines) if _FILE.match(line))

@@ -14,10 +14,11 @@ _MODES = ("old mode ", "new mode ")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One piece of a changed file; `number` counts from 0, as in `Kept.hunks`.
+    """One hunk of a changed file; `number` counts from 0, as in `Kept.hunks`.
 
-    `lines` keep their sign (" ", "-", "+", "\\\\"), `start` and `new_start` are the lines' numbers before and
-    after, None for a piece that is no text (a mode, a binary file, an empty one): its lines are words then.
+    `lines` keep their sign (" ", "-", "+", "\\"). `start` and `new_start` are the line numbers before and
+    after. Both are None for a change without text lines (a mode, a binary file, an empty file): `lines`
+    are then words.
     """
 
     number: int
@@ -72,7 +73,7 @@ _MOST_LINES: Final = 60  # of a piece that are shown whole
 
 
 def tell_left_out(made: Sequence[FileChange], kept: Sequence[FileChange], room: int) -> str:
-    """What is different in `kept`, file by file; "" where it is all the same.
+    """List the differences of `kept` from `made`, file by file; "" where both are the same.
 
     Pieces are shown as diffs as long as they fit into so many characters; after that their lines are named.
     """
@@ -88,7 +89,7 @@ def tell_left_out(made: Sequence[FileChange], kept: Sequence[FileChange], room: 
 
 
 def _told(file: FileChange, kept: FileChange | None) -> Iterator[tuple[str, str]]:
-    """What became of a file, in full and in brief."""
+    """Word the difference of one file, in full and in brief."""
     if kept is None:
         words = f"- {file.path}: nothing of it was kept."
         yield words, words
@@ -109,19 +110,19 @@ def _told_pieces(file: FileChange, kept: FileChange) -> Iterator[tuple[str, str]
 
 
 def _content(piece: Piece) -> tuple[int | None, tuple[str, ...]]:
-    """What a piece does, wherever the pieces before it have moved it."""
+    """Return the content of a hunk, independent of the hunks before it."""
     return piece.start, piece.lines
 
 
 def _meet(piece: Piece, other: Piece) -> bool:
-    """Whether both change the same place of the file as it was."""
+    """True if both hunks change the same place of the original file."""
     if piece.start is None or other.start is None:
         return piece.start == other.start
     return piece.start < other.start + _old(other) and other.start < piece.start + _old(piece)
 
 
 def _old(piece: Piece) -> int:
-    """How many lines a piece spans in the file before; one where it only adds some."""
+    """Count the old lines of a hunk, at least 1."""
     return max(1, sum(line[:1] in (" ", "-") for line in piece.lines))
 
 
@@ -150,6 +151,6 @@ def _place(piece: Piece) -> str:
 
 
 def _ticks(line: str) -> int:
-    """How many backticks a row begins with, behind its sign."""
+    """Count the backticks at the start of a row, behind its sign."""
     said = line[1:].lstrip()
     return len(said) - len(said.lstrip("`"))

@@ -44,7 +44,7 @@ _RUST_WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """Where a language's grammar is, and which words it keeps for itself."""
+    """The place of a language's grammar, and its reserved words."""
 
     module: str
     function: str
@@ -93,12 +93,13 @@ def holds_word(content: bytes, word: str) -> bool:
 
 
 def rename_symbol(content: bytes, old: str, new: str, language: str) -> tuple[bytes, int]:
-    """The content with every identifier `old` called `new`, and how many there were.
+    """Rename every identifier `old` to `new`; return the content and their number.
 
-    Scopes are not looked at: each identifier, attribute, keyword argument and import of that name counts;
-    in Python also the elements of `__all__`, in C and C++ the bodies of macros. Strings and comments stay.
-    Raises UsageError when the names are not plain identifiers, `new` is a keyword or is taken in this file,
-    the file does not parse (C and C++ excepted), or the language's grammar is not installed.
+    Scopes are ignored: each identifier, attribute, keyword argument and import of that name counts. In
+    Python, so do the elements of `__all__`; in C and C++, the bodies of macros. Strings and comments
+    stay. Raises UsageError when a name is no plain identifier, or `new` is a keyword or already used in
+    this file. It also raises it when the file does not parse (C and C++ excepted), or the grammar is not
+    installed.
     """
     _check_names(old, new, language)
     if not holds_word(content, old):
@@ -150,7 +151,7 @@ def _parser(language: str) -> "Parser":
 
 
 def _places(root: "Node", source: bytes, name: str) -> Iterator[int]:
-    """The byte offsets at which `name` stands as a name."""
+    """The byte offsets at which `name` occurs as a name."""
     length = len(name.encode())
     for place in _word_places(source, name):
         node = root.named_descendant_for_byte_range(place, place + length)

@@ -132,7 +132,7 @@ def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def _same(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many words two lists begin with alike."""
+    """Count the words that two lists share at the start."""
     count = 0
     for one, other in zip(a, b, strict=False):
         if one != other:

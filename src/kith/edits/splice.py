@@ -48,7 +48,7 @@ class Keys(list[str]):
 
 @dataclass(frozen=True, slots=True)
 class HunkPlace:
-    """Where a hunk's old lines begin (row, from 0), and how the file's indentation differs from theirs."""
+    """The place of a hunk's old lines (row, from 0), and the difference in indentation."""
 
     start: int
     more: str = ""
@@ -66,7 +66,7 @@ class HunkPlace:
 def locate(keys: Keys, hunk: Hunk) -> HunkPlace:
     """The place of a hunk among rows without terminators.
 
-    It must be the only one, or stand at the exact line that the hunk names. Raises EditError.
+    It must be the only one, or be at the exact line that the hunk names. Raises EditError.
     """
     old = _keys(hunk.old)
     if not old:
@@ -89,17 +89,17 @@ def locate(keys: Keys, hunk: Hunk) -> HunkPlace:
 
 
 def _said(keys: Keys, old: list[str], hunk: Hunk, begin: int) -> list[int]:
-    """The row that the hunk itself names, if its old lines stand there: no other one can be meant."""
+    """The row that the hunk itself names, if its old lines are there: no other one can be meant."""
     rows = [len(keys) - len(old)] if hunk.at_end else []
     rows += [] if hunk.start is None or _ends_elsewhere(keys, old, hunk) else [hunk.start - 1]
     return [row for row in rows if row >= begin and keys[row : row + len(old)] == old][:1]
 
 
 def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
-    """Whether the last lines are meant as well: they are the same, and little context below says the end.
+    """True if the hunk fits the file's last lines as well, and its short context below suggests the end.
 
     Source: GNU patch's `locate_hunk`, where less context below than above can only match at the end of the
-    file; git's apply.c says so only of none at all. Where the two differ, the model is asked.
+    file. git's apply.c says so only without any context. Where the two differ, the model is asked.
     """
     last = len(keys) - len(old)
     if hunk.start is None or hunk.start - 1 == last or keys[last:] != old:
@@ -108,7 +108,7 @@ def _ends_elsewhere(keys: Keys, old: list[str], hunk: Hunk) -> bool:
 
 
 def positions(keys: Keys, wanted: Sequence[str], begin: int = 0) -> list[int]:
-    """The rows at which `wanted` stands in `keys`, `feedback.MANY` of them at most."""
+    """The rows at which `wanted` occurs in `keys`, `feedback.MANY` of them at most."""
     wanted, found = list(wanted), list[int]()
     longest = max(range(len(wanted)), key=lambda index: len(wanted[index]))  # likely a rare one
     for place in keys.rows_of(wanted[longest]):
@@ -125,7 +125,7 @@ def _keys(lines: Sequence[str]) -> list[str]:
 
 
 def _old_lines(hunk: Hunk) -> list[tuple[str, str]]:
-    """The signs and the lines that should stand in the file."""
+    """The signs and the lines expected in the file."""
     return [(line[0], line[1:].removesuffix("\r")) for line in hunk.lines if line[:1] in (" ", "-")]
 
 
@@ -155,7 +155,7 @@ def _place_of_insertion(keys: Keys, hunk: Hunk) -> HunkPlace:
 
 
 def _below_anchors(keys: Keys, hunk: Hunk) -> int:
-    """The first row below all anchors. Raises EditError when one is missing, or stands there twice."""
+    """The first row below all anchors. Raises EditError when one is missing, or occurs twice."""
     begin = 0
     for anchor in hunk.anchors:
         wanted = anchor.strip()
@@ -170,7 +170,7 @@ def _below_anchors(keys: Keys, hunk: Hunk) -> int:
 
 
 def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[HunkPlace]:
-    """Every place where all of `old` (sign and line) stands indented by the same amount more, or less.
+    """Every place that has all of `old` (sign and line), indented by the same amount more, or less.
 
     Blank lines of the context match whatever blanks they have in the file.
     """
@@ -189,7 +189,7 @@ def _shifted(keys: Keys, old: Sequence[tuple[str, str]], begin: int) -> list[Hun
 
 
 def _difference(here: str, sent: str) -> tuple[str, str] | None:
-    """What to put before, and what to take away from, a sent line to get the file's."""
+    """Return the indentation to add before, and to remove from, a sent line to get the file's."""
     if here.endswith(sent):
         return here[: len(here) - len(sent)], ""
     return ("", sent[: len(sent) - len(here)]) if sent.endswith(here) else None
@@ -212,7 +212,7 @@ def _is_made(keys: Keys, hunk: Hunk) -> bool:
 
 
 def _is_there(keys: Keys, hunk: Hunk) -> bool:
-    """True when what the hunk would write stands in the file as it is."""
+    """True when the file already has the hunk's new lines."""
     new = _keys(hunk.new)
     return any(line.strip() for line in new) and bool(positions(keys, new))
 
@@ -300,7 +300,7 @@ def splice(rows: list[str], placed: Sequence[tuple[HunkPlace, Hunk]]) -> str:
 
 
 def _written(rows: list[str], bare: bool, place: HunkPlace, hunk: Hunk) -> list[str]:
-    """What stands in the place of the old rows: kept rows byte for byte, new ones ended as those around."""
+    """Build the new rows: kept rows byte for byte, new ones with the line ends of those around."""
     row, end = place.start, place.start + len(hunk.old)
     returns = any(line.endswith("\r") for line in hunk.old)
     # Where the diff itself says, byte by byte, where carriage returns go, none is added or dropped.
@@ -337,9 +337,9 @@ def _return(here: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _ends_bare(hunk: Hunk, bare: bool) -> bool:
-    """Whether the text has no newline at its end below this hunk; `bare`: as it had none before.
+    """True if the text has no newline at its end below this hunk; `bare`: it had none before.
 
-    For a new last row the diff says it, or else it is as it was.
+    The diff says so for a new last row; otherwise it stays as it was.
     """
     marked = "".join([line[:1] for line in hunk.lines])
     kept = hunk.signs.rstrip("-")

@@ -109,12 +109,12 @@ def _bare(name: str) -> str:
 
 
 def _name(line: str) -> str:
-    """The name on a `---` or `+++` line, without the time that may stand behind it."""
+    """The name on a `---` or `+++` line, without a time behind it."""
     return unquote(_TIME.sub("", line[4:].rstrip("\r")).strip()).removeprefix("./")
 
 
 def _is_epoch(line: str) -> bool:
-    """Whether the time on a `---` or `+++` line says that there was no file (`diff -N` writes it)."""
+    """True if the time on a `---` or `+++` line marks a missing file (as `diff -N` writes it)."""
     if not (stamp := _STAMP.search(line.rstrip("\r"))):
         return False
     day, time, hours, minutes = stamp.groups()
@@ -172,7 +172,7 @@ def parse_unified(
 
 
 def _dedent(lines: Sequence[str]) -> list[str]:
-    """The lines of a diff that stands indented, as under a list item, moved back to the margin."""
+    """The lines of an indented diff, as under a list item, moved back to the margin."""
     indent = ""
     for above, line in zip(["", *lines], [*lines, ""], strict=True):
         if line.lstrip().startswith(("+++ ", "diff --git ")) or _NUMBERS.match(line.lstrip()):
@@ -361,7 +361,7 @@ def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
 
 
 def _edit(section: Section, known: Collection[str]) -> Edit | None:
-    """What a section asks for; None when it asks for nothing."""
+    """Convert a section to an edit; None for an empty section."""
     hunks = tuple(section.hunks)
     if section.created:
         if any(hunk.old for hunk in hunks):

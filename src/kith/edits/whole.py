@@ -22,9 +22,9 @@ _LEFT_OUT = re.compile(
 def parse_whole(
     lines: Sequence[str], known: Collection[str] = (), about: str = "", mentions: bool = False
 ) -> list[Edit]:
-    """The files that a reply gives whole; prose with samples of code gives none.
+    """Parse the files that a reply gives whole; prose with samples of code gives none.
 
-    `mentions`: whole files were asked for, so that a sentence above the fence may name one of `known` in
+    `mentions`: whole files were asked for. A sentence above the fence may then name one of `known` in
     backticks, and a single fence without a name is the file `about`. Raises EditError when a file is not
     closed, given twice, or leaves parts out.
     """

@@ -1,1 +1,1 @@
-"""What kith can do beside its main job: one folder for each feature, and each can be deleted."""
+"""Collect kith's optional features: one folder for each, and each can be deleted."""

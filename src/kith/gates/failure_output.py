@@ -153,7 +153,7 @@ TROUBLE: Final = re.compile(
 
 @cache
 def failed_tests() -> tuple[re.Pattern[str], ...]:
-    """How each tool names a test that failed; the one group that matched is the name."""
+    """Return the patterns by which each tool names a failed test; the one group that matched is the name."""
     names = (
         r"^(?:FAILED|ERROR) (\S+?::.+?|\S+\.py)(?: - .*)?$",
         r"^(\S+::\S+) (?:FAILED|ERROR)\b",
@@ -178,11 +178,11 @@ _SUMMARY = 10  # weighs the same in every failure
 
 
 def distil(output: str, command: str, limit_chars: int) -> str:
-    """The lines of `output` that matter most, in their order, in at most `limit_chars` characters.
+    """Keep the most important lines of `output`, in order, in at most `limit_chars` characters.
 
-    What each line is worth depends on who speaks (pytest, unittest, compilers, googletest, Catch2, ctest,
-    cargo, go, node); elsewhere lines that sound like trouble and the end of the output are kept. The first
-    failures keep more of their detail than later ones. What was left out is said in its place.
+    Each line is weighed by the tool that wrote it (pytest, unittest, compilers, googletest, Catch2,
+    ctest, cargo, go, node). For other tools, lines that look like errors and the end of the output are
+    kept. The first failures keep more detail than later ones. A note marks each gap.
     """
     lines = [_clip(line) for line in clean_output(output).strip("\n").split("\n")]
     whole = "\n".join(lines)
@@ -211,7 +211,7 @@ def _clip(line: str) -> str:
 
 
 def _weigh(lines: Sequence[str], command: str) -> list[float]:
-    """What each line is worth; 0 for what nobody needs."""
+    """Weigh each line; 0 for a useless one."""
     text = "\n".join(lines)
     dialects = [dialect for dialect in DIALECTS if dialect.sign.search(text)]
     weights = [0.0] * len(lines)
@@ -248,7 +248,7 @@ def _weigh_dialect(dialect: Dialect, lines: Sequence[str], weights: list[float])
 
 
 def _quiet_libraries(lines: Sequence[str], weights: list[float]) -> None:
-    """Source that pytest shows of installed code: its place stands below it."""
+    """Source that pytest shows of installed code: its place is below it."""
     begins = 0
     for at, line in enumerate(lines):
         if line.startswith(("_ _ _", "___", "===")):

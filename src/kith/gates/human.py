@@ -16,7 +16,7 @@ _ANY = Standard()
 
 
 class Person(Protocol):
-    """Whoever says yes or no to a change, with what speaks for it."""
+    """The person's decision on a change, with the evidence for it."""
 
     async def __call__(self, run: Run, changes: Changes, evidence: Evidence | None = None, /) -> Verdict: ...
 
@@ -51,7 +51,7 @@ def human_gate(
 def change_question(
     text: str, changes: Changes, choices: Sequence[str] = ("all", "none"), named: Sequence[str] = ()
 ) -> Question:
-    """The question whether a change is to be applied, after a warning of each file that runs by itself.
+    """The question whether a change is to be applied, after a warning of each file that runs automatically.
 
     Those that the person `named` beforehand, by shell patterns, come without a warning.
     """
@@ -61,13 +61,13 @@ def change_question(
 
 
 def warnings_of(changes: Changes, named: Sequence[str] = ()) -> dict[str, str]:
-    """The files that run by themselves, or hold secrets, but for those `named` beforehand, and why."""
+    """The files that run automatically, or hold secrets, but for those `named` beforehand, and why."""
     rest = (change for change in changes if not any(fnmatchcase(change.path, each) for each in named))
     return {change.path: what for change in rest if (what := runs_by_itself(change) or _secret(change))}
 
 
 def _secret(change: Change) -> str:
-    """Whoever wrote the new text saw nothing of what is secret in the old one."""
+    """The author of the new text saw no secrets of the old one."""
     return _SECRETS if is_secret_file(change.path) else ""
 
 

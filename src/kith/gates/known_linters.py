@@ -23,10 +23,10 @@ _UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 class Linter:
     """A tool that finds faults without running the code.
 
-    `command` makes a shell command for the given paths (arguments, already quoted); `parse` reads its output,
-    which nobody has to trust, and gives paths as the tool named them. `suffixes`: the files it understands.
-    `why` says what spoke for it. `needs`: a file without which it cannot work. `whole`: it checks what its
-    configuration names, whatever paths it is given. `obeys`: it may run code that the project's files name.
+    `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its
+    untrusted output, and gives paths as the tool named them. `suffixes`: the files that it reads. `why`:
+    the reason for choosing it. `needs`: a file that it requires. `whole`: it checks the files of its
+    configuration, whatever paths it is given. `obeys`: it may run code that the project's files name.
     """
 
     name: str
@@ -77,7 +77,7 @@ _SEVERITIES: Final[dict[str, Severity]] = {
 
 
 def parse_findings(output: str, by: str) -> tuple[Finding, ...]:
-    """Every line that is a finding; notes, which explain the finding before them, are passed over."""
+    """Every line that is a finding; notes, which explain the finding before them, are skipped."""
     found = []
     for match in _FINDING.finditer(output):
         severity = _SEVERITIES.get(match["severity"])

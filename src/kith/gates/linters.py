@@ -60,12 +60,12 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
 
 
 def _as_text(files: Collection[str]) -> str:
-    """All names as one text: of tens of thousands none is looked at by itself."""
+    """All names as one text: tens of thousands are not searched one by one."""
     return _END.join((*files, ""))
 
 
 def _has(text: str, suffixes: Iterable[str]) -> bool:
-    """Whether a name in the text ends so."""
+    """True if a name in the text has one of these endings."""
     return any(f"{suffix}{_END}" in text for suffix in suffixes)
 
 
@@ -143,7 +143,7 @@ _LONGEST_COMMAND: Final = 60_000  # characters of paths; Linux takes 128 KiB in 
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """What one linter said of some files. `problem`: why it said nothing, or not all."""
+    """The findings of one linter on some files. `problem`: why they are missing or incomplete."""
 
     linter: Linter
     findings: tuple[Finding, ...] = ()
@@ -170,7 +170,7 @@ def allowed_linters(run: Run, linters: Sequence[Linter]) -> tuple[tuple[Linter, 
 
 
 async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: ExecLimits) -> Linted:
-    """What one linter finds, in these files and in others that it looked at because of them."""
+    """Run one linter on these files; its findings may include other files."""
     understood = [path for path in paths if linter.understands(path)]
     if not understood:
         return Linted(linter)
@@ -204,7 +204,7 @@ async def _is_there(run: Run, path: str) -> bool:
 
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:
-    """Why a run says nothing; "" when it does. A linter that found something ends with a code of its own."""
+    """Explain why a run has no result; "" when it has. A linter with findings ends with its own exit code."""
     if ran.code == 127:
         return f"{linter.name} is not installed here, so it was not run."
     if ran.timed_out:
@@ -259,8 +259,8 @@ def lint_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | No
     """Refuses a change with findings of linters that were not there before it.
 
     `untouched`: a run on the tree without the change. When a linter finds anything, it is asked about that
-    tree too, and only what there is more of counts, on whatever line. Without it, what stands on lines that
-    the change added or changed counts.
+    tree too, and only what there is more of counts, on whatever line. Without it, findings on lines that the
+    change added or changed count.
     """
     return findings_gate("lint", linters, limits, untouched)
 
@@ -286,7 +286,7 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
 async def _new_of(
     run: Run, linter: Linter, changes: Changes, limits: ExecLimits, untouched: Run | None
 ) -> Linted:
-    """What one linter finds that the change brought."""
+    """Return one linter's findings that the change introduced."""
     written = [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
     linted = await run_linter(run, linter, written, limits)
     if not linted.findings:
@@ -306,7 +306,7 @@ async def _new_of(
 def fresh_findings(
     found: Sequence[Finding], before: Sequence[Finding], touched: Sequence[Finding]
 ) -> tuple[Finding, ...]:
-    """What there is more of than before. Lines move, so numbers do not tell two findings apart."""
+    """Return the findings that are new. Lines move, so line numbers are not compared."""
     known = Counter(map(_sameness, before))
     fresh = []
     # Where one of two equal findings is old, it is the one on a line that nobody touched.
@@ -323,7 +323,7 @@ def _sameness(finding: Finding) -> tuple[str, str, str]:
 
 
 def _letter(found: Sequence[Finding]) -> str:
-    """The findings as a letter to the model."""
+    """The findings as a message to the model."""
     lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
     if len(found) > _TOLD:
         lines.append(f"and {len(found) - _TOLD} more")

@@ -32,7 +32,7 @@ class Declared:
     least: int = 0
 
     def names(self, module: str) -> bool:
-        """Whether a manifest speaks of a module's package, as far as the names agree."""
+        """True if a manifest names a module's package, as far as the names agree."""
         top = _plain(re.split(r"[.:]", module)[0])
         return any(each in self.words for each in (top, f"py{top}", f"python_{top}", f"{top}_python"))
 
@@ -48,7 +48,7 @@ def is_manifest(path: str) -> bool:
 
 
 def read_declared(files: Collection[str], read: Read) -> Declared:
-    """What the manifests of a tree declare."""
+    """Read the declared dependencies from the manifests of a tree."""
     texts = {path: (read(path) or b"").decode("utf-8", "replace") for path in manifests(files)}
     words = frozenset(_plain(word) for text in texts.values() for word in re.findall(r"[\w.-]+", text))
     table = _toml(texts.get("pyproject.toml", ""))
@@ -257,5 +257,5 @@ def distribution_of(module: str) -> str:
 
 
 def is_renowned(module: str) -> bool:
-    """Whether everybody knows what a module of this name is, though no manifest requires it."""
+    """True if a module is well known, though no manifest requires it."""
     return module in _DISTRIBUTIONS or module.split(".")[0] in _RENOWNED | _DISTRIBUTIONS.keys()

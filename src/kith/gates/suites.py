@@ -14,7 +14,7 @@ from typing import Final
 class Part:
     """One test: its name (`test_f`, `TestF.test_g`, `Suite.Name`), its bytes, and what it belongs to.
 
-    `asserts`: it holds an assertion of any kind. `text` is what stands between `start` and `end`.
+    `asserts`: it holds an assertion of any kind. `text` is the text between `start` and `end`.
     """
 
     name: str
@@ -131,7 +131,7 @@ def _name(macro: str, arguments: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """What stands beside the tests, without a `main` of its own."""
+    """Return the text beside the tests, without a `main` of its own."""
     spans = [(first, last) for _, first, last in _blocks(text)]
     for match in _openings(text, _MAIN):
         body = text.find("{", match.end())
@@ -220,7 +220,7 @@ def _tests(tree: ast.Module) -> Iterator[tuple[str, _Function, ast.ClassDef | No
 
 
 def _asserts(node: ast.AST) -> bool:
-    """Whether anything below asserts: the statement, unittest's methods, pytest's `raises` and its kin."""
+    """True if anything below asserts: the statement, unittest's methods, pytest's `raises` and the like."""
     for each in ast.walk(node):
         if isinstance(each, ast.Assert):
             return True
@@ -285,7 +285,7 @@ _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx
 
 
 def can_split(path: str) -> bool:
-    """Whether the tests of such a file can be told apart."""
+    """True if the tests of such a file can be told apart."""
     return splitext(path)[1].lower() in _PYTHON | _CPP
 
 

@@ -58,7 +58,7 @@ _TEST_MACRO: Final = re.compile(
 
 
 def is_runner_file(path: str) -> bool:
-    """Whether the whole file is about how tests are run."""
+    """True if the whole file is about how tests are run."""
     return bool(_WHOLE.fullmatch(PurePosixPath(path).name) or _IN_PLACE.fullmatch(path))
 
 
@@ -144,7 +144,7 @@ _NAMES: Final = re.compile(
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a path is a test's, by the names that the runners and their users agree on.
+    """True if a path belongs to a test, by the naming conventions of the runners.
 
     All that lies in a folder of tests counts: helpers and data decide what a test says, too.
     """
@@ -153,11 +153,11 @@ def is_test_file(path: str) -> bool:
 
 
 def untouched_gate(locked: Mapping[str, str], since: Changes) -> Gate:
-    """Refuses a change of tests, or of how they are run, since they were locked.
+    """Reject a change of tests, or of how they run, since they were locked.
 
-    `locked`: files and their SHA-256 in hexadecimal. `since`: the changes of the trial at that moment. Test
-    files and the runners' own files are put back by the gate; what stands in a file among other things
-    (`[tool.pytest]` in pyproject.toml) is left to whoever changed it.
+    `locked`: files and their SHA-256 in hexadecimal. `since`: the changes of the trial at that moment.
+    The gate restores test files and the runners' own files. Settings inside other files (`[tool.pytest]`
+    in pyproject.toml) are left to the model.
     """
 
     async def judge(run: Run, changes: Changes) -> Verdict:

@@ -1,4 +1,4 @@
-"""Which applied change is meant: by its id, by its session, or the last one that still holds."""
+"""Find an applied change: by its id, by its session, or the last one in effect."""
 
 from collections.abc import Container, Sequence
 
@@ -15,10 +15,10 @@ def short_id(change_id: str) -> str:
 def find_applied(
     applied: Sequence[tuple[str, Applied]], wanted: str = "", gone: Container[str] = ()
 ) -> Applied:
-    """The change to take back, of (session, change) pairs, the oldest first. Raises UsageError.
+    """The change to undo, of (session, change) pairs, the oldest first. Raises UsageError.
 
-    Taking back an undo brings the change again, so the change is open once more. Those that are `gone` from
-    the files (a checkout dropped them) are passed over where others may be meant.
+    Undoing an undo redoes the change, so the change is open once more. Those that are `gone` from
+    the files (a checkout dropped them) are skipped where others may be meant.
     """
     # Two processes may both have logged what a crash had left unlogged.
     applied = list({each.change_id: (session, each) for session, each in reversed(applied)}.values())[::-1]
@@ -39,12 +39,12 @@ def find_applied(
         raise UsageError(f"No change {wanted!r} was applied here.")
     still = [each for each in matches if each.change_id in open_ids]
     if not still:
-        raise UsageError(f"{short_id(matches[-1].change_id)} is undone already.")
+        raise UsageError(f"{short_id(matches[-1].change_id)} is already undone.")
     return ([each for each in still if each.change_id not in gone] or still)[-1]
 
 
 def holds(applied: Sequence[tuple[str, Applied]], change_id: str) -> bool:
-    """Whether a change has not been taken back, or was brought again."""
+    """True if a change was not undone, or was redone."""
     return change_id in _open(applied)
 
 
@@ -61,10 +61,10 @@ def _open(applied: Sequence[tuple[str, Applied]]) -> set[str]:
 
 
 def find_undone(applied: Sequence[tuple[str, Applied]]) -> Applied:
-    """What took a change back last, and still holds. Raises UsageError where there is none."""
+    """Return the last undo that is still in effect. Raises UsageError where there is none."""
     undoes = {each.change_id: each.undoes for _, each in applied}
     open_ids = _open(applied)
     for _, each in reversed(applied):
         if each.change_id in open_ids and each.undoes and not undoes.get(each.undoes):
             return each
-    raise UsageError("There is nothing to bring again here.")
+    raise UsageError("There is nothing to redo here.")

@@ -61,7 +61,7 @@ def _prune(folder: Path) -> None:
 
 
 def _is_gone(root: Path) -> bool:
-    """Whether a folder is there no more; one that may not be looked at is."""
+    """True if a folder no longer exists; an unreadable one still does."""
     try:
         root.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -73,7 +73,7 @@ def _is_gone(root: Path) -> bool:
 
 
 class CacheFile:
-    """The cache of one kind for one folder or file, begun anew where it was made for another `version`.
+    """The cache of one kind for one folder or file, emptied where it was made for another `version`.
 
     After an error of the disk or the file it is closed, and neither knows nor keeps anything; a broken file
     is removed.
@@ -213,7 +213,7 @@ class ScanStore:
     # --- notes -------------------------------------------------------------------------------
 
     def note(self, name: str) -> str:
-        """What was noted under a name, "" for nothing."""
+        """Return the note with this name, "" for none."""
         found = self._file.read("SELECT text FROM notes WHERE name = ?", (name,))
         return str(found[0][0]) if found else ""
 
@@ -243,7 +243,7 @@ CREATE TABLE log (events INTEGER NOT NULL, newest INTEGER NOT NULL, name TEXT NO
 
 
 class Extent(NamedTuple):
-    """How far a log goes: its events, the newest one's number, and a name that no other log has."""
+    """The extent of a log: its number of events, the newest number, and a name unique to this log."""
 
     events: int = 0
     newest: int = 0
@@ -252,10 +252,10 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """What one session came to, from its event `first` to the moment `last`.
+    """The totals of one session, from its event `first` to the moment `last`.
 
-    `calls`, `legs` and `verdicts` are items of JSON lists, without the brackets, and unread here; `undoes`:
-    number, change, and the one that it took back.
+    `calls`, `legs` and `verdicts` are items of JSON lists, without the brackets, and not parsed here.
+    `undoes`: number, change, and the change that it undid.
     """
 
     session: str
@@ -284,7 +284,7 @@ class SessionRows:
     # --- what is kept ------------------------------------------------------------------------
 
     def extent(self) -> Extent:
-        """How far the log went when it was last read."""
+        """The extent of the log when it was last read."""
         rows = self._file.read("SELECT events, newest, name FROM log")
         return Extent(*rows[0]) if rows else Extent()
 
@@ -322,5 +322,5 @@ class SessionRows:
         return f"[{','.join(texts)}]"
 
     def undoes(self) -> list[tuple[int, str, str]]:
-        """All undoings, in their order: number, change, and the one that it took back."""
+        """All undoings, in their order: number, change, and the one that it undid."""
         return self._file.read("SELECT seq, change, undoes FROM undoes ORDER BY seq")

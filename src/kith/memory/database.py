@@ -35,9 +35,9 @@ def distrust(db: sqlite3.Connection) -> None:
 
 
 def is_damaged(error: sqlite3.Error | UnicodeDecodeError) -> bool:
-    """Whether a file is at fault, and not the disk or another process.
+    """True if a file is damaged, and not the disk or another process at fault.
 
-    Python tells of bytes that are no text in words of its own.
+    Python reports bytes that are no text with its own message.
     """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED or isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error)
@@ -50,14 +50,13 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what: str) -> KithError:
-    """Why the log at `path` cannot be `what` (opened, read, written); BusyError while another holds it."""
+    """Explain why the log at `path` cannot be `what` (opened, read, written); BusyError if it is locked."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _BUSY:
         return BusyError(f"The log {path} cannot be {what}: {error}.")
     if is_damaged(error):  # Python's own words would show all that was read
         return KithError(
-            f"The log {path} is damaged and cannot be {what}; "
-            "what it still holds is saved when kith starts next."
+            f"The log {path} is damaged and cannot be {what}. kith repairs it at its next start."
         )
     return KithError(f"The log {path} cannot be {what}: {error}.")
 
@@ -193,7 +192,7 @@ R = TypeVar("R", bound=_Recorded)
 
 
 def is_aside(event: Event) -> bool:
-    """Whether a command of the person's own begins, or a change that waited is applied."""
+    """True if the event begins a person's own command, or applies a waiting change."""
     return isinstance(event, RunStarted) and event.options.kind in ASIDES
 
 

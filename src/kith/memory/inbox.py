@@ -1,4 +1,4 @@
-"""Letters to a session from any face and any process, and the question that it waits with."""
+"""Messages to a session from any screen and any process, and the question that it waits with."""
 
 import json
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from kith.memory.log import Log
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Words for a session: a new task, or what steers the present one.
+    """A message for a session: a new task, or guidance for the present one.
 
-    `flags` are settings as the command line would give them; `plan`, `tool` (the one to use first) and `kind`
-    (the command: run, build, confer) count only where the words begin a task. Of kind "tool" it asks no
-    model: `tool` is used with `args`; of kind "apply" the change that waits is applied. `resume`: without
-    words, it goes on with what was cut short.
+    `flags` are settings as the command line would give them. `plan`, `tool` (the one to use first) and
+    `kind` (the command: run, build, confer) count only for words that begin a task. Kind "tool" asks no
+    model: `tool` is used with `args`. Kind "apply" applies the waiting change. `resume` without words
+    continues an interrupted task.
     """
 
     words: str
@@ -33,7 +33,7 @@ class Letter:
 
     @property
     def steers(self) -> bool:
-        """Whether a model at work is told of it; anything else waits until the work is done."""
+        """True if a model at work is told of it; anything else waits until the work is done."""
         return bool(self.words) and self.kind != "tool"
 
 
@@ -46,7 +46,7 @@ class StopAsked:
 
 
 class Inbox:
-    """The letters, answers and stops of one session. Raises KithError where the log cannot be used."""
+    """The messages, answers and stops of one session. Raises KithError where the log cannot be used."""
 
     def __init__(self, log: Log, session: str) -> None:
         self.log, self.session = log, session
@@ -67,31 +67,31 @@ class Inbox:
         self.log.post(self.session, "letter", "", json.dumps(encode(letter)))
 
     def waiting(self) -> tuple[tuple[int, Letter], ...]:
-        """What was said and not heard yet, oldest first, with the numbers by which it is `heard`."""
+        """Return the unread messages, oldest first, with their numbers for `heard`."""
         rows = self.log.posted(self.session, "letter")
         return tuple((number, decode(json.loads(body), Letter)) for number, body in rows)
 
     def next_letter(self) -> tuple[int, Letter] | None:
-        """The oldest letter that was not heard yet."""
+        """The oldest unread message."""
         return next(iter(self.waiting()), None)
 
     def heard(self, *numbers: int) -> None:
-        """Letters became a task, or were told to the model."""
+        """Mark messages as read: they became a task, or went to the model."""
         self.log.take(numbers)
 
     def letters(self, take: bool = True) -> tuple[Letter, ...]:
-        """What was said and not heard yet, oldest first; it counts as heard then (`take`)."""
+        """Return the unread messages, oldest first, and mark them as heard (`take`)."""
         waiting = self.waiting()
         if take:
             self.heard(*(number for number, _ in waiting))
         return tuple(letter for _, letter in waiting)
 
     def stop(self, by: str = "") -> None:
-        """Let whoever works on the session stop."""
+        """Let the process that works on the session stop."""
         self.log.post(self.session, "stop", "", json.dumps({"by": by}))
 
     def forget_stops(self) -> None:
-        """Stops that were asked of earlier tasks count no more; one that came after a letter is for that."""
+        """Stops that were asked of earlier tasks count no more; one that came after a message is for that."""
         first = min((number for number, _ in self.log.posted(self.session, "letter")), default=None)
         stops = [number for number, _ in self.log.posted(self.session, "stop")]
         self.log.take([number for number in stops if first is None or number < first])
@@ -108,7 +108,7 @@ class Inbox:
 
 
 def unheard_sessions(log: Log) -> tuple[str, ...]:
-    """The sessions with letters that nobody has heard."""
+    """The sessions with unread messages."""
     query = "SELECT DISTINCT session FROM post WHERE kind = 'letter' AND NOT taken"
     return tuple(session for (session,) in log.query(query))
 
@@ -148,13 +148,13 @@ def open_question(log: Log, session: str) -> Question | None:
 
 
 def was_cut_off(log: Log, session: str) -> bool:
-    """Whether the log tells of no end of the last task: somebody works on it, or the process has died."""
+    """True if the log has no end of the last task: a process works on it, or has died."""
     begin, end = last_task(log.query, session)
     return begin > 0 and not end
 
 
 def can_resume(log: Log, session: str) -> bool:
-    """Whether the last task is not over, so that a process can go on with it once none works on it."""
+    """True if the last task is not over, so that another process can resume it."""
     kind = last_kind(log, session)
     if kind not in OVER:
         return False

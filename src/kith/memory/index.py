@@ -1,4 +1,4 @@
-"""The index of a project, its definitions and their uses: a cache in SQLite, made anew when in doubt.
+"""Index a project's definitions and their uses: a cache in SQLite, rebuilt when in doubt.
 
 index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
 told = await refresh(index, project.tree, progress)  looks at what changed, and only there
@@ -89,7 +89,7 @@ class IndexedFile:
 
 
 class Damaged(Exception):
-    """The index cannot be read; it has to be made anew."""
+    """The index cannot be read and must be rebuilt."""
 
 
 def open_index(cache: Path, root: Path) -> "Index":
@@ -103,7 +103,7 @@ def open_index(cache: Path, root: Path) -> "Index":
 class Index:
     """One project's index. Several processes may use it at once; each change of it is whole or not there.
 
-    `note` is a sentence for the person when the file was broken and had to be made anew, else "".
+    `note` is a sentence for the person when the file was broken and is being rebuilt, else "".
     """
 
     def __init__(self, path: Path) -> None:
@@ -141,7 +141,7 @@ class Index:
 
     def rebuild(self, damage: Damaged) -> None:
         """Begin with an empty file. Raises KithError when the old one cannot be removed."""
-        self.note = f"The index {self.path} is made anew: {damage}."
+        self.note = f"Rebuilding the index {self.path}: {damage}."
         self.close()
         try:
             remove(self.path)
@@ -194,7 +194,7 @@ class Index:
 
     @property
     def size(self) -> int:
-        """How many files it knows."""
+        """The number of indexed files."""
         ((number,),) = self._read("SELECT count(*) FROM files")
         return int(number)
 
@@ -278,7 +278,7 @@ class Index:
         return {path: IndexedFile(size, lines, count) for path, size, lines, count in rows}
 
     def definitions(self, path: str) -> tuple[Definition, ...]:
-        """What a file defines, in order of the first line."""
+        """Return the definitions of a file, in order of the first line."""
         return self._definitions("path = ?", (path,))
 
     def uses(self, path: str) -> dict[str, int]:
@@ -434,7 +434,7 @@ class Tree(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What differed: paths, sorted."""
+    """The paths that differed, sorted."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -444,7 +444,7 @@ class Refreshed:
 async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: None) -> Refreshed:
     """Make the index what a new one of this tree would be, and say what differed.
 
-    Cut short at any point, it goes on from there the next time. Raises TreeError, KithError, BusyError.
+    Interrupted at any point, it continues from there the next time. Raises TreeError, KithError, BusyError.
     """
     try:
         return await _refresh(index, tree, tell)

@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def talks(self) -> bool:
-        """Whether it is a conversation, with which a person can go on."""
+        """True if it is a conversation that a person can continue."""
         return self.kind in ("run", "fork", COMMAND)
 
 
@@ -73,7 +73,7 @@ def list_sessions(
 ) -> Iterator[Summary]:
     """The newest sessions first, those of one folder if given; of `also` old ones, too.
 
-    With `words`, those in whose id, name, tasks or last words all of them stand.
+    With `words`, those whose id, name, tasks or last words contain all of them.
     """
     wanted = words.casefold().split()
     found = 0
@@ -108,9 +108,9 @@ def _summarise(query: Query, session: str, at: float, started: Started) -> Summa
 
 
 def last_task(query: Query, session: str) -> tuple[int, str]:
-    """Where a session's last task began, or was gone on with, and the RunEnded that ended it, as JSON.
+    """Find the start of a session's last task, or of its last resume, and its RunEnded as JSON.
 
-    0 where there was no task, "" while it has no end. Commands that the person ran since are no tasks.
+    0 where there was no task, "" while it has no end. The person's own commands since then are no tasks.
     """
     begin = next((int(seq) for (seq,) in query(_LAST_BEGIN, (session,))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():
@@ -119,9 +119,9 @@ def last_task(query: Query, session: str) -> tuple[int, str]:
 
 
 def last_apply(query: Query, session: str, task: int) -> tuple[int, str]:
-    """Where somebody last applied what a task had left, and the RunEnded of that, as JSON.
+    """Find the last attempt to apply a task's waiting change, and its RunEnded as JSON.
 
-    `task` is where the task began. 0 where it never happened, "" while it goes on or has died.
+    `task` is where the task began. 0 where there was none, "" while it runs or has died.
     """
     begin = next((int(seq) for (seq,) in query(_LAST_APPLY, (session, task))), 0)
     for kind, body in query(_NEXT_TURN, (session, begin)) if begin else ():

@@ -1,9 +1,9 @@
-"""Live output, shown and not stored, for faces in other processes: pieces of a reply, progress of a reading.
+"""Share live output with other processes, without storing it: pieces of a reply, reading progress.
 
-Between two logged events the writer keeps a file that is named after the first of them, and is finished when
-the next one is logged. So a reader that knows the log to event N reads the file of N, and nothing is lost or
-doubled. The last finished files stay for a while, for readers that are just about to look; when a file is
-gone, the log holds what it told of.
+Between two logged events, the writer keeps a file named after the first of them. It is finished when the
+next one is logged. So a reader at event N of the log reads the file of N, and nothing is lost or doubled.
+The last finished files stay for a while, for readers that are about to look. When a file is gone, the log
+holds its content.
 """
 
 import json
@@ -41,7 +41,7 @@ class LiveTail:
         self._finished: list[Path] = []
 
     def show(self, event: Event, path: tuple[str, ...], after: int) -> None:
-        """Tell of an event that is not stored; `after` is the number of the session's last stored one."""
+        """Write an event that is not stored; `after` is the number of the session's last stored one."""
         kind = type(event).__name__
         line = f'{{"path":{json.dumps(path)},"kind":"{kind}","event":{encode_event(event)}}}\n'.encode()
         with suppress(OSError):
@@ -85,7 +85,7 @@ def _remove(file: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How much of a session was seen: its events up to number `seq`, and so many bytes of what followed."""
+    """A reader's position in a session: events up to number `seq`, and bytes of live output after it."""
 
     seq: int = 0
     byte: int = 0
@@ -103,13 +103,13 @@ class Position:
 
 
 def _is_number(text: str) -> bool:
-    """Whether it is one that SQLite and files can count to."""
+    """True if the text is a number that SQLite and files can count to."""
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One event as it stands in the log, still encoded; `position` is where one is after it.
+    """One event of the log, still encoded; `position` is the reader's position after it.
 
     `at` is 0.0 for events that are only shown.
     """
@@ -141,7 +141,7 @@ class LiveReader:
         self._changed = -1
 
     def look(self) -> tuple[Seen, ...]:
-        """What happened since the last look, at most about a thousand events at once."""
+        """Return the events since the last look, at most about a thousand at once."""
         seen: list[Seen] = []
         changed = self.log.changed()
         if changed != self._changed:
@@ -229,7 +229,7 @@ class Pieces:
         return replace(event, text=shown) if shown else None
 
     def turn(self, event: Event, path: tuple[str, ...]) -> tuple[Event, ...]:
-        """The last word of what was said, before the reply goes on with something else; a long one waits."""
+        """The last word of the text before the reply continues with another kind; a long one waits."""
         lines = self._lines.get(path, {}) if isinstance(event, Delta) else {}
         others = (line for kind, line in lines.items() if kind != getattr(event, "kind", ""))
         short = (line for line in others if len(line.text) - line.seen <= _SHORT and _KEY not in line.text)
@@ -253,7 +253,7 @@ class Pieces:
         return end if len(text) - end <= _LONGEST else len(text)
 
     def _show(self, line: _Line, end: int) -> str:
-        """What the line has to tell up to `end` that was not told yet."""
+        """Return the new text of the line up to `end`."""
         if end <= line.seen:
             return ""
         shown = self.redactor.clean(line.text[:end])[0]

@@ -61,7 +61,7 @@ class Log:
             raise KithError(f"{path.parent} cannot be written: {error.strerror}.") from error
 
     def _open(self) -> None:
-        """Open the file; a damaged one is mended first."""
+        """Open the file; a damaged one is repaired first."""
         if is_marked(self.path) and self.path.exists():
             self._mend()
         try:
@@ -82,9 +82,7 @@ class Log:
 
     def _mend(self) -> None:
         if self.open_ids():
-            raise BusyError(
-                f"The log {self.path} is damaged; kith mends it once no other kith works with it."
-            )
+            raise BusyError(f"The log {self.path} is damaged; kith repairs it once no other kith uses it.")
         self.mended = salvage(self.path)
 
     @contextmanager
@@ -107,7 +105,7 @@ class Log:
             return self._db.execute(statement, values).fetchall()
 
     def _put_up_with(self, error: sqlite3.OperationalError) -> None:
-        """What is wrong with one row must not cost the others. Raises the error where that is not it."""
+        """Keep one bad row from hiding the others. Raises the error where that is not the cause."""
         if "Could not decode" in str(error):
             self._db.text_factory = lambda data: data.decode("utf-8", "replace")
         elif "malformed JSON" in str(error):
@@ -117,7 +115,7 @@ class Log:
             raise error
 
     def left_out(self, session: str) -> int:
-        """How many of a session's events cannot be read, as far as anybody tried; they count for nothing."""
+        """Count a session's unreadable events, as far as they were read; they are ignored."""
         query = "SELECT COUNT(*) FROM events WHERE session = ? AND kind = ?"
         ((lost,),) = self.query(query, (session, _UNREADABLE))
         return int(lost) + len(self._left_out.get(session, ()))
@@ -176,24 +174,24 @@ class Log:
         return int(others) + self._db.total_changes
 
     def post(self, session: str, kind: str, key: str, body: str) -> bool:
-        """Leave something for whoever works on a session; False when that question has an answer."""
+        """Leave a message for the process that works on a session; False when that question has an answer."""
         with self._in_words("written"):
             insert = "INSERT OR IGNORE INTO post (session, kind, key, body) VALUES (?, ?, ?, ?)"
             return self._db.execute(insert, (session, kind, key, body)).rowcount > 0
 
     def posted(self, session: str, kind: str, key: str = "") -> list[tuple[int, str]]:
-        """What was left of a kind and not taken yet, oldest first: (number, body)."""
+        """Return the untaken items of a kind, oldest first: (number, body)."""
         query = "SELECT number, body FROM post WHERE session = ? AND kind = ? AND key = ? AND NOT taken"
         return self.query(f"{query} ORDER BY number", (session, kind, key))
 
     def take(self, numbers: Sequence[int]) -> None:
-        """What was left counts as taken, and its words are gone: who took it has them."""
+        """Mark items as taken, and delete their text."""
         with self._in_words("written"):
             take = "UPDATE post SET taken = 1, body = '' WHERE number = ?"
             self._db.executemany(take, [(each,) for each in numbers])
 
     def past(self, session: str) -> Past:
-        """What a session's events add up to; only those since it was last asked are read."""
+        """Fold a session's events; reads only those since the last call."""
         known, seq, past = self._folded
         self._folded = ("", 0, Past())  # while it grows, it is nothing to rely on
         if known != session or not self._has(session, seq):
@@ -214,14 +212,14 @@ class Log:
         return bool(self.query("SELECT 1 FROM events WHERE seq = ? AND session = ?", (seq, session)))
 
     def extent(self) -> tuple[int, int, str]:
-        """How many events there are, the newest one's number, and what tells this log from others."""
+        """Return the number of events, the newest number, and a name unique to this log."""
         query = "SELECT (SELECT COUNT(*) FROM events), (SELECT MAX(seq) FROM events)"
         ((count, newest),) = self.query(query)
         first = self.query("SELECT session, at FROM events ORDER BY seq LIMIT 1")
         return count, newest or 0, " ".join(map(str, first[0])) if first else ""
 
     def count_after(self, number: int) -> int:
-        """How many events came after this number."""
+        """Count the events after this number."""
         ((count,),) = self.query("SELECT COUNT(*) FROM events WHERE seq > ?", (number,))
         return int(count)
 
@@ -240,7 +238,7 @@ class Log:
     ) -> list[Summary]:
         """The newest sessions first, those of one folder when `root` is given; of `also` old ones, too.
 
-        With `words`, those in whose id, name, tasks or last words all of them stand.
+        With `words`, those whose id, name, tasks or last words contain all of them.
         """
         return list(list_sessions(self.query, str(root) if root else None, limit, also, words))
 
@@ -267,7 +265,7 @@ class Log:
         return {id for (id,) in self.query(query)}
 
     def card(self, digest: str) -> dict[str, Any]:
-        """What was learned of the model with these weights, the newest of each fact; {} when nothing was."""
+        """Return the known facts of the model with these weights, the newest of each; {} for none."""
         if not digest:
             return {}
         # Thousands of sessions have told of it: SQLite finds the few rows that count, and those only once.
@@ -285,7 +283,7 @@ class Log:
         return dict(facts)
 
     def cards(self) -> dict[str, dict[str, Any]]:
-        """What was learned of every model, by digest."""
+        """Return the known facts of every model, by digest."""
         found = self.query("SELECT DISTINCT json_extract(body, '$.digest') FROM events WHERE kind = 'Carded'")
         return {str(digest): self.card(str(digest)) for (digest,) in found}
 
@@ -368,7 +366,7 @@ class Log:
         return lock
 
     def _follow(self) -> None:
-        """Another kith may have mended the log since it was opened here: then go on with the new file."""
+        """Reopen the log if another kith has repaired it since."""
         with suppress(FileNotFoundError):
             if self.path.stat().st_ino != self._inode:
                 self._db.close()
@@ -377,7 +375,7 @@ class Log:
                     self._open()
 
     def is_open(self, session: str) -> bool:
-        """Whether a process works on a session now."""
+        """True if a process works on a session now."""
         try:
             with (self.path.parent / "locks" / f"{session}.lock").open("r+") as file:
                 return not try_lock(file)
@@ -390,15 +388,15 @@ class Log:
         return [lock.stem for lock in locks if self.is_open(lock.stem)]
 
     def delete(self, session: str, first: Callable[[], None] = lambda: None) -> None:
-        """Forget a session for good. Raises BusyError while somebody works on it.
+        """Delete a session for good. Raises BusyError while a process works on it.
 
-        `first` is done before, while nobody else can have it: what is kept of it elsewhere goes then, so that
-        whatever cuts this short, it can be done again.
+        `first` runs before, while the session is locked. It deletes data elsewhere, so that an
+        interrupted call can be repeated.
         """
         try:
             lock = self.lock(session)
         except BusyError as error:
-            raise BusyError(f"Session {session} is at work; stop it before you forget it.") from error
+            raise BusyError(f"Session {session} is running; stop it before you delete it.") from error
         try:
             first()
             self._folded = ("", 0, Past())

@@ -163,7 +163,7 @@ class Past:
                 self._add_to_untold(f"[It changed {paths}: read before you edit.]")
 
     def _take_applying(self, event: Event) -> None:
-        """What is applied after all is the task's own change, and its end; any other end changes nothing."""
+        """Take an event of applying the waiting change: the task's own change, and its end if done."""
         match event:
             case Applied():
                 self.applied.append(event)
@@ -172,14 +172,14 @@ class Past:
                 self.ended = event if event.status == "done" else self.ended
 
     def _add_to_untold(self, words: str) -> None:
-        """What became of a command's changes, behind what it printed."""
+        """Add the result of a command's changes to its output."""
         if self.untold:
             ran = self.untold[-1]
             output = f"{ran.output.rstrip()}\n{words}".lstrip()
             self.untold[-1] = replace(ran, output=output)
 
     def next_task(self, started: RunStarted) -> "Past":
-        """The fold as a new task begins: conversations and the list stay, the rest starts anew."""
+        """The fold as a new task begins: conversations and the list stay, the rest is reset."""
         return Past(
             started,
             threads=self.threads,
@@ -210,7 +210,7 @@ class Past:
         self.read = self._read_by(event) or self.read
 
     def _read_by(self, event: Event) -> ReadPrompt | None:
-        """What was read for an answer that goes into a thread: the one in which somebody spoke last."""
+        """Return the prompt of an answer in the current thread: the one with the last message."""
         if not isinstance(event, Called) or not event.usage.input or event.purpose in _BESIDE:
             return None
         return ReadPrompt(
@@ -270,14 +270,14 @@ class Past:
         )
 
     def is_of_this_change(self, verdict: Judged) -> bool:
-        """Whether a check ran on the change as it was last proposed (or as the person kept it)."""
+        """True if a check ran on the change as last proposed (or as the person kept it)."""
         builds = self.started is not None and self.started.options.kind == "build"
         tried = 0 if builds else self.proposed_in  # the attempts of a build are those of its tasks
         return verdict.when == "after" and bool(verdict.ran) and verdict.attempt in (0, tried)
 
     @property
     def evidence(self) -> Evidence | None:
-        """What speaks for the change as it was last proposed; None where nothing was changed."""
+        """The evidence for the change as last proposed; None where nothing was changed."""
         if not self.proposed and not self.applied:
             return None
         last = {
@@ -289,7 +289,7 @@ class Past:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What nobody checked, in sentences."""
+        """The checks that are missing, in sentences."""
         after = [each for each in self.verdicts if self.is_of_this_change(each)]
         reasons = [f"{each.gate}: {each.feedback}" for each in self.verdicts if each.skipped]
         if not after and not reasons:
@@ -302,7 +302,7 @@ def _touches(event: Event) -> bool:
 
 
 def tells(kind: str, body: str) -> bool:
-    """Whether an event can change the fold, by its text as it is stored: far quicker than reading it."""
+    """True if an event can change the fold, judged by its stored text: faster than decoding it."""
     if kind == "ToolBegan":
         return '"effect":"write"' in body
     if kind == "ToolEnded":
@@ -311,7 +311,7 @@ def tells(kind: str, body: str) -> bool:
 
 
 def fold(events: Iterable[Event]) -> Past:
-    """What these events add up to."""
+    """Fold these events."""
     return reduce(go_on, events, Past())
 
 

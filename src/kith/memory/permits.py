@@ -17,7 +17,7 @@ ALWAYS, ASK_AGAIN = "always", "ask again"
 
 
 def agreed(log: Log, root: Path, session: str = "") -> tuple[Consent, ...]:
-    """What the person agreed to for good in a project, or in this session of it, in the order of answers."""
+    """Return a person's permanent consents in a project, or in this session of it, in order of answers."""
     found = dict[Consent, str]()
     for of, place, _, consent, choice in log.answers(Consent):
         counts = choice in (ALWAYS, ASK_AGAIN) or (choice == "yes" and of == session)
@@ -43,14 +43,14 @@ ORDER BY said.seq
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Calls with this effect that a pattern stands for need no question in a project any more."""
+    """Calls with this effect that match a pattern need no question in a project any more."""
 
     effect: Effect
     pattern: str
 
 
 def permitted(log: Log, root: Path) -> tuple[Permit, ...]:
-    """What was allowed for good in a project, and not forgotten since, in the order of the answers."""
+    """Return the permanent permissions in a project that were not revoked, in order of answers."""
     found = dict[Permit, None]()
     for began, asked, said in log.query(_SAID, (ALWAYS, ASK_AGAIN)):
         question: Question = decode(json.loads(asked)["question"], Question)
@@ -74,7 +74,7 @@ def forget_permits(log: Log, root: Path, permits: tuple[Permit, ...]) -> None:
             )
             session.emit(Asked(question))
             session.emit(Answered(question.id, Answer(ASK_AGAIN)))
-        session.emit(RunEnded("done", "These are asked about again."))
+        session.emit(RunEnded("done", "kith asks about these again."))
 
 
 # What a person said of the files that a folder brings along: read from their answers in the log.
@@ -96,12 +96,12 @@ class FolderRuling:
 
 
 def said_of(log: Log, root: Path) -> tuple[FolderRuling, ...]:
-    """What was said of a folder since the last time that all of it was forgotten, oldest first."""
+    """Return the decisions about a folder since they were last reset, oldest first."""
     return everything_said(log).get(str(root), ())
 
 
 def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed", "declined", "trusted"]:
-    """How the person stands to a folder's files as they are. Raises KithError where the log is broken."""
+    """Return the state of a folder's files as they are now. Raises KithError where the log is broken."""
     said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
     choice = {each.digest: each.choice for each in said}.get(digest)
     if choice is not None:
@@ -110,7 +110,7 @@ def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed
 
 
 def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
-    """What was said of every folder."""
+    """Return the decisions about every folder."""
     found: dict[str, tuple[FolderRuling, ...]] = {}
     for session, place, id, files, choice in log.answers(FolderFiles):
         if choice == FORGET:
@@ -121,7 +121,7 @@ def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
 
 
 def last_trusted(said: tuple[FolderRuling, ...]) -> FolderRuling | None:
-    """The newest yes that was not taken back by a no to the same files."""
+    """The newest yes that no later no to the same files revoked."""
     final = {each.digest: each for each in said}
     return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
 

@@ -49,7 +49,7 @@ class PastConversation:
 
 @dataclass(frozen=True, slots=True)
 class AppliedIn:
-    """A change that was applied: in which session, under which id, and which change it took back ("")."""
+    """A change that was applied: in which session, under which id, and which change it undid ("")."""
 
     session: str
     change_id: str
@@ -62,7 +62,7 @@ def roots_of(log: Log, session: str) -> list[str]:
 
 
 def kinds_in(log: Log, session: str) -> set[str]:
-    """The commands that a session was begun and gone on with: run, build, undo ..."""
+    """The commands that began and resumed a session: run, build, undo ..."""
     query = """
     SELECT DISTINCT json_extract(body, '$.options.kind') FROM events
     WHERE session = ? AND kind = 'RunStarted'
@@ -84,7 +84,7 @@ def applied_changes(log: Log) -> list[AppliedIn]:
 
 
 def is_undone(log: Log, change_id: str) -> bool:
-    """Whether a change was taken back, in whichever session."""
+    """True if a change was undone, in any session."""
     return bool(log.query(_UNDONE, (change_id,)))
 
 
@@ -126,7 +126,7 @@ def find_damage(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """What a session with a model cost in US dollars, the one in the middle of so many."""
+    """The median cost of a session with a model in US dollars, and the number of sessions."""
 
     usd: float
     sessions: int
@@ -139,6 +139,6 @@ def paid_today(log: Log, now: datetime | None = None, *, kind: str = "") -> floa
 
 
 def usual_cost(log: Log, model: str) -> Usual | None:
-    """What sessions with a model have cost; None when none has yet."""
+    """Return the usual cost of sessions with a model; None when there was none yet."""
     paid = log.paid_by_session(model)
     return Usual(median(paid), len(paid)) if paid else None

@@ -73,7 +73,7 @@ def _usage(past: Past) -> dict[str, Any]:
 
 
 def _share(past: Past, model: str) -> dict[str, Any]:
-    """What one of the models did and took; `gave_up` says why another one went on in its place."""
+    """Sum up one model's share; `gave_up` says why another model continued in its place."""
     calls = [call for call in past.calls if call.model == model]
     return {
         "model": model,
@@ -95,9 +95,9 @@ def _money(calls: Sequence[Called]) -> float | None:
 
 
 def _cache(past: Past) -> dict[str, Any] | None:
-    """How well the server's cache was used, over all calls that were counted; None when none was.
+    """Sum up the use of the server's prompt cache over all counted calls; None when none was.
 
-    `reused`: of the tokens that could come from the cache, the part that did; None when there were none.
+    `reused`: the share of cacheable tokens that came from the cache; None when there were none.
     """
     uses = [call.cache for call in past.calls if call.cache]
     if not uses:

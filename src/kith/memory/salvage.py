@@ -1,4 +1,4 @@
-"""A damaged log is mended: what can be read goes into a new file, and the damaged one is kept beside it."""
+"""Repair a damaged log: copy its readable rows to a new file, and keep the damaged one beside it."""
 
 import json
 import os
@@ -32,24 +32,24 @@ _BROKEN: Final = (IndexError, ValueError, struct.error)
 
 
 def mark(path: Path) -> None:
-    """Have the log mended by who opens it next."""
+    """Mark the log for repair; the next process that opens it repairs it."""
     with suppress(OSError):
         _mark(path).touch(mode=0o600)
 
 
 def is_marked(path: Path) -> bool:
-    """Whether somebody has found the log damaged."""
+    """True if the log was marked as damaged."""
     return _mark(path).exists()
 
 
 def salvage(path: Path) -> str:
-    """Mend the log; returns what came of it, in a sentence.
+    """Repair the log; returns the outcome in a sentence.
 
     Raises BusyError while somebody works with it, OSError and sqlite3.Error where the disk refuses.
     """
     lock = hold_now(path.with_name(f"{path.name}-mending"))
     if lock is None:
-        raise BusyError(f"The log {path} is being mended by another kith.")
+        raise BusyError(f"Another kith is repairing the log {path}.")
     try:
         return _salvage(path)
     finally:
@@ -213,7 +213,7 @@ def _read_cell(pages: _Pages, page: bytes, place: int) -> Row:
 
 
 def _overflow(pages: _Pages, first: bytes, length: int) -> bytes:
-    """What of a row did not fit on its page."""
+    """Read the part of a row that did not fit on its page."""
     found, following = bytearray(), first
     while len(found) < length:
         page = pages[int.from_bytes(following, "big")]

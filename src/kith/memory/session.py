@@ -1,4 +1,4 @@
-"""The one writer of a session: what happens is written first, then told to the faces that listen."""
+"""The one writer of a session: events are written first, then sent to the listening screens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -19,7 +19,7 @@ Listener = Callable[[Event, tuple[str, ...]], None]
 
 @contextmanager
 def telling(applied: Applied) -> Iterator[None]:
-    """What cannot be written meanwhile leaves the change in the files: UnrecordedError says so."""
+    """Raise UnrecordedError where the change is in the files, but the log cannot be written."""
     try:
         yield
     except KithError as error:
@@ -27,7 +27,7 @@ def telling(applied: Applied) -> Iterator[None]:
 
 
 class Session:
-    """The one writer of one session; listeners (faces) hear every event after it is written."""
+    """The one writer of one session; listeners (screens) get every event after it is written."""
 
     def __init__(self, log: Log, id: str) -> None:
         self.log, self.id = log, id
@@ -84,9 +84,9 @@ class Session:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """What is written meanwhile, and what is taken from the inbox, is written whole or not at all.
+        """Write everything in this block, and take from the inbox, whole or not at all.
 
-        The listeners hear of it afterwards: whoever writes keeps others from writing.
+        Listeners are told afterwards, since a writer blocks other writers.
         """
         last, self._untold = self._last, []
         try:
@@ -107,5 +107,5 @@ class Session:
             listener(event, path)
 
     def past(self) -> Past:
-        """What the session's events add up to."""
+        """Fold the session's events."""
         return self.log.past(self.id)

@@ -1,4 +1,4 @@
-"""What a person said in a session, turn by turn, each a place from which one can begin again."""
+"""List the messages of a person in a session, each a turn to restart from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -81,7 +81,7 @@ def _copied(fork: Forked, seq: int) -> Iterator[SessionTurn]:
 
 
 def turns(log: Log, session: str) -> tuple[SessionTurn, ...]:
-    """What a person said in a session, oldest first; commands that they ran themselves are no turns."""
+    """Return a person's messages in a session, oldest first; their own commands are no turns."""
     reading = _TurnsSoFar()
     for record in without_asides(_records(log, session), changes=True):
         reading.take(record)

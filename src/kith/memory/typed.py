@@ -1,4 +1,4 @@
-"""What a person typed in a folder, kept from one conversation to the next; for themselves alone."""
+"""Keep a person's typed lines in a folder for the next conversation; they are not shared."""
 
 import json
 import os
@@ -16,7 +16,7 @@ _LONGEST: Final = 100_000  # characters of a line, with what was pasted into it
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A line as it was sent in a session; `pasted` are the texts that short marks in it stand for."""
+    """A line as it was sent in a session; `pasted` are the texts behind short marks in it."""
 
     text: str
     session: str = ""
@@ -67,7 +67,7 @@ def _row(line: Typed) -> str:
 
 
 def _read(file: Path) -> Iterator[Typed]:
-    """What can be read of it: a line that was cut by a crash is passed over."""
+    """Yield the readable lines; a line that was cut by a crash is skipped."""
     try:
         rows = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -22,11 +22,11 @@ R = TypeVar("R")
 
 
 class Crew(Generic[T, R]):
-    """Looks at `count` things, in processes of its own where that is quicker; left in an error, it stops.
+    """A pool that searches `count` items, in processes of its own where that is faster.
 
-    `look` takes some things at a time and says what it found, in their order; `lost` says what is left to say
-    of a thing that kills the process that looks at it. `aside`: nobody waits for it. `width`: how many looks
-    to have under way.
+    An error in its block stops it. `look` takes some items at a time and returns their results in order.
+    `lost` is the result of an item that kills its process. `aside`: nobody waits for the pool. `width`:
+    the number of calls to have in flight.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Crew(Generic[T, R]):
         return None
 
     async def look(self, things: Sequence[T]) -> list[R]:
-        """What is in these things, in their order."""
+        """Search these items; return their results in order."""
         pool = self._pool
         if pool is None:
             return await asyncio.to_thread(self._look, things)
@@ -99,10 +99,10 @@ class Crew(Generic[T, R]):
 
 
 def _hand_over(answer: asyncio.Future[list[R]], looking: Future[list[R]]) -> None:
-    """What a process found goes to who waits for it, if somebody still does.
+    """Pass a process's result to its waiter, if somebody still waits.
 
-    Unlike asyncio.wrap_future it cancels nothing on the way back: a pool whose processes are killed stumbles
-    over what was cancelled before it was begun.
+    Unlike asyncio.wrap_future it never cancels the process's future. A pool whose processes are killed
+    fails on a future that was cancelled before it began.
     """
 
     def settle() -> None:
@@ -120,7 +120,7 @@ def _hand_over(answer: asyncio.Future[list[R]], looking: Future[list[R]]) -> Non
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """What is started meanwhile never hears of Ctrl-C, not even before it could say that it ignores it."""
+    """Block Ctrl-C for processes started meanwhile, until they can ignore it themselves."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -31,9 +31,9 @@ def know_no_price(model: str, usage: Usage) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one task may use; None is no limit. Tokens are what was computed: new prompt text, and replies.
+    """The limits of one task; None is no limit. Tokens are those computed: new prompt text, and replies.
 
-    `usd` is what the task may cost, `day_usd` what all tasks of a day may.
+    `usd` is the limit of the task, `day_usd` of all tasks of a day.
     """
 
     tokens: int | None = None
@@ -43,10 +43,10 @@ class Budget:
 
 
 class Account:
-    """What a task, or a step of one, may use, and what it has used so far of all the models that it asks.
+    """The limits of a task or step, and its use of all models so far.
 
-    `paid`: dollars that the task has paid before. `today` asks what was paid today, by whomever; without one
-    it is what this task paid. A step's money is that of its `task`.
+    `paid`: dollars that the task has paid before. `today` returns the dollars paid today by all tasks;
+    without it, those of this task. A step pays from the money of its `task`.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Account:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left of the tokens, the time or the money of the task."""
+        """True if the tokens, the time or the money of the task are spent."""
         limits = self.budget
         pairs = ((limits.tokens, self.tokens), (limits.seconds, self.seconds), (limits.usd, self.usd))
         return any(limit is not None and used >= limit for limit, used in pairs)
@@ -131,8 +131,8 @@ class Account:
             left = limit - paid - self.held
             if shortest > left:
                 raise LimitError(
-                    f"stopped: the next call may cost {dollars(shortest)}, and of the {dollars(limit)} that "
-                    f"{whose} may cost {dollars(paid)} is spent ({setting})"
+                    f"stopped: the next call may cost {dollars(shortest)}, but {dollars(paid)} of "
+                    f"{dollars(limit)} for {whose} is spent ({setting})"
                 )
             if per_million:
                 length = min(length, int((left - read) * _MILLION / per_million))
@@ -159,7 +159,7 @@ class Account:
         self._task._paid += charge.usd or 0.0
 
     def _money(self) -> Iterator[tuple[float, float, str, str]]:
-        """What may be paid, what was paid, whose limit that is, and which setting."""
+        """Yield each money limit: the limit, the amount paid, its scope and its setting."""
         if self.budget.usd is not None:
             yield self.budget.usd, self.usd, "a task", "max_task_usd"
         if self.budget.day_usd is not None:
@@ -176,13 +176,13 @@ def longest_reply(prompt: Prompt) -> int:
 
 
 def _worst(model: str, price: Price, read: int, written: int) -> float:
-    """What a call may cost at most, in US dollars. Raises LimitError where nobody knows the price."""
+    """Return the highest possible cost of a call in US dollars. Raises LimitError without a known price."""
     costs = [price(model, Usage(read, written, 0, into, into)) for into in (0, read)]
     known = [cost for cost in costs if cost is not None]
     if not known:
         raise LimitError(
-            f"stopped: what {model} costs is not known, so no limit of money can be kept; write its "
-            f'prices into prices.toml beside your config.toml: ["{model}"], and below it input = ... '
-            "and output = ... in dollars for a million tokens"
+            f"stopped: the price of {model} is not known, so no money limit can be kept; add "
+            f'it to prices.toml: ["{model}"], then input = ... and output = ... (dollars per '
+            "million tokens)"
         )
     return max(known)

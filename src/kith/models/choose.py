@@ -58,13 +58,13 @@ _CHOSEN: dict[tuple[str, str], int] = {}
 
 
 async def choose_provider(name: str, places: Places, sources: Sources, emit: Emit) -> Provider:
-    """The model called `name`; with no name, the first that is found on this machine.
+    """Open the model called `name`; with no name, the first that is found on this machine.
 
-    `name` is PROVIDER/MODEL, PREFIX/MODEL of one of the `sources` (`file/MODEL` is a model file), the path of
-    a model file, or a model's bare name. Servers come before files. One that loads its model is waited for,
-    and one that the person named (with the model, or in a setting) also where it is slow. What is outside of
-    the person's own network is only asked by name. Raises NoModelError saying what is there, UsageError for a
-    provider that does not exist.
+    `name` is PROVIDER/MODEL, PREFIX/MODEL of one of the `sources` (`file/MODEL` is a model file), the
+    path of a model file, or a model's bare name. Servers come before files. A server that loads its model
+    is waited for; a slow one only if the person named it (with the model, or in a setting). Models
+    outside the person's own network are only asked by name. Raises NoModelError with what is there,
+    UsageError for an unknown provider.
     """
     provider, slash, model = name.partition("/")
     if slash and not model.strip():
@@ -94,11 +94,10 @@ async def choose_provider(name: str, places: Places, sources: Sources, emit: Emi
 
 
 def first_model(servers: Sequence[Server]) -> tuple[Server, Card] | None:
-    """The model to begin with: one that is loaded, for it answers at once; else one that can be.
+    """Choose the default model: one that is loaded, as it answers at once; else one that can be.
 
-    Never one outside of the person's own network. Of those that are not loaded one of this machine comes
-    first, then one that takes tools, then one that fits the memory; beyond that, the server's own order
-    counts.
+    Never one outside the person's own network. If none is loaded, one on this machine comes first, then one
+    with tools, then one that fits the memory. After that, the server's own order counts.
     """
     memory = read_memory()
 
@@ -152,7 +151,7 @@ async def _open_named(provider: str, place: Named, model: str, places: Places, e
     _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
     if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
         how = f"set {place.key_env}" if place.key_env else f"set endpoints.{provider}.key_env"
-        raise NoModelError(f"{endpoint.url} wants a key, and there is none: {how}.")
+        raise NoModelError(f"{endpoint.url} needs a key: {how}.")
     await wait_for_port(endpoint.url)
     return await _open(place.kind, endpoint, model, places, emit)
 
@@ -213,7 +212,7 @@ async def _recognise(
     if shape.remote:
         endpoint.cloud = True
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
-        emit(Notice(f"Ollama runs {model} at {shape.remote}: what is asked leaves this machine.", "warning"))
+        emit(Notice(f"Ollama runs {model} at {shape.remote}: prompts leave this machine.", "warning"))
     if kind == "anthropic":
         return _anthropic.load()(model, endpoint)
     if kind == "gemini":
@@ -221,16 +220,16 @@ async def _recognise(
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:
-        words = f"The server at {endpoint.url} has no {model!r}: it runs {served}, whatever it is asked for."
+        words = f"The server at {endpoint.url} ignores the name {model!r}: it runs {served}."
         emit(Notice(words, "warning"))
         model = served
     return OpenAILike(model, endpoint, kind)
 
 
 async def _shape_behind(kind: ServerKind, endpoint: Endpoint, model: str) -> Shape:
-    """What Ollama knows of a model, whichever protocol it is asked in; nothing where no Ollama is there.
+    """Ask Ollama for its facts on a model, in any protocol; empty where no Ollama is there.
 
-    It speaks several, and what it sends on to a cloud looks like any other model in each of them.
+    It speaks several protocols, and a model that it forwards to a cloud looks like any other in each of them.
     """
     if kind == "ollama":
         return await shape_of(endpoint, model)
@@ -243,10 +242,10 @@ async def _shape_behind(kind: ServerKind, endpoint: Endpoint, model: str) -> Sha
 
 
 async def _ollama_window(endpoint: Endpoint, model: str, shape: Shape, wish: int) -> int | None:
-    """The window that Ollama is asked for on every call: the wish, else what it runs already, else what fits.
+    """Choose Ollama's window for every call: the requested one, else the running one, else one that fits.
 
-    None where nothing is known, which leaves it to the server. A server elsewhere has its own memory, which
-    nobody can see from here: it keeps its default.
+    None where nothing is known, which leaves it to the server. A remote server has its own memory, unknown
+    here, so it keeps its default.
     """
     if wish:
         return min(wish, shape.trained or wish)
@@ -294,7 +293,7 @@ async def _find(
 def _no_such_model(
     name: str, servers: Sequence[Server], places: Places, known: Sequence[str], stored: Sequence[str]
 ) -> NoModelError | UsageError:
-    """What is there instead, and which of it was meant perhaps."""
+    """Explain that a model does not exist: list the available ones, or suggest the nearest."""
     there = [full_name(server, card.name, places) for server in servers for card in server.models]
     there += [f"{FILES}/{each}" for each in stored]
     provider, slash, _ = name.partition("/")
@@ -304,7 +303,7 @@ def _no_such_model(
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(providers)}."
         return UsageError(f"There is no provider {provider!r}; {hint}")
     if not there:
-        return NoModelError(f"No server here has a model, so none called {name!r}; see `kith models`.")
+        return NoModelError(f"There is no model {name!r}: no server here has any. See `kith models`.")
     close = nearest(name, there)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(there[:8])}."
     return NoModelError(f"There is no model {name!r}; {hint}")

@@ -54,7 +54,7 @@ def fit(rows: Sequence[Row], held: Vector, guess: Vector | None = None) -> Vecto
 
 
 def _doubts(rows: Sequence[Row], scales: Sequence[float]) -> list[float]:
-    """What is left of each row's weight: 1.0 near the fit, less the further away."""
+    """Reweigh each row: 1.0 near the fit, less the further away."""
     errors = [abs(row.seconds / scale - 1.0) for row, scale in zip(rows, scales, strict=True)]
     limit = _OUTLIER * max(_LEAST_SPREAD, 1.4826 * median(errors))  # 1.4826: of a normal distribution
     return [1.0 if error <= limit else limit / error for error in errors]
@@ -88,7 +88,7 @@ def _normal_equations(
 
 
 def _solve_positive(matrix: list[list[float]], right: list[float]) -> Vector:
-    """The least squares of quantities that all count positively: the most negative is left out in turn."""
+    """Least squares with positive weights only: the most negative is left out, one after the other."""
     kept = list(range(len(right)))
     while kept:
         found = _solve([[matrix[i][j] for j in kept] for i in kept], [right[i] for i in kept])
@@ -180,7 +180,7 @@ class Lengths:
         return (min(low, most), min(usual, most), min(high, most)) if most else (low, usual, high)
 
     def _belief(self) -> tuple[float, float]:
-        """What is believed of a purpose nobody has asked for yet: as replies are in all, and less sure."""
+        """Estimate a purpose without data: the average of all replies, with more spread."""
         weight = sum(each.weight for each in self._seen.values())
         if not weight:
             return _UNKNOWN
@@ -195,7 +195,7 @@ class Lengths:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Sequence[Any]]) -> "Lengths":
-        """What `to_facts` wrote. Raises TypeError, ValueError, AttributeError for anything else."""
+        """Read the output of `to_facts`. Raises TypeError, ValueError, AttributeError for anything else."""
         return cls({purpose: _Seen(*map(float, figures)) for purpose, figures in facts.items()})
 
 
@@ -243,16 +243,16 @@ class Took:
 
     @property
     def seconds(self) -> float:
-        """What a forecast without load and queue is held against."""
+        """The seconds to compare with a forecast without load and queue."""
         return self.read_s + self.write_s + self.rest_s
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How long a call will take, in seconds: nine of ten take longer than `low_s`, one longer than `high_s`.
+    """The forecast of a call in seconds: 9 of 10 take longer than `low_s`, 1 longer than `high_s`.
 
-    The parts add up to `mid_s`: `load_s`, `queue_s`, `read_s` (with the way there and back) and `write_s` for
-    `out` tokens. `new` and `cached` are the prompt's tokens that it was asked for.
+    The parts add up to `mid_s`: `load_s`, `queue_s`, `read_s` (with the network) and `write_s` for `out`
+    tokens. `new` and `cached` are the prompt's tokens in the request.
     """
 
     low_s: float
@@ -269,7 +269,7 @@ class Forecast:
 
 @dataclass(slots=True)
 class Latency:
-    """What one model on one machine has taught of its times. It begins with nothing, or with `from_facts`."""
+    """The measured times of one model on one machine, empty or from `from_facts`."""
 
     count: int = 0  # calls so far; the age of a call is counted in calls
     lengths: Lengths = field(default_factory=Lengths)
@@ -282,7 +282,7 @@ class Latency:
 
     @property
     def knows(self) -> bool:
-        """Whether anything can be foreseen."""
+        """True if a forecast is possible."""
         return self._reading is not None or self._writing is not None
 
     # --- learning ------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Latency:
         return replace(took, read_s=share * took.rest_s, write_s=(1 - share) * took.rest_s, rest_s=0.0)
 
     def _has_changed(self) -> bool:
-        """Whether the last calls all took much longer, or all much shorter, than they should have."""
+        """True if the last calls all took much longer, or all much shorter, than expected."""
         last = self._errors[-_CHANGED:]
         return len(last) == _CHANGED and (min(last) > _MUCH or max(last) < -_MUCH)
 
@@ -377,11 +377,11 @@ class Latency:
         purpose: str = "",
         most: int | None = None,
     ) -> Forecast | None:
-        """How long a call will take; None while nothing is known of this model here.
+        """Forecast a call; None while nothing is known of this model here.
 
-        `new` and `cached`: the prompt's tokens that must be read, and that the server has. `out`: those of
-        the reply, where they are known; else as many as replies for this purpose had, and `most` at most.
-        `cold`: the model must be loaded first.
+        `new` and `cached`: the prompt's tokens that must be read, and that the server has. `out`: those
+        of the reply, if known; else as many as replies for this purpose had, and `most` at most. `cold`:
+        the model must be loaded first.
         """
         if not self.knows:
             return None
@@ -416,7 +416,7 @@ class Latency:
         return 1 / reading if reading else 0.0, 1 / writing if writing else 0.0
 
     def _spread(self) -> tuple[float, float]:
-        """How far off the times are, down and up, as positive logarithms."""
+        """Return the spread of the times, down and up, as positive logarithms."""
         newest = len(self._errors) - 1
         errors = [(error, FORGET ** (newest - at)) for at, error in enumerate(self._errors)]
         errors += [(each, 1.0) for each in _DOUBT]
@@ -425,7 +425,7 @@ class Latency:
     # --- as plain data -------------------------------------------------------------------------
 
     def to_facts(self) -> dict[str, Any]:
-        """What a model's card keeps of it."""
+        """Convert to facts for the model's card."""
         return {
             "count": self.count,
             "calls": [_write_call(born, took) for born, took in self._calls],
@@ -436,7 +436,7 @@ class Latency:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "Latency":
-        """What `to_facts` wrote; what cannot be read is left out."""
+        """Read the output of `to_facts`; unreadable parts are left out."""
         try:
             found = cls(
                 int(facts.get("count", 0)),

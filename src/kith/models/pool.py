@@ -43,10 +43,10 @@ def _fade(known: float, seen: float) -> float:
 
 @dataclass(slots=True)
 class Pool:
-    """The members that answer under one `name`. A Provider, so whoever asks it sees one model.
+    """The members that answer under one `name`. A Provider, so a caller sees one model.
 
     The window is the smallest of all, for any of them may get the next prompt. A conversation stays with the
-    server that holds its beginning in its cache, unless the wait there is longer than reading it anew.
+    server that has its beginning in the cache, unless the wait there is longer than reading it again.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Pool:
     _homes: dict[str, Member] = field(default_factory=dict)
 
     async def facts(self, emit: Emit = ignore) -> Facts:
-        """What all of them have in common. Members that do not answer, or send on to a cloud, are left out.
+        """Return the members' common facts. Members that do not answer, or forward to a cloud, are left out.
 
         Raises NoModelError when none answers.
         """
@@ -154,7 +154,7 @@ class Pool:
 
 
 def _common(name: str, all_facts: Sequence[Facts]) -> Facts:
-    """What holds wherever a prompt goes."""
+    """Combine the facts that hold for every member."""
     first = all_facts[0]
     same_weights = len({each.digest for each in all_facts}) == 1
     return replace(

@@ -38,7 +38,7 @@ class Rate:
     lasting: float
 
     def of(self, usage: Usage) -> float:
-        """What these tokens cost."""
+        """Return the cost of these tokens."""
         fresh = max(0, usage.input - usage.cached - usage.written)  # whatever a server says
         cost = fresh * self.input + usage.cached * self.cached + usage.output * self.output
         into = max(0, usage.written - usage.lasting) * self.written + usage.lasting * self.lasting
@@ -86,7 +86,7 @@ class Prices:
         return self.rows[max(fitting, key=len)] if fitting else None
 
     def cost(self, model: str, usage: Usage, day: date | None = None) -> float | None:
-        """What a call costs, in US dollars; None where no price is known."""
+        """Return the cost of a call in US dollars; None where no price is known."""
         price = self.find(model)
         return price.on(day or date.today(), usage.input).of(usage) if price else None
 
@@ -113,7 +113,7 @@ def _shipped() -> Prices:
 
 
 def _is_version(name: str, key: str) -> bool:
-    """Whether a name is the key's own, or that of a dated version of it."""
+    """True if a name is the key's own, or that of a dated version of it."""
     return name.startswith(key) and _VERSION.fullmatch(name, len(key)) is not None
 
 
@@ -129,7 +129,7 @@ def _read(text: str, file: str) -> Prices:
     for name, row in data.items():
         where = f"{file}, line {_line_of(text, name)}: {name}"
         if not isinstance(row, dict):
-            raise UsageError(f'{where} is no table; a model stands as ["{name}"] above its prices.')
+            raise UsageError(f'{where} is no table; write the model as ["{name}"] above its prices.')
         source = sources.get(name.partition("/")[0], {"page": file})
         rows[name] = _price(name, {**source, **row}, where)
     return Prices(rows)

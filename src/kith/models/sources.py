@@ -1,4 +1,4 @@
-"""Models that need no server: `PREFIX/MODEL`, for the prefixes that features bring."""
+"""Models that need no server: `PREFIX/MODEL`, for the prefixes of features."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kith.models.providers.facts import Provider
 
 
 class Source(Protocol):
-    """What opens the models of one prefix; that of `file` also knows what lies on the disk."""
+    """A provider of the models with one prefix; that of `file` also lists files on disk."""
 
     async def open(self, model: str, emit: Emit) -> Provider:
         """The model of that name, or at that path. Raises NoModelError, ModelError, UsageError."""
@@ -26,7 +26,7 @@ class Source(Protocol):
         return ""
 
     async def excuse(self) -> str:
-        """Why none of the files that there are can be run; "" when there are none."""
+        """Explain why no existing file can be run; "" when there are none."""
         return ""
 
 
@@ -36,7 +36,7 @@ Sources = Mapping[str, Callable[[], Source]]
 
 @dataclass(frozen=True, slots=True)
 class NoSource(Source):
-    """Stands for what is not there, or switched off: `why` is a sentence."""
+    """A placeholder for a missing or disabled source: `why` is a sentence."""
 
     why: str
 
@@ -45,5 +45,5 @@ class NoSource(Source):
 
 
 def files_of(sources: Sources) -> Source:
-    """What opens model files."""
+    """Return the source that opens model files."""
     return sources[FILES]() if FILES in sources else NoSource("Nothing that is installed runs model files.")

@@ -54,16 +54,16 @@ class Opened:
 
     @property
     def gate(self) -> Gate:
-        """What may pass to it."""
+        """The gate of its provider."""
         return self.provider.gate
 
     @property
     def machine(self) -> str:
-        """Where it runs: this machine's name, or the address of another one."""
+        """The machine that runs it: this machine's name, or another one's address."""
         return self.foresight.machine if self.foresight else ""
 
     def engaged(self) -> Engaged:
-        """What the log is told: what runs, where and on which machine."""
+        """Describe for the log what runs, where and on which machine."""
         facts = self.facts
         what = facts.quantisation, facts.parameters, self.window, facts.cloud
         return Engaged(facts.name, facts.server, facts.digest, *what, self.machine or machine_name())
@@ -99,7 +99,7 @@ class Opened:
         return Retrying(metered, accepted=True)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
-        """What these calls tell of the model that its card does not say yet, or says otherwise."""
+        """Return new facts about the model from these calls, compared with its card."""
         card, found = self.card_of(self.facts.digest), {"tokens_per_estimate": self.counter.learned_ratio}
         found |= {"read_rate": _rate(calls, _read), "write_rate": _rate(calls, _written)}
         news = {
@@ -136,7 +136,7 @@ class Opened:
     async def sum_up(
         self, prompt: Prompt, earlier: Sequence[Compacted], account: Account, permit: Permit, emit: Emit
     ) -> Compacted | None:
-        """Have the model sum up a thread now, as it does by itself where its window is full.
+        """Have the model summarise a thread now, as it does automatically at a full window.
 
         None where that makes it no shorter. Raises ModelError and what `permit` raises.
         """
@@ -148,7 +148,7 @@ class Opened:
         return Fitted(model, self.counter.copy, bool(self.facts.server), by_thread)
 
     def lent(self, account: Account, permit: Permit) -> Model:
-        """The model of a program that leads the conversation by itself, on its account.
+        """The model of a program that leads the conversation itself, on its account.
 
         Its calls land as everywhere, but nothing is left out of its prompts, and nothing is asked again in
         another way than it was asked.
@@ -164,7 +164,7 @@ class Opened:
         return Consented(model, permit, self._sending, self.gate) if self.gate.cloud else model
 
     def _sending(self, prompt: Prompt, group: Group) -> Sending:
-        """What a call would send, and what it would cost without a reply and at most."""
+        """Describe a call's content, and its cost without a reply and at most."""
         name, tokens, longest = self.facts.name, self.counter.estimate(prompt), longest_reply(prompt)
         costs = self.price(name, Usage(tokens)), self.price(name, Usage(tokens, longest, 0, tokens, tokens))
         usd = None if costs[0] is None or costs[1] is None else (costs[0], costs[1])
@@ -175,24 +175,24 @@ class Opened:
 async def look(
     provider: Provider,
     card_of: Callable[[str], Mapping[str, Any]],
-    wish: int,
+    wanted: int,
     emit: Emit,
     price: Price = know_no_price,
 ) -> Opened:
-    """Load the model if need be, and see what really runs.
+    """Load the model if needed, and read what really runs.
 
-    `card_of` gives what is known of a model by its digest; `wish` is the window that the person set, which
-    counts where the server does not tell its own, and where it is smaller. `price` is asked about models in
-    the cloud; others are free. Raises ModelError, NoModelError.
+    `card_of` gives the known facts of a model by its digest. `wanted` is the person's window; it counts
+    where the server does not tell its own, or where it is smaller. `price` is asked about models in the
+    cloud; others are free. Raises ModelError, NoModelError.
     """
     try:
         facts = await provider.facts(emit)
     except BaseException:
         await provider.close()
         raise
-    window = min(filter(None, (facts.window, wish)), default=0)
-    if facts.window and wish > facts.window:
-        words = f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wish:,}."
+    window = min(filter(None, (facts.window, wanted)), default=0)
+    if facts.window and wanted > facts.window:
+        words = f"The server runs {facts.name} with a window of {facts.window:,} tokens, not {wanted:,}."
         emit(Notice(words, "warning"))
     card = card_of(facts.digest)
     ratio, rate = (float(card.get(key) or 0.0) for key in _CARDED)

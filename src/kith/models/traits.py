@@ -28,7 +28,7 @@ _MOST_PARTS = 999
 
 
 def part_of(name: str) -> tuple[str, int, int]:
-    """What a file is a part of, its number, and how many there are; one that is not split is part 1 of 1."""
+    """Return a file's whole name, its part number and the count; an unsplit file is part 1 of 1."""
     part = _PART.fullmatch(name)
     return (f"{part['stem']}.gguf", int(part["number"]), int(part["count"])) if part else (name, 1, 1)
 
@@ -60,14 +60,14 @@ _THINKS: Final = ("<think>", "enable_thinking", "reasoning", "<|channel|>", "[TH
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a chat template takes: tools, and thinking."""
+    """The features of a chat template: tools, and thinking."""
 
     tools: bool = False
     thinking: bool = False
 
 
 def read_template(text: str) -> Template:
-    """What a chat template takes; words in a comment or a string count too."""
+    """Read a chat template's features; words in a comment or a string count too."""
     return Template(any(word in text for word in _TOOLS), any(word in text for word in _THINKS))
 
 
@@ -120,12 +120,11 @@ _VECTORS: Final = re.compile(r"bert|embed|t5encoder|^clip$|wavtokenizer", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A model as its metadata describes it; 0, "" and () where they say nothing.
+    """A model as its metadata describes it; 0, "" and () where unknown.
 
-    `trained` is the window in tokens. `heads_kv` has one number for each layer, 0 where a layer does not
-    attend; `sliding` says of each layer whether it looks only at the last `sliding_window` tokens. `state` is
-    what all recurrent layers remember, in numbers of four bytes. `digest` names the weights, as `read_header`
-    says.
+    `trained` is the window in tokens. `heads_kv` has one number for each layer, 0 for one without attention.
+    `sliding` marks the layers that look only at the last `sliding_window` tokens. `state` is the size of all
+    recurrent layers, in numbers of four bytes. `digest` names the weights, as `read_header` says.
     """
 
     architecture: str
@@ -152,7 +151,7 @@ class Header:
 
     @property
     def talks(self) -> bool:
-        """Whether this is a model that answers in words: no adapter, projector, embedding or image model."""
+        """True if the model answers in words: no adapter, projector, embedding or image model."""
         if self.kind != "model" or self.pooled or _VECTORS.search(self.architecture):
             return False
         return self.blocks > 0 and self.vocabulary > 0
@@ -162,7 +161,7 @@ def describe(values: Mapping[str, Any], digest: str = "") -> Header:
     """The header that metadata amount to: those of a file, or `model_info` of Ollama's /api/show.
 
     Keys are those of the GGUF specification (docs/gguf.md of ggml); values of a wrong type count as missing.
-    A long array may stand as its length.
+    A long array may be given as its length.
     """
     architecture = _text(values, "general.architecture")
 
@@ -211,13 +210,13 @@ def _template(values: Mapping[str, Any]) -> Template | None:
 
 
 def _attends(own: Any, architecture: str, blocks: int) -> list[bool]:
-    """Which layers attend; with an interval only the last of each group does, the others are recurrent."""
+    """Mark the layers with attention; with an interval only the last of each group, the others recur."""
     every = _count(own("full_attention_interval")) or _RECURRENT_INTERVAL.get(architecture, 1)
     return [(layer + 1) % every == 0 for layer in range(blocks)]
 
 
 def _slides(own: Any, architecture: str, blocks: int) -> tuple[bool, ...]:
-    """Which layers look at a sliding window only; none where nobody says which (the cautious reading)."""
+    """Mark the layers with a sliding window; none where unknown (the cautious reading)."""
     pattern = own("attention.sliding_window_pattern")
     if isinstance(pattern, list | tuple) and len(pattern) == blocks:
         return tuple(bool(each) for each in pattern)

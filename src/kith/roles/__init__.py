@@ -1,1 +1,1 @@
-"""Who plays which part in a build: the words of each role, as data."""
+"""Name the roles of a build; their prompts are data."""

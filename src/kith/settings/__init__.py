@@ -1,4 +1,4 @@
-"""What the user chose: defaults, then the user's file, the project's file, the environment, the flags."""
+"""Read the user's settings: defaults, user file, project file, environment, flags, in this order."""
 
 from kith.settings.brought import Brought
 from kith.settings.files import find_folders

@@ -1,4 +1,4 @@
-"""What a folder brings along that kith would interpret: its files, read once, and one digest over them."""
+"""Find a folder's configuration files for kith, each read once, and one digest over them."""
 
 import os
 import stat
@@ -28,7 +28,7 @@ Standing = Literal["", "new", "changed", "declined", "trusted", "unfit"]
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """Files of the folder `root` by their paths, and how the person stands to them.
+    """Files of the folder `root` by their paths, and the person's decision on them.
 
     `fault` says why they are unfit. `left_out`: sentences on notes, skills and templates that nobody could
     trust as they are, which keeps nothing else from being trusted.
@@ -75,7 +75,7 @@ class Brought:
 
     @property
     def names(self) -> str:
-        """What there is at the top of the folder, in words: `AGENTS.md and .kith`."""
+        """The top-level names of the files, in words: `AGENTS.md and .kith`."""
         *most, last = sorted({path.partition("/")[0] for path in self.files}, reverse=True) or [FOLDER]
         return f"{', '.join(most)} and {last}" if most else last
 
@@ -120,12 +120,12 @@ def _read_all(root: Path) -> Iterator[tuple[str, bytes]]:
         return
     configs = [path for path in CONFIGS if (root / path).exists() or (root / path).is_symlink()]
     if len(configs) > 1:
-        raise UsageError(f"{configs[0]} and {configs[1]} are both there; one of them is to go.")
+        raise UsageError(f"{configs[0]} and {configs[1]} both exist; remove one of them.")
     yield from ((path, _read(root, path)) for path in configs)
     if _is_folder(root, ROLES):
         names = sorted(name for name in os.listdir(root / ROLES) if name.endswith(".md"))  # noqa: PTH208
         if len(names) > _MOST:
-            raise UsageError(f"{ROLES} holds {len(names)} roles, more than anybody reads ({_MOST}).")
+            raise UsageError(f"{ROLES} holds {len(names)} roles; at most {_MOST} are allowed.")
         yield from ((f"{ROLES}/{name}", _read(root, f"{ROLES}/{name}")) for name in names)
 
 
@@ -157,7 +157,7 @@ def _list(root: Path, folder: str, left_out: list[str]) -> list[str]:
 
 
 def _leads_to_another(root: Path, folder: str) -> bool:
-    """Whether a link leads to a folder of skills that is looked into anyway."""
+    """True if a link leads to another folder of skills that is read anyway."""
     others = [root / each for each in SKILLS if each != folder]
     return any(each.is_dir() and each.resolve() == (root / folder).resolve() for each in others)
 
@@ -165,7 +165,7 @@ def _leads_to_another(root: Path, folder: str) -> bool:
 def _first_of(root: Path, folder: str, names: Sequence[str], left_out: list[str]) -> Iterator[str]:
     there = [f"{folder}/{name}" for name in names if os.path.lexists(root / folder / name)]
     if len(there) > _MOST:
-        left_out.append(f"{folder} holds {len(there)} files, of which the first {_MOST} are looked at.")
+        left_out.append(f"{folder} holds {len(there)} files; only the first {_MOST} are read.")
     yield from there[:_MOST]
 
 
@@ -178,11 +178,11 @@ def _is_filled(path: Path) -> bool:
 
 
 def _linked(path: str) -> str:
-    return f"{path} is a link, and kith follows none to what it would interpret."
+    return f"{path} is a link; kith follows no links to configuration files."
 
 
 def _is_folder(root: Path, path: str) -> bool:
-    """Whether there is a folder, no link to one; a plain file of this name is none of kith's business."""
+    """True if there is a folder; a link to one raises UsageError, a plain file is ignored."""
     try:
         mode = (root / path).lstat().st_mode
     except OSError:
@@ -201,7 +201,7 @@ def _read(root: Path, path: str) -> bytes:
     if data is None:
         raise UsageError(f"{path} is not a file.")
     if len(data) > _LARGEST:
-        raise UsageError(f"{path} is larger than {_LARGEST >> 10} KiB, more than anybody reads.")
+        raise UsageError(f"{path} is larger than {_LARGEST >> 10} KiB, the limit.")
     try:
         data.decode()
     except UnicodeDecodeError as error:

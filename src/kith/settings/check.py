@@ -74,7 +74,7 @@ _LISTED = 20  # names that a sentence may hold
 
 @cache
 def sections() -> Mapping[str, type]:
-    """The tables of features, also of those that are off: what stands in a file may stay there."""
+    """The tables of features, also of disabled ones: their settings may stay in the file."""
     return {each.name: each.settings.load() for each in known_features() if each.settings}
 
 
@@ -96,12 +96,12 @@ def keys_in_tables() -> Mapping[str, Any]:
 
 
 def is_key(key: str) -> bool:
-    """Whether there is such a setting, or such a group of settings."""
+    """True if a setting or group of settings exists."""
     return key in KEYS or key in (*NAMED, *LISTS, *tables()) or key.partition(".")[0] in tables()
 
 
 def has_value(key: str) -> bool:
-    """Whether there is such a setting or group of settings; in a group, whether it has that setting."""
+    """True if a setting or group exists; for a key in a group, if the group has it."""
     return key in (*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables())
 
 
@@ -117,7 +117,7 @@ def check_value(key: str, value: Any, where: KeyPlace | str, allowed: set[str] |
     if key in LISTS:
         raise UsageError(f"{where}: {key!r} is a list of tables, each written by hand below [[{key}]].")
     if key in _KEYS_OF_SERVICES:
-        raise UsageError(f"{where}: {key!r} stands in no file; it is read from the variable {key.upper()}.")
+        raise UsageError(f"{where}: {key!r} cannot be set in a file; set the variable {key.upper()}.")
     hint: Any = keys_in_tables().get(key) or KEYS.get(key)
     if hint is None:
         known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables()])
@@ -166,7 +166,7 @@ def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """What to say of a key that does not exist: the nearest, or all that a person would read."""
+    """Explain that a key does not exist: name the nearest, or all of a short list."""
     close = _near(key, known)
     all_of_them = f"there are: {', '.join(known)}." if len(known) <= _LISTED else "`kith config` lists them."
     return f"unknown key {key!r}; " + (f"did you mean {close[0]!r}?" if close else all_of_them)
@@ -204,7 +204,7 @@ def fit(value: Any, hint: Any) -> Any:
 
 
 def _has_empty(value: Any) -> bool:
-    """Whether a text, or one of several, is empty."""
+    """True if a text, or one of several, is empty."""
     texts = value if isinstance(value, list | tuple) else (value,)
     return any(isinstance(each, str) and not each.strip() for each in texts)
 
@@ -219,7 +219,7 @@ def _number(text: str) -> int | float | None:
 
 
 def in_words(hint: Any) -> str:
-    """What a type of values is called in an error."""
+    """Name a type of values for an error."""
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(get_args(hint))
     if get_origin(hint) is tuple:

@@ -40,7 +40,7 @@ def features() -> tuple[Feature, ...]:
 
 
 def parts_for(name: str) -> tuple[Any, ...]:
-    """What the features that are on add to the one called `name`."""
+    """Load the extensions that enabled features add to the feature `name`."""
     return tuple(each.extends[name].load() for each in features() if name in each.extends)
 
 
@@ -62,7 +62,7 @@ def need_part(part: Part[T], asked: str) -> T:
 
 
 def word_lack(part: Part[T], asked: str) -> str:
-    """What the person `asked` needs: a feature that is off, or one that is not installed."""
+    """Name the feature that `asked` needs: one that is off, or one that is not installed."""
     names = [each.name for each in known_features() if part(each)]
     lacking = f"the feature {names[0]}, which is off" if names else "a feature that is not installed"
     return f"{asked} needs {lacking}; see kith features."

@@ -1,4 +1,4 @@
-"""Configuration files: where they lie, what they hold in TOML or YAML, and on which line each key stands."""
+"""Configuration files: their places, their content in TOML or YAML, and the line of each key."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _read_yaml: Final[Lazy[Callable[[str], tuple[dict[str, Any], dict[KeyPath, int]]
 
 
 def find_folders(environ: Mapping[str, str] = os.environ) -> tuple[Path, Path, Path]:
-    """Where configuration, state and cache live (XDG on Linux). Raises UsageError without a home."""
+    """Find the folders of configuration, state and cache (XDG on Linux). Raises UsageError without a home."""
     import platformdirs
 
     try:
@@ -55,10 +55,10 @@ def _no_lines() -> Mapping[KeyPath, int]:
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """Where something stands: a file, and the keys that lead to it; as a text "FILE, line N".
+    """The place of a key: a file, and the keys that lead to it; as a text "FILE, line N".
 
-    `find` gives what is known of the file's lines, from 1, and is asked only then; what is not known is
-    where its table begins.
+    `find` returns the known lines of the file, from 1; it is called only then. A key without a known line
+    gets the line of its table.
     """
 
     file: Path | str
@@ -92,7 +92,7 @@ def find_lines(text: str) -> dict[KeyPath, int]:
 
 
 def find_ends(text: str) -> dict[KeyPath, int]:
-    """Where the last statement of each table ends that has a heading, and of the top of the file."""
+    """Find the end of the last statement in each table with a heading, and of the file's top."""
     return {table: end for table, _, _, end in _statements(text)}
 
 
@@ -139,7 +139,7 @@ def _statements(text: str) -> Iterator[tuple[KeyPath, tuple[str, ...], int, int]
 
 
 def _end_of_value(text: str, position: int) -> int:
-    """Where the line ends on which a value does; its brackets may span several."""
+    """Find the end of the line on which a value ends; its brackets may span several."""
     depth = 0
     while position < len(text) and (token := _TOKEN.match(text, position)):
         if token[0] == "\n" and not depth:
@@ -159,17 +159,17 @@ def find_file(folder: Path) -> Path:
     """The configuration file of a folder, or where it would be. Raises UsageError where there are two."""
     there = [folder / name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink()]
     if len(there) > 1:
-        raise UsageError(f"{there[0]} and {there[1].name} are both there; keep the one that counts.")
+        raise UsageError(f"{there[0]} and {there[1].name} both exist; keep one of them.")
     return there[0] if there else folder / NAMES[0]
 
 
 def is_yaml(path: Path | str) -> bool:
-    """Whether a file is written in YAML, by its name."""
+    """True if a file is written in YAML, by its name."""
     return str(path).endswith((".yaml", ".yml"))
 
 
 def parse(path: Path, text: str) -> tuple[dict[str, Any], KeyPlace]:
-    """What is written in a file, and its place, by which that of each key is found. Raises UsageError."""
+    """Parse a file; also return its place, which locates each key. Raises UsageError."""
     try:
         if not is_yaml(path):
             return _parse_toml(path, text), KeyPlace(path, partial(find_lines, text))

@@ -1,4 +1,4 @@
-"""Settings from where they stand: the user's file, the project's file, the environment, the flags."""
+"""Read settings from the user's file, the project's file, the environment and the flags."""
 
 import os
 import re
@@ -39,7 +39,7 @@ _TAKEN = ("replay", "file", "anthropic", "gemini", "route")
 
 
 def read_named(table: str, name: str, data: Any, where: KeyPlace) -> Any:
-    """What a table holds under a name. Raises UsageError saying where it stands and what is wrong."""
+    """Read a named table. Raises UsageError with the place and the error."""
     match table:
         case "endpoints":
             return _read_endpoint(name, data, where)
@@ -62,8 +62,8 @@ def _read_endpoint(name: str, data: Any, where: KeyPlace) -> NamedEndpoint:
     if not re.fullmatch(r"https?://[^/\s?#][^?#]*", data["url"]):
         shown = re.split("[?#]", data["url"].rpartition("@")[2])[0]  # beside that there may be a key
         raise UsageError(
-            f"{where.at('url')}: {shown!r} is no address of a server; it should look like http://host:port, "
-            "and a key belongs into a variable, named by key_env."
+            f"{where.at('url')}: {shown!r} is not a server address such as http://host:port. "
+            "A key belongs in a variable, named by key_env."
         )
     _check_name("an endpoint", name, where)
     for key in data:
@@ -92,7 +92,7 @@ def _read_project(folder: str, data: Any, where: KeyPlace) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise UsageError(f"{where}: projects.{folder!r} must be a table of settings.")
     if not folder.startswith(("/", "~")):
-        raise UsageError(f"{where}: {folder!r} is no absolute path of a folder.")
+        raise UsageError(f"{where}: {folder!r} is not an absolute path.")
     return {key: _read_of_project(key, value, where.at(key)) for key, value in flatten(data)}
 
 
@@ -108,7 +108,7 @@ def _check_name(what: str, name: str, where: KeyPlace) -> None:
     if "/" in name:
         raise UsageError(f"{where}: {what} cannot be called {name!r}; a name holds no slash.")
     if name in _TAKEN:
-        raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} has a meaning of its own.")
+        raise UsageError(f"{where}: {what} cannot be called {name!r}; -m {name} is reserved.")
 
 
 # --- commands at moments of the work: `[[hooks]]` --------------------------------------------
@@ -139,13 +139,11 @@ def _read_hook(data: Any, place: KeyPlace, brought: bool) -> Hook:
     if "on" not in data or not values.get("command", "").strip():
         raise UsageError(f"{place}: a hook needs `on` ({', '.join(_MOMENTS)}) and a `command`.")
     if "tool" in data and values["on"] not in _ABOUT_TOOLS:
-        raise UsageError(f"{place.at('tool')}: a hook on {values['on']!r} is about no tool.")
+        raise UsageError(f"{place.at('tool')}: a hook on {values['on']!r} takes no tool.")
     if not values.get("seconds", 1) > 0:
         raise UsageError(f"{place.at('seconds')}: seconds must be more than 0, not {data['seconds']!r}.")
     if brought and values["where"] != "trial":
-        raise UsageError(
-            f"{place.at('where')}: what a project brings runs in the trial, never on the machine."
-        )
+        raise UsageError(f"{place.at('where')}: a project's hooks run in the trial, never on the machine.")
     return Hook(**values, brought=brought, place=str(place))
 
 
@@ -162,10 +160,10 @@ _MOST_SECONDS: Final = 600
 
 
 def read_tool_server(name: str, data: Any, where: KeyPlace) -> ToolServer:
-    """A server under its name. Raises UsageError saying where it stands and what is wrong."""
+    """A server under its name. Raises UsageError saying the place and the error."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{where}: a server of tools cannot be called {name!r}: letters, digits, - and _, at most 32."
+            f"{where}: a tool server cannot be called {name!r}: letters, digits, - and _, at most 32."
         )
     if not isinstance(data, dict):
         raise UsageError(f"{where}: mcp.{name} must be a table with a command or a url.")
@@ -174,7 +172,7 @@ def read_tool_server(name: str, data: Any, where: KeyPlace) -> ToolServer:
         raise UsageError(f"{where}: mcp.{name} needs either a command or a url.")
     kind, others = ("url", _OF_PROGRAMS) if values.get("url") else ("command", _OF_ADDRESSES)
     if strange := [key for key in others if key in data]:
-        raise UsageError(f"{where.at(strange[0])}: {strange[0]} means nothing beside a {kind}.")
+        raise UsageError(f"{where.at(strange[0])}: {strange[0]} does not apply to a {kind}.")
     _check_places(values, where)
     return ToolServer(**values)
 
@@ -213,8 +211,8 @@ def _check_places(values: Mapping[str, Any], where: KeyPlace) -> None:
         raise UsageError(f"{where.at('cwd')}: {cwd!r} must be an absolute path, or begin with {{project}}.")
     if url and not _ADDRESS.fullmatch(url):
         raise UsageError(
-            f"{where.at('url')}: that is no address of a server; it should look like https://host/mcp, and a "
-            "key belongs into a variable, named by key_env."
+            f"{where.at('url')}: that is not a server address such as https://host/mcp. A key "
+            "belongs in a variable, named by key_env."
         )
 
 
@@ -252,10 +250,10 @@ _PEOPLES_VARIABLES = {
 def load_settings(
     root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ, *, trusting: bool = False
 ) -> Settings:
-    """Settings for a run in `root`. Raises UsageError naming file, line and the nearest valid key.
+    """Load the settings for a run in `root`. Raises UsageError naming file, line and the nearest key.
 
-    The only place where a project's own files are read: they count once the person trusts them as they are,
-    or as if they did (`trusting`).
+    Only this function reads a project's own files. They count once the person trusts them as they are, or if
+    `trusting` is set.
     """
     config, state, cache = find_folders(environ)
     brought = find_brought(root)
@@ -288,19 +286,19 @@ def load_settings(
 
 
 def _joined(key: str, before: Any, value: Any) -> Any:
-    """A setting that stands in two places: the later one, but of hooks and servers of tools both."""
+    """A setting in two places: the later one, but of hooks and tool servers both."""
     if key in LISTS:
         return (*before, *value)
     return {**before, **value} if key == "mcp" else value
 
 
 def read_brought(root: Path, brought: Brought) -> dict[str, Any]:
-    """What a project's own file sets, where it is trusted. Raises UsageError for any other key."""
+    """Read the settings of a project's own file, if it is trusted. Raises UsageError for any other key."""
     return read_values(root / brought.config, brought.text(brought.config), PROJECT_KEYS)
 
 
 def _standing(brought: Brought, root: Path, state: Path) -> Standing:
-    """How the person stands to these files; where the log cannot tell, nobody has looked at them."""
+    """Return the person's decision on these files; "new" where the log cannot tell."""
     try:
         return _standing_of.load()(state, root, brought.digest)
     except KithError:
@@ -308,7 +306,7 @@ def _standing(brought: Brought, root: Path, state: Path) -> Standing:
 
 
 def _holds(folder: str, root: Path) -> bool:
-    """Whether what the user said of a folder is meant for a project: the folder itself, or one above."""
+    """True if the user's settings for a folder apply to a project: the folder or one below it."""
     place = Path(folder).expanduser()
     return place == root or place in root.parents
 
@@ -320,7 +318,7 @@ def _take_table(merged: dict[str, Any], table: str) -> Any:
 
 
 def _narrows(key: str, value: Any, merged: Mapping[str, Any]) -> bool:
-    """Whether a project's value asks for no more than the user already allows."""
+    """True if a project's value allows no more than the user does."""
     if key in ("check", "gates", "hooks"):  # they run in the sandbox, or are asked about
         return True
     if key == "build.coverage":
@@ -422,7 +420,7 @@ def describe_settings(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def describe_server(server: ToolServer) -> str:
-    """Where a server of tools is; keys in its address or its command are not shown."""
+    """Describe the address of a tool server, without keys."""
     words = [_KEY.sub(r"\1***", word) for word in server.command]
     return _show(server.url or shlex.join(words))
 

@@ -28,7 +28,7 @@ class NamedEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """How `kith build` works: its limits, and what it does beside the tasks themselves."""
+    """The settings of `kith build`: its limits, and its work beside the tasks."""
 
     max_retries: int = 3  # of a task, after its first try
     max_tasks: int = 12
@@ -43,7 +43,7 @@ class Building:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """What `-m route` chooses from, and what counts: what a solved task is worth in money and in waiting."""
+    """The settings of `-m route`: its models, and the value of a solved task in money and time."""
 
     local: tuple[str, ...] = ()  # models asked first, by name; none: the one that kith finds by itself
     frontier: str = ""  # the model for what these cannot do; none: there is only the local one
@@ -55,10 +55,10 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command that kith runs at a moment of its work, and tells of it in JSON.
+    """A command that kith runs at a moment of its work, with JSON on its input.
 
-    `tool` are patterns for the tools that it is about; `where` it runs: on the person's machine, or in the
-    trial's sandbox, as every one does that the project `brought`. `place` is where it is written.
+    `tool` are patterns for tool names. `where` is the person's machine, or the trial's sandbox, where
+    every hook runs that the project `brought`. `place` is where it is written.
     """
 
     on: Literal["start", "before_tool", "after_tool", "stop"]
@@ -77,7 +77,7 @@ class ToolServer:
     A program gets the variables of `env`, and those of kith's own that `pass_env` names. `key_env` names the
     variable with the key that goes to an address, `headers_env` those of other headers. `tools` are patterns
     for its tools that are offered, `allow` for those that need no question. `seconds`: to connect in.
-    `cloud`: it passes on what it gets; None: an address says so by itself, and a program may do so.
+    `cloud`: it passes on what it gets; None: decided by the address; a program may do so.
     """
 
     command: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ class Settings:
 
     @property
     def is_routed(self) -> bool:
-        """Whether kith chooses the model of each task, instead of the person."""
+        """True if kith chooses the model of each task, instead of the person."""
         return self.model == ROUTE
 
     def section(self, kind: type[T]) -> T:
@@ -175,12 +175,12 @@ class Settings:
 
     @property
     def roles(self) -> Path:
-        """Where the person's own roles are."""
+        """The folder of the person's own roles."""
         return self.config / "roles"
 
 
 class MistakeError(Exception):
-    """What is wrong with a text, and on which line (0: nobody can say)."""
+    """A mistake in a text, with its line (0: unknown)."""
 
     def __init__(self, words: str, line: int = 0) -> None:
         super().__init__(words)

@@ -93,12 +93,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _without_place(error: UsageError | None) -> str:
-    """What is wrong, without the line of a file that was not written."""
+    """Return the error without its place, since the file was not written."""
     return str(error).partition(": ")[2]
 
 
 def _readings(parts: Sequence[str], words: Sequence[str], allowed: set[str] | None) -> Iterator[Any]:
-    """What words may mean: a setting has its type; below a name it may be a text, a list, a value."""
+    """Yield the possible meanings of words: a setting has its type; below a name all types are allowed."""
     key = ".".join(parts)
     if parts[0] == "projects" and len(parts) > 2:
         key, allowed = ".".join(parts[2:]), None
@@ -156,7 +156,7 @@ def _edit(path: Path, text: str, parts: Sequence[str], value: Any | None) -> str
 
 
 def _holds(data: Mapping[str, Any], parts: Sequence[str]) -> bool:
-    """Whether a file's values have such a key."""
+    """True if a file's values have this key."""
     if ".".join(parts) in data:
         return True
     inner = data.get(parts[0])

@@ -1,4 +1,4 @@
-"""YAML as configuration is written in it: read as plain data of YAML 1.2, and changed where a key stands."""
+"""YAML for configuration: read as plain data of YAML 1.2, and changed at the place of a key."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def read_yaml(text: str) -> tuple[dict[str, Any], dict[KeyPath, int]]:
 
 
 def read_nodes(text: str) -> yaml.MappingNode | None:
-    """What is written, with the place of each piece; None for nothing at all. Raises MistakeError."""
+    """Parse YAML with the place of each node; None for an empty text. Raises MistakeError."""
     try:
         node = _Loader(text).get_single_node()
     except yaml.MarkedYAMLError as error:
@@ -76,7 +76,7 @@ def read_nodes(text: str) -> yaml.MappingNode | None:
 
 
 def _look_through(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> None:
-    """Note the line of each key. Raises MistakeError for one that stands twice, or is no text."""
+    """Note the line of each key. Raises MistakeError for one that occurs twice, or is no text."""
     if isinstance(node, yaml.SequenceNode):
         for number, entry in enumerate(node.value):
             lines[(*path, number)] = entry.start_mark.line + 1
@@ -162,7 +162,7 @@ def _find(
 
 
 def _end(text: str, node: yaml.Node, key: yaml.Node) -> int:
-    """Where a value ends; a block's own mark lies behind the comments that follow it."""
+    """Find the end of a value; a block's own mark lies behind the comments that follow it."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(text, last[1], last[0]) if isinstance(last, tuple) else _end(text, last, key)

@@ -1,4 +1,4 @@
-"""What an argument or a flag's value may be, by its kind; each kind says why a text is none of it."""
+"""Check arguments and flag values by their kind; each check says why a text does not fit."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -39,17 +39,17 @@ class Read:
 
 
 def fault_of(kind: str, word: Word) -> str:
-    """Why a word is none of this kind, in words for a person; "" when it is."""
+    """Explain to a person why a word is not of this kind; "" when it is."""
     return _KINDS[kind](word)
 
 
 def is_path(kind: str) -> bool:
-    """Whether words of this kind name files of the tree."""
+    """True if words of this kind name files of the tree."""
     return kind in ("PATH", "REV", "TRACKED")
 
 
 def path_fault(word: Word) -> str:
-    """Why a path leads out of the tree, or to what is private in it; "" when it does not."""
+    """Explain why a path leads out of the tree, or to private files in it; "" when it does not."""
     text, parts = word.text, word.text.split("/")
     if text in _NOWHERE:
         return ""
@@ -71,7 +71,7 @@ def _is_git_list(part: str) -> bool:
 def test_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
     """The paths that `test` looks at, or why it is not one of the few tests that only look.
 
-    `-v NAME[...]` and arithmetic run what stands in brackets, so they are not among them.
+    `-v NAME[...]` and arithmetic run the text in brackets, so they are not among them.
     """
     texts = [word.text for word in words]
     if texts[:1] == ["!"]:
@@ -84,7 +84,7 @@ def test_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
         return ()
     if len(words) == 2 and _UNDEREFERENCED.fullmatch(texts[0]):
         return path_fault(words[1]) or (Read(texts[1]),)
-    return "that is not one of the tests that kith knows"
+    return "that test is not known as read-only"
 
 
 def _text(word: Word) -> str:

@@ -16,13 +16,13 @@ from kith.shell.usage import NotPermittedError, check
 
 
 class Look(Protocol):
-    """What the disk says, which the words of a command do not tell. Each answers why not, "" for nothing."""
+    """Checks that need the disk. Each returns the reason for a refusal, "" for none."""
 
     def read(self, read: Read) -> str:
-        """Why a path of the tree may not be read without a question (a link that leads out of it ...)."""
+        """Explain why reading a path needs a question (a link that leads out of the tree); "" for none."""
 
     def settings(self) -> str:
-        """Why git may not be run on contents: what the repository's own settings may start."""
+        """Explain why git must not read contents: the programs that the repository's settings may start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ TRUSTING: Final[Look] = _Fixed("")
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether it needs no question, else why it needs one: `why`, and what that leaves in `doubt`.
+    """The decision on a command: allowed, or the reason (`why`) and the kind of `doubt`.
 
-    "unclear": what the command means; "acts": whether it only looks.
+    "unclear": the command's meaning is not known. "acts": it may do more than read.
     """
 
     allowed: bool
@@ -62,8 +62,8 @@ class Judgement:
 
 _DOUBTS: Final[Mapping[str, str]] = {
     "": "",
-    "unclear": "It is not plainly understood: ",
-    "acts": "It may do more than look: ",
+    "unclear": "The command is not fully understood: ",
+    "acts": "The command may change something: ",
 }
 
 
@@ -79,7 +79,7 @@ def decide(line: str, look: Look = UNSEEN) -> Judgement:
 
 
 def _judge(commands: Sequence[Simple], look: Look) -> str:
-    """Why not; "" when every program only looks."""
+    """Explain why a command is not read-only; "" when every program only reads."""
     folder, commands = _enter(commands)
     if folder != "." and (fault := look.read(Read(folder))):
         return f"{fault[:1].upper()}{fault[1:]}."
@@ -137,7 +137,7 @@ def pattern_of(line: str) -> str:
 
 
 def is_within(line: str, pattern: str) -> bool:
-    """Whether a command is what a pattern stands for."""
+    """True if a command matches a pattern."""
     if line == pattern:
         return True
     try:

@@ -1,7 +1,7 @@
-"""Read a shell command that is plain: programs and their words, joined by `&&`, `||`, `;` and `|`.
+"""Parse a plain shell command: programs and words, joined by `&&`, `||`, `;` and `|`.
 
-Two readers have to agree on every token: tree-sitter's grammar of bash, which knows all that bash can do, and
-the standard library's shlex, which knows only quotes. Whatever else a command holds makes it not plain.
+Two parsers must agree on every token: tree-sitter's grammar of bash, which knows the whole language, and
+the standard library's shlex, which knows only quotes. Anything else in a command makes it not plain.
 """
 
 import re
@@ -152,7 +152,7 @@ def _items_of(node: "Node", source: bytes, depth: int = 0) -> Iterator[_Item]:
 
 
 def _word(node: "Node", source: bytes) -> Word:
-    """A word without its quotes; parts that stand against each other are one."""
+    """A word without its quotes; adjacent parts are one."""
     text = source[node.start_byte : node.end_byte].decode()
     if "\n" in text:
         raise NotPlainError("it holds a line break inside a word")

@@ -14,7 +14,7 @@ _MARKS: Final = "+^!>"
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What follows a flag: a kind ("" for nothing), and whether only behind `=` (`optional`).
+    """The value of a flag: a kind ("" for none), and if only `=` can attach it (`optional`).
 
     `below`: what is in folders is read. `replaces`: it takes the place of the first argument. `needed`: the
     program only looks when it has one of these. `apart`: its value is always the next word.
@@ -77,7 +77,7 @@ def _flags(word: str) -> dict[str, Flag]:
 
 
 def _is_whole(name: str) -> bool:
-    """Flags of several letters behind one dash, which do not stand together as single ones."""
+    """Flags of several letters behind one dash, which are not a group of single ones."""
     return name in ("-uu", "-vv", "-uno", "-uall", "-unormal", "-sb", "-dumpversion", "-dumpmachine")
 
 
@@ -121,7 +121,7 @@ def find_reads(words: Sequence[Word]) -> tuple[Read, ...] | str:
                 return f"find {word.text}: {fault}"
             reads += [Read(value.text)] if kind == "PATH" else []
         elif word.text not in _ALONE or word.glob:
-            return f"find {word.text} is none of the tests that kith knows to look only"
+            return f"find {word.text} is not known as read-only"
     return tuple(reads)
 
 
@@ -142,7 +142,7 @@ class NotPermittedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
-    """What a program looks at. `settings`: also at the repository's own, which may name programs.
+    """The paths that a program reads. `settings`: also the repository's own, which may name programs.
 
     `git`: it is git, so that a repository is looked at.
     """
@@ -153,7 +153,7 @@ class Permitted:
 
 
 def check(words: Sequence[Word], *, piped: bool = False) -> Permitted:
-    """What a program looks at, given only what cannot do more; `piped`: its input comes from another one.
+    """Return the paths that a read-only command reads; `piped`: its input comes from another program.
 
     Raises NotPermittedError for all others.
     """
@@ -165,7 +165,7 @@ def check(words: Sequence[Word], *, piped: bool = False) -> Permitted:
     if name == "test":
         return Permitted(_or_raise(test_reads(rest)))
     if name not in PROGRAMS:
-        raise NotPermittedError(f"{name} is none of the programs that kith knows to look only")
+        raise NotPermittedError(f"{name} is not known as read-only")
     return Permitted(_check_usage(name, read_usage(PROGRAMS[name]), rest, piped))
 
 
@@ -176,7 +176,7 @@ def _or_raise(found: tuple[Read, ...] | str) -> tuple[Read, ...]:
 
 
 def _check_git(words: Sequence[Word]) -> Permitted:
-    """A command of git's own: what stands before its name, or has another name, may run anything."""
+    """A command of git's own: options before its name, or another name, may run anything."""
     while words and words[0].text in _HARMLESS_OF_GIT:
         words = words[1:]
     name = " ".join(word.text for word in words[:2])
@@ -186,7 +186,7 @@ def _check_git(words: Sequence[Word]) -> Permitted:
         name = name.partition(" ")[0]
         known, rest = [table for table in (HISTORY, CONTENTS) if name in table], words[1:]
     if not known:
-        raise NotPermittedError(f"git {name} is none of its commands that only look".replace("  ", " "))
+        raise NotPermittedError(f"git {name} is not known as read-only".replace("  ", " "))
     for table in known:
         try:
             reads = _check_usage(f"git {name}", read_usage(table[name]), rest, False)
@@ -199,7 +199,7 @@ def _check_git(words: Sequence[Word]) -> Permitted:
 
 @dataclass(slots=True)
 class _Given:
-    """What a program was given, as far as it was gone through; `loose`: no flag of it does harm."""
+    """The arguments read so far; `loose`: no flag of the program does harm."""
 
     loose: bool
     arguments: list[Word] = field(default_factory=list)
@@ -226,7 +226,7 @@ def _check_usage(name: str, usage: UsageLine, words: Sequence[Word], piped: bool
 
 
 def _take_flag(name: str, usage: UsageLine, word: Word, rest: Iterator[Word], given: _Given) -> None:
-    """Look a flag up, with its value; short ones may stand together."""
+    """Look a flag up, with its value; short ones may be grouped."""
     written, equals, value = word.text.partition("=")
     if written.startswith("--"):
         flag = _known(name, usage, written)
@@ -249,7 +249,7 @@ def _take_flag(name: str, usage: UsageLine, word: Word, rest: Iterator[Word], gi
 
 def _known(name: str, usage: UsageLine, written: str) -> Flag:
     if written not in usage.flags:
-        raise NotPermittedError(f"{name} {written} is none of the flags that kith knows to look only")
+        raise NotPermittedError(f"{name} {written} is not known as read-only")
     return usage.flags[written]
 
 
@@ -288,7 +288,7 @@ def _arguments(name: str, usage: UsageLine, given: _Given, piped: bool) -> Itera
     if usage.repeated:
         kinds += kinds[-1:] * (len(given.arguments) - len(kinds))
     if len(given.arguments) > len(kinds):
-        raise NotPermittedError(f"{name} may do more than look with {given.arguments[len(kinds)].text}")
+        raise NotPermittedError(f"{name} may change something with {given.arguments[len(kinds)].text}")
     for word in given.arguments[:single]:
         _check_single(name, word)
     for kind, word in zip(kinds, given.arguments, strict=False):

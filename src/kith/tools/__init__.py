@@ -1,4 +1,4 @@
-"""What a model may do: few tools, briefly described, and everything through the run's workspace."""
+"""List a model's tools: few, briefly described, all through the run's workspace."""
 
 from collections.abc import Sequence
 
@@ -23,10 +23,10 @@ def standard_tools(
     look: Look | None = None,
     limits: ReadLimits = READ_LIMITS,
 ) -> tuple[Tool, ...]:
-    """The tools of one thread, always in the same order: a server caches the prompt they stand in.
+    """Return the tools of one thread, always in the same order, as they are part of the cached prompt.
 
-    `todo` is the list as the thread's log left it; `repository` is False where git has nothing to say;
-    `powershell` names its program ("" for none), None looks for it; `look` asks the index if there is one.
+    `todo` is the list from the thread's log. `repository` is False outside a git repository. `powershell`
+    is its program ("" for none); None searches for it. `look` asks the index if there is one.
     """
     program = powershell_program() if powershell is None else powershell
     shells = (BASH, make_powershell(program)) if program else (BASH,)

@@ -1,4 +1,4 @@
-"""How tools answer: a result with a line for people, a refusal, and text as numbered lines."""
+"""Build the answers of tools: a result with a line for people, a refusal, and numbered lines of text."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -19,12 +19,12 @@ def told(text: str, line: str, **detail: Any) -> ToolResult:
 
 
 def refused(text: str, fault: Fault = "") -> ToolResult:
-    """A mistake the model can mend: what is wrong, and what to do instead."""
+    """Report a mistake that the model can correct: the error, and what to do instead."""
     return ToolResult("", text, ok=False, detail={"line": text.split("\n", 1)[0]}, fault=fault)
 
 
 def fault_of(error: TreeError) -> Fault:
-    """Why a tree refused, where a reader has to know it."""
+    """Return the cause of a refusal by the tree, where a reader needs it."""
     return "absent" if isinstance(error, AbsentError) else ""
 
 

@@ -32,7 +32,7 @@ from kith.tools.paths import inner_path, path_of, similar, visible
 
 
 def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
-    """A sentence on the syntax error that a change brought into a Python file, or "".
+    """A sentence on the syntax error that a change introduced into a Python file, or "".
 
     A file that could not be parsed before says nothing: it may be written for another Python, or be meant so.
     """
@@ -46,7 +46,7 @@ def new_syntax_error(path: str, before: bytes, after: bytes) -> str:
 
 
 def _fault(source: bytes) -> str:
-    """Where and why Python cannot parse this, or ""."""
+    """Return the place and message of a Python syntax error, or ""."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -105,7 +105,7 @@ def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """New lines (from 0, end exclusive) that stand in place of so many old ones."""
+    """New lines (from 0, end exclusive) that replace so many old ones."""
 
     first: int
     last: int
@@ -113,7 +113,7 @@ class _Span:
 
 
 def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
-    """Where the new lines differ."""
+    """Return the spans of new lines that differ."""
     return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
 
 
@@ -194,7 +194,7 @@ def _summary(path: str, before: bytes | None, content: str, append: bool) -> str
 
 
 def _joined(before: bytes, content: str) -> bytes:
-    """What was there and, on a line of its own, what comes now."""
+    """Append the content to the existing text, on a line of its own."""
     break_ = b"" if before.endswith(b"\n") else _line_end(before)
     return before + break_ + _encoded(before, content)
 

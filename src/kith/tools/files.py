@@ -31,7 +31,7 @@ _PROBE = 8000  # bytes in which a NUL means "not text", as git has it
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much of one file a single `read` shows; all files of one call share twice the bytes.
+    """The limits of a single `read` of one file; all files of one call share twice the bytes.
 
     `lines` count where no last line is asked for.
     """
@@ -41,7 +41,7 @@ class ReadLimits:
 
     @classmethod
     def of_window(cls, window: int) -> "ReadLimits":
-        """What a model may read at once, by its window in tokens (0: unknown)."""
+        """Return the limits for a model's window in tokens (0: unknown)."""
         return cls(bytes=output_room(window, 24_000))
 
 
@@ -124,10 +124,10 @@ async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
 
 
 def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLimits, note: str) -> ToolResult:
-    """Lines `start` to `end` as far as they fit (one always does), and where to read on.
+    """Show lines `start` to `end` as far as they fit (at least one), and where to read on.
 
-    They stand there as in the file, so that they can be copied into an edit: numbers in front of them would
-    be a fifth of the tokens, and the heading says where they begin.
+    The lines are shown as in the file, so that a model can copy them into an edit. Line numbers would add a
+    fifth to the tokens, and the heading tells the first line.
     """
     rows: list[str] = []
     room = limits.bytes

@@ -59,7 +59,7 @@ async def _git(args: Mapping[str, Any], run: Run) -> ToolResult:
 async def _without_drivers(run: Run) -> dict[str, str]:
     """Variables that empty the repository's filter and merge programs, where no sandbox would hold them.
 
-    The names are the repository's own and may hold any character, so they cannot stand behind `-c`.
+    The names are the repository's own and may hold any character, so they cannot be behind `-c`.
     """
     if run.workspace.confined:
         return {}

@@ -39,7 +39,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for, in a file or folder, and there in the files that match `globs` (if any)."""
+    """The query of a search, in a file or folder, and there in files that match `globs` (if any)."""
 
     pattern: str
     place: str

@@ -105,7 +105,7 @@ def _effect(args: Mapping[str, Any]) -> Effect:
 
 
 def report(ran: Ran, seconds: float) -> ToolResult:
-    """What a command did: its exit code first, then its output. `seconds`: the time it was allowed."""
+    """Report a command's result: exit code first, then output. `seconds`: its time limit."""
     output = plain_output(ran.output)
     head = f"exit code {ran.code}"
     if ran.timed_out:
@@ -121,7 +121,7 @@ def report(ran: Ran, seconds: float) -> ToolResult:
 
 
 def _about_network(ran: Ran) -> list[str]:
-    """What a model needs to know of a network that did not let it through."""
+    """Explain refused network requests to a model."""
     refused = [
         f"refused: {each.place or 'a request'} ({each.refused})" for each in ran.reached if each.refused
     ]
@@ -129,7 +129,7 @@ def _about_network(ran: Ran) -> list[str]:
 
 
 def lacks_network(ran: Ran) -> bool:
-    """Whether a command failed, as it seems, because it could reach nobody."""
+    """True if a command seems to have failed for lack of network access."""
     failed = ran.sandboxed and ran.code != 0 and not ran.reached
     return failed and bool(_NO_NETWORK.search(ran.output))
 

@@ -1,4 +1,4 @@
-"""Where a name is defined and who uses it, from the index of the project, as the trial has it now."""
+"""Look up definitions and uses of a name, in the project's index as the trial has it now."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

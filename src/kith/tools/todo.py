@@ -34,7 +34,7 @@ _SCHEMA = {
 
 
 def make_todo(items: Sequence[TodoItem] = ()) -> Tool:
-    """The list of one thread, as it stood in the last TodoSet of its log."""
+    """The list of one thread, from the last TodoSet of its log."""
     present = tuple(items)
 
     async def keep(args: Mapping[str, Any], run: Run) -> ToolResult:

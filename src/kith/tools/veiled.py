@@ -21,7 +21,7 @@ _IGNORED = "{} is ignored by git, so it is not read here; if a command writes it
 
 @dataclass(frozen=True, slots=True)
 class Veil:
-    """What is not to be seen: files by their paths, and by what is in them (SHA-256), whatever leads there.
+    """The hidden files: by path, and by content (SHA-256), whatever leads there.
 
     `masked` are those that commands must not read either.
     """

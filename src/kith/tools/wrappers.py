@@ -25,7 +25,7 @@ _MOST: Final = 10_000  # characters of a hook's words that a model gets
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What the hooks of one moment said together: why no, other arguments, words for the model."""
+    """The combined answer of all hooks at one moment: a refusal, other arguments, words for the model."""
 
     refusal: str = ""
     args: Mapping[str, Any] | None = None
@@ -43,10 +43,10 @@ class HookAnswer:
 
 
 class Hooks(Protocol):
-    """Whoever runs hooks."""
+    """A runner of hooks."""
 
     def hears(self, moment: Moment, tool: str = "") -> bool:
-        """Whether there is a hook for this."""
+        """True if there is a hook for this moment."""
 
     async def tell(self, run: Run, moment: Moment, told: Mapping[str, Any]) -> HookAnswer:
         """Run them one after the other, until one says no."""
@@ -164,7 +164,7 @@ class _Past:
     refusals: int = 0
 
     def circle(self, call: str) -> int:
-        """The length of the circle that this call would go on with; 0 for none."""
+        """The length of the loop that this call would continue; 0 for none."""
         uses = list(self.uses)
         for length, rounds in _ROUNDS.items():
             turned = uses[-length * rounds :]
@@ -175,11 +175,11 @@ class _Past:
 
 
 def watch_repeats(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-    """The same tools, which together remember one task's calls and do not run a circle any further.
+    """Wrap the tools so that they share a memory of one task's calls and stop loops.
 
-    A call that came twice in a row with the same answer, or three rounds of two or three calls, is answered
-    with the reason instead of being run; the third such answer in a row raises LimitError. Only equal
-    answers count (times and dates aside): a command that says something new is progress.
+    A call that came twice in a row with the same answer is not run again; the reason is its answer. The
+    same holds after three rounds of two or three calls. The third such answer in a row raises LimitError.
+    Only equal answers count (times and dates aside): a command with new output is progress.
     """
     past = _Past()
     return tuple(tool if tool.name in EXEMPT else _watched(tool, past) for tool in tools)

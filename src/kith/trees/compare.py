@@ -36,7 +36,7 @@ class Touched:
 
 
 def stamp_of(found: os.stat_result) -> Stamp:
-    """What changes whenever a file does."""
+    """Return the file attributes that change whenever a file does."""
     return (found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
@@ -59,13 +59,14 @@ def compare(touched: Touched, before: Look, after: Look) -> Changes:
             held += sum(len(each.content) for each in (old, new) if each)
             if held > _MOST_BYTES:
                 raise TreeError(
-                    f"the change holds more than {_MOST_BYTES >> 20} MiB; remove what is no part of it"
+                    f"the change is larger than {_MOST_BYTES >> 20} MiB; remove files that do not "
+                    "belong to it"
                 )
     return tuple(found)
 
 
 def files_of(root: Path) -> Look:
-    """What the tree at `root` has at a path; a folder, or a file behind a link, is nothing there."""
+    """Return a function that reads a file of the tree; a folder, or a file behind a link, is None."""
 
     @cache
     def is_real(folder: Path) -> bool:
@@ -120,7 +121,7 @@ def outside_repositories(paths: Iterable[str], is_repository: Callable[[str], bo
 
 @dataclass(frozen=True, slots=True)
 class ByProducts:
-    """What checks left behind: path and stamp. A path that changes again is part of the change again."""
+    """The files that checks left behind: path and stamp. A path that changes again counts again."""
 
     file: Path
 

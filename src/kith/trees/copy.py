@@ -282,7 +282,7 @@ class CopyGround:
         write_file(self.tree, path, state.content, state.mode)
 
     def _refuse_left_out(self, path: str) -> None:
-        """What could not be copied (a pipe, a file that may not be read) is there all the same."""
+        """Raise TreeError for a file that could not be copied (a pipe, an unreadable file)."""
         if look_at(self.root, path) is not None:  # which refuses special files itself
             raise TreeError(f"{show_path(path)} is in your tree, but not in this trial")
 

@@ -1,4 +1,4 @@
-"""What a command finds outside of the tree: programs, variables and installed packages."""
+"""Find the programs, variables and installed packages of a command outside the tree."""
 
 import os
 import stat
@@ -92,7 +92,7 @@ def _searched(root: Path) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path]) -> Iterator[Path]:
-    """The programs elsewhere to which links in folders of programs lead; each by itself."""
+    """The programs elsewhere to which links in folders of programs lead; each on its own."""
     for folder in folders:
         if folder.name == "bin" and folder.parent == _home() / ".local":
             with suppress(OSError):
@@ -138,7 +138,7 @@ def _environments(root: Path) -> Iterator[Path]:
 def _base_of(venv: Path) -> Path | None:
     """The installation that `pyvenv.cfg` names.
 
-    The file belongs to the project, which nobody has to trust: only what has Python's own landmark
+    The file belongs to the project and is not trusted. Only a folder with Python's own landmark
     (`lib/python3.*/os.py`, as in CPython's getpath) is taken for an installation.
     """
     try:
@@ -154,10 +154,10 @@ def _base_of(venv: Path) -> Path | None:
 
 
 def _repository(root: Path) -> Iterator[Path]:
-    """Where git keeps the files of a linked worktree: read-only, `git diff` works and `git commit` does not.
+    """Yield the repository of a linked worktree: read-only, so `git diff` works and `git commit` does not.
 
-    The project says where that is, so the place has to name this very tree as one of its worktrees, and lie
-    where git puts these: in the repository itself, which is all that is shown.
+    The project names that place, so it is checked. It must list this tree as one of its worktrees, and lie
+    where git puts worktrees, inside the repository. Only the repository is shown.
     """
     try:
         folder = (root / _read(root / ".git").removeprefix("gitdir:").strip()).resolve()
@@ -186,7 +186,7 @@ def python_inside() -> str:
 
 
 def path_variable(root: Path) -> str:
-    """Where programs are looked for, as PATH says it: never in the tree at `root`."""
+    """Return PATH for a command: it never leads into the tree at `root`."""
     return os.pathsep.join(map(str, search_path(root))) or os.defpath
 
 

@@ -41,7 +41,7 @@ _HEARD_BY: ContextVar[Hear] = ContextVar("heard_by", default=_nobody)
 
 @contextmanager
 def heard_by(hear: Hear) -> Iterator[None]:
-    """What commands print meanwhile is told piece by piece, too; not what kith's own programs (git) print."""
+    """Pass the output of commands to `hear` piece by piece; not the output of kith's own programs (git)."""
     token = _HEARD_BY.set(hear)
     try:
         yield
@@ -50,13 +50,13 @@ def heard_by(hear: Hear) -> Iterator[None]:
 
 
 def who_hears() -> Hear:
-    """Who is told of what a command prints that begins now."""
+    """Return the listener for the output of commands that start now."""
     return _HEARD_BY.get()
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """How a process ended: exit code (128 + n for signal n), the bytes kept and how many were not."""
+    """The result of a process: exit code (128 + n for signal n), the bytes kept and the number cut."""
 
     code: int
     head: bytes
@@ -242,8 +242,10 @@ class _Clipped:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """All processes of one command: those below `pid`, and those that carry `mark` ("" in a sandbox, where
-    nothing outlives the first process of its namespace)."""
+    """All processes of one command: those below `pid`, and those that carry `mark`.
+
+    `mark` is "" in a sandbox, where nothing outlives the first process of its namespace.
+    """
 
     pid: int
     mark: str
@@ -255,7 +257,7 @@ class _Tree:
 
 
 async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance: Allowance) -> str:
-    """Wait for the end; says what brought it about: "" for itself, _TIME, or what was overdrawn."""
+    """Wait for the end; returns the cause: "" for itself, _TIME, or what was overdrawn."""
     deadline = time.monotonic() + limits.seconds
     while not watch.exited.is_set():
         left = deadline - time.monotonic()

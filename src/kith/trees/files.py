@@ -30,9 +30,9 @@ _WINDOWS_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|
 def check_path(path: str) -> str:
     """`path` in its plain form: relative, forward slashes, no `.` and no empty parts.
 
-    Raises TreeError for whatever could leave the tree or reach `.git` and `.kith` in any spelling that
-    some file system takes for them (case, trailing dots, short names, invisible and compatibility characters;
-    the list follows git's `verify_path`).
+    Raises TreeError for a path that could leave the tree, or reach `.git` or `.kith` in some file system's
+    spelling. That covers case, trailing dots, short names, invisible and compatibility characters. The list
+    follows git's `verify_path`.
     """
     shown = show_path(path)
     if not path:
@@ -83,7 +83,7 @@ def _check_for_windows(path: str, shown: str) -> None:
 
 
 def resolve_links(root: Path, path: str, readlink: Callable[[str], str | None]) -> str:
-    """Where `path` leads once every symbolic link on the way is followed, as a path inside the tree.
+    """Resolve every symbolic link on the way of `path`; return a path inside the tree.
 
     `readlink` gives the target of a link (by its path in the tree), None for anything else. Absolute
     targets are followed when they point below `root`. Raises TreeError when a link leads out of the tree,
@@ -152,7 +152,7 @@ _LINK_OR_FILE = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What lies at a path: content (a link's target), git's mode, and the permission bits of the disk."""
+    """The file at a path: content (a link's target), git's mode, and the permission bits on disk."""
 
     content: bytes
     mode: int
@@ -337,7 +337,7 @@ def follow_links(root: Path, path: str) -> str:
 
 
 def look_at(root: Path, path: str) -> FileState | None:
-    """What lies at `path` itself, None for nothing. No link is followed, not even the last.
+    """Read the file at `path` itself, None for nothing. No link is followed, not even the last.
 
     Raises TreeError for a folder, a special file, a folder behind a link, or when the disk refuses.
     """

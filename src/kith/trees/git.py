@@ -47,7 +47,7 @@ class GitRan:
 
     @property
     def complaint(self) -> str:
-        """What git said was wrong, in one line."""
+        """The error message of git, in one line."""
         lines = self.stderr.decode(errors="replace").strip().splitlines()
         return (
             lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {self.code}"
@@ -89,7 +89,7 @@ def _plain_env() -> dict[str, str]:
 
 
 def _path(root: Path) -> dict[str, str]:
-    """Where git is looked for: not in the tree, which may hold a program of that name."""
+    """Return a PATH without the tree, which may hold a program named git."""
     return {"PATH": path_variable(root)}
 
 
@@ -204,9 +204,9 @@ async def identity(root: Path) -> dict[str, str]:
 async def commit_paths(root: Path, paths: Sequence[str], message: str) -> str:
     """Commit exactly these files of the user's tree as they are now; returns the commit's hash.
 
-    What else the user has staged stays staged, hooks and signing are off. Raises TreeError when git
-    refuses (nothing changed, a merge in progress, no identity), or when a file goes through a filter
-    such as git-lfs or git-crypt: kith runs no filters, so it would commit the wrong bytes.
+    Other staged files stay staged; hooks and signing are off. Raises TreeError when git refuses: nothing
+    changed, a merge in progress, no identity. Also raises it when a file goes through a filter such as
+    git-lfs or git-crypt. kith runs no filters, so it would commit the wrong bytes.
     """
     who = await identity(root)
     names = b"".join(os.fsencode(path) + b"\0" for path in paths)

@@ -1,4 +1,4 @@
-"""Applies a change to the user's tree: all of it or nothing, whatever happens in between.
+"""Apply a change to the user's tree: all of it or nothing, also after a crash.
 
 The order is what makes it safe. Every `before` is compared with the disk; the record with all before- and
 after-images is written and synced; new contents are staged beside their targets and synced; the record is
@@ -71,7 +71,7 @@ Outcome = Literal["finished", "taken back", "unreadable"]
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What became of a change that a crash had cut short."""
+    """The outcome of a change that a crash interrupted."""
 
     change_id: str
     outcome: Outcome
@@ -80,12 +80,12 @@ class Recovered:
 def apply_changes(
     root: Path, state: Path, changes: Changes, limits: SizeLimits = LIMITS, undoes: str = ""
 ) -> str:
-    """Make all of `changes` in the tree at `root` or none; returns the id under which they can be undone.
+    """Make all of `changes` in the tree at `root` or none; returns the id for undo.
 
-    `state` is kith's own folder. `undoes` names the change that this one takes back: its files get their
-    old permissions again. A folder that becomes empty goes, as in git. Raises TreeError, nothing changed,
-    when a path, a size, a content or the disk refuses, or when a file is not what `before` says; BusyError
-    when another kith is applying.
+    `state` is kith's own folder. `undoes` names the change that this one undoes: its files get their old
+    permissions again. A folder that becomes empty is removed, as in git. Raises TreeError, nothing changed,
+    when a path, a size, a content or the disk refuses, or when a file differs from `before`. Raises BusyError
+    when another kith is applying a change.
     """
     with told(str(state)):
         journal = open_journal(state)
@@ -101,10 +101,10 @@ def apply_changes(
 
 
 def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
-    """Finish, or take back, what a crash cut short. To be called at start; calling it again does no harm.
+    """Finish, or roll back, a change that a crash interrupted. Call it at start; it is idempotent.
 
-    Where every file is either old or new the change is finished; where somebody has edited one of them
-    since, the others are taken back and the edit stays. Raises TreeError when the disk refuses.
+    Where every file is either old or new, the change is finished. Where somebody has edited a file since, the
+    others are rolled back and the edit stays. Raises TreeError when the disk refuses.
     """
     with told(str(state)):
         journal = open_journal(state)
@@ -168,9 +168,7 @@ def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Ent
     for number, change in enumerate(changes):
         found = look(root, change.path)
         if not is_same(found, change.before, change.mode_before):
-            raise TreeError(
-                f"{show_path(change.path)} is not what it was when it was read; nothing was changed"
-            )
+            raise TreeError(f"{show_path(change.path)} was edited meanwhile; nothing was changed")
         nearest, missing = nearest_folder(root, split_path(change.path)[0])
         _refuse_in_the_way(root, change, missing, gone)
         _refuse_read_only(root, change.path, found, nearest)
@@ -235,7 +233,7 @@ def _carry_out(root: Path, journal: Path, record: Record) -> None:
 
 
 def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> None:
-    """Take everything back. What cannot be taken back now stays in the journal, for `recover`.
+    """Roll everything back. A failed rollback stays in the journal, for `recover`.
 
     Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
     """
@@ -250,9 +248,7 @@ def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> N
     except (OSError, TreeError) as error:
         if all(find_side(root, entry.change) == "new" for entry in record.entries):
             raise UnrecordedError(change_id, error) from why
-        raise TreeError(
-            f"{why}; it could not be taken back ({error}): kith repairs it at its next start"
-        ) from why
+        raise TreeError(f"{why}; the rollback failed ({error}): kith repairs it at its next start") from why
 
 
 def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
@@ -265,7 +261,7 @@ def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
 
 
 def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
-    """Bring one unfinished record to its end, forwards where that is possible."""
+    """Finish one unfinished record, forwards where that is possible."""
     if state == "new":  # it was not even written to its end
         drop_record(journal, change_id, state)
         return "taken back"
@@ -307,16 +303,15 @@ def _finish(root: Path, record: Record) -> bool:
 
 
 class GoneError(TreeError):
-    """Of a change there is nothing left to take back."""
+    """Nothing is left of a change, so it cannot be undone."""
 
 
 async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
-    """What has to change now to take the applied change `change_id` back, be it the last one or an older one.
+    """Compute the changes that undo the applied change `change_id`, the last one or an older one.
 
-    A file that nobody touched since gets its old content; in one that was edited since, the edits stay and
-    the change is taken out around them. Nothing is written: hand the result to `apply_changes` with
-    `undoes=change_id`. Raises TreeError naming the files where the two cannot be told apart, GoneError where
-    nothing is left of the change.
+    A file without later edits gets its old content; in an edited one, the edits stay and the change is taken
+    out around them. Nothing is written: hand the result to `apply_changes` with `undoes=change_id`. Raises
+    TreeError naming the files where the two overlap, GoneError where nothing is left of the change.
     """
     wanted, conflicts = list[Change](), list[str]()
     for change in load_changes(state, change_id):
@@ -335,7 +330,7 @@ async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
 
 
 class _Conflict(Exception):
-    """A later edit stands in the way of undoing one file."""
+    """A later edit prevents the undo of one file."""
 
 
 async def _take_out(root: Path, change: Change) -> Change | None:

@@ -25,7 +25,7 @@ _PIDS_OF_ITS_OWN: Final = (6, 14)  # the Linux from which a namespace has its ow
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What starts the shell (`front`), and the lines that it runs before it becomes the command."""
+    """The start of a shell: its program (`front`), and the lines to run before the command."""
 
     front: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
@@ -51,10 +51,10 @@ def launch_limited(limits: ExecLimits) -> Launch:
 
 @contextmanager
 def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]:
-    """A start at which the overlay of the folder `overlay` is mounted at `root`.
+    """Launch a command with the overlay of the folder `overlay` mounted at `root`.
 
-    The mount lives in namespaces of the command's own and ends with them, and so does every process: the
-    shell, which becomes the command, is the first one of its namespace.
+    The mount lives in the command's own namespaces and ends with them, and so does every process. The shell,
+    which becomes the command, is the first process of its namespace.
     """
     # One of its own for each: a volatile overlay refuses one that was used before.
     work = Path(tempfile.mkdtemp(dir=overlay / "work"))

@@ -80,10 +80,10 @@ _LITTLE: Final = 32  # a machine that has one part in so many left of its memory
 
 
 class Allowance:
-    """What a command may use of memory, processes and the disk that `place` is on, from now on.
+    """The memory, processes and disk (that of `place`) that a command may use from now on.
 
-    Root is bound by no limit on processes, memory need not be any process's (files in memory), and a disk is
-    filled by many small files as well.
+    Limits on processes do not bind root. Memory may belong to no process (files in memory), and many small
+    files fill a disk as well.
     """
 
     def __init__(self, limits: ExecLimits, place: Path | None = None, scratch: Scratch | None = None) -> None:
@@ -93,7 +93,7 @@ class Allowance:
         self._room = _room_on(place)
 
     def excess(self, pid: int) -> str:
-        """What is overdrawn by the process `pid` and all below it, in words; "" while nothing is."""
+        """Describe the limit that the process `pid` and all below it exceed; "" while there is none."""
         pids = [pid, *islice(below(pid), self._processes + 1)]
         if sum(map(_threads_of, pids)) > self._processes + 1:
             return f"it started more than {self._processes:,} processes"

@@ -1,4 +1,4 @@
-"""Which files a tree has, which of them its owner ignores, and how long the last list holds."""
+"""List the files of a tree and those that its owner ignores; keep the last list while it holds."""
 
 import asyncio
 import codecs
@@ -41,7 +41,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """When a list was begun: by the clock of the disk, and by one that is never set."""
+    """The start of a listing: by the clock of the disk, and by a monotonic clock."""
 
     wall_ns: int
     steady: float
@@ -85,7 +85,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _stamp(top: str, path: str) -> Stamp:
-    """What changes when a folder's names do, or a file; None for what is not there."""
+    """Return attributes that change when a folder's names or a file do; None for a missing path."""
     try:
         found = os.lstat(f"{top}/{path}" if path else top)
     except OSError:
@@ -134,7 +134,7 @@ async def _list(root: Path) -> tuple[str, ...]:
 
 
 def _names(output: bytes) -> list[str]:
-    """What git separates by NUL characters."""
+    """Split git's output at NUL characters."""
     return os.fsdecode(output).split("\0")[:-1]
 
 
@@ -227,7 +227,7 @@ def _ignored_by_rules(root: Path, paths: Iterable[str]) -> set[str]:
 
 
 async def list_ignored(root: Path) -> tuple[str, ...]:
-    """What git ignores in the tree: files, and whole folders with a slash at their end; none elsewhere."""
+    """List the paths that git ignores: files, and whole folders with a slash at their end."""
     if not await is_repository(root):
         return ()
     words = ("--others", "--ignored", "--exclude-standard", "--directory")

@@ -157,14 +157,14 @@ class LocalTree:
         return apply_changes(self._root, self._state, changes, self._limits, undoes=change_id), changes
 
     def recall(self, change_id: str) -> tuple[Changes, str]:
-        """An applied change, and the id of the one it took back ("" if none)."""
+        """An applied change, and the id of the one it undid ("" if none)."""
         with told(str(self._state)):
             journal = open_journal(self._state)
         record = load_record(journal, change_id)
         return tuple(entry.change for entry in record.entries), record.undoes
 
     async def recover(self) -> tuple[Recovered, ...]:
-        """Finish or take back what a crash cut short; to be called at start."""
+        """Finish or roll back a change that a crash interrupted; called at start."""
         return recover(self._root, self._state)
 
     async def applied(self) -> tuple[str, ...]:
@@ -229,5 +229,5 @@ def _make_state(state: Path, root: Path) -> Path:
 def _find_abilities(wish: Wish, root: Path, state: Path, cache: Path) -> Abilities:
     can = _OFF if wish in ("off", "outside") else probe(root, state, cache)
     if wish == "require" and not can.sandbox:
-        raise TreeError(f"Commands cannot be confined: {can.no_sandbox}.")
+        raise TreeError(f"No sandbox on this machine: {can.no_sandbox}.")
     return can

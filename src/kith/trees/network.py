@@ -40,7 +40,7 @@ _METADATA = (ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("168.63
 
 
 def is_public(text: str) -> bool:
-    """Whether an address leads to the internet: not to this machine, nor into a private network."""
+    """True if an address leads to the internet: not to this machine, nor into a private network."""
     address = _meant(text)
     if isinstance(address, ipaddress.IPv6Address) and (
         address.sixtofour or address.teredo or address.is_site_local
@@ -52,7 +52,7 @@ def is_public(text: str) -> bool:
 
 
 def is_near(text: str) -> bool:
-    """Whether an address is this machine's or a private network's: neither public nor a special one."""
+    """True if an address is this machine's or a private network's: neither public nor a special one."""
     address = _meant(text)
     special = address.is_link_local or address.is_multicast or address.is_unspecified or address in _METADATA
     return not special and (address.is_loopback or address.is_private)
@@ -136,10 +136,10 @@ class _Refused(Exception):
 
 
 class Proxy:
-    """Leads to the `asked` hosts, and to the person's `own`, as long as the block around it lasts.
+    """A proxy to the `asked` hosts, and to the person's `own`, while the block around it lasts.
 
-    An address that stands in either may be any. A name leads to public addresses only, so that nobody can
-    point it into the network around this machine; one of the person's own that has a port may lead there.
+    An address that is listed may be of any kind. A name leads to public addresses only, so that nobody can
+    point it into the local network. One of the person's own with a port may lead there.
     """
 
     def __init__(self, asked: tuple[Host, ...], own: tuple[Host, ...] = ()) -> None:
@@ -285,7 +285,7 @@ _CERTIFICATES = (
 
 
 class Gateway:
-    """What a sandbox needs for its way out, and who was reached by it. Without hosts there is none."""
+    """The network access of a sandbox, and the hosts reached through it. Without hosts there is none."""
 
     def __init__(self, proxy: Proxy | None, wire: int, hosts: tuple[Host, ...] = ()) -> None:
         self._proxy, self._wire, self._hosts = proxy, wire, hosts
@@ -363,7 +363,7 @@ async def _listen(wire: socket.socket, proxy: Proxy) -> None:
 
 
 def _own_places(hosts: tuple[Host, ...]) -> list[str]:
-    """What a command reaches in its sandbox itself, where nobody named it as a place outside."""
+    """Return the sandbox's own loopback names, unless they are listed as hosts outside."""
     outside = {host.name for host in hosts}
     return [place for place in ("localhost", "127.0.0.1", "::1") if place not in outside]
 

@@ -1,4 +1,4 @@
-"""What a command sends through the proxy: request and TLS hello read strictly, bytes relayed."""
+"""Relay a command's traffic through the proxy: request and TLS hello read strictly, bytes relayed."""
 
 import asyncio
 import re
@@ -88,7 +88,7 @@ _HOP: Final = {"connection", "keep-alive", "te", "trailer", "upgrade", "host", "
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a request goes. Unless it is a tunnel, `forward` is sent, and `length` bytes after it."""
+    """The target of a request. Unless it is a tunnel, `forward` is sent, and `length` bytes after it."""
 
     name: str
     port: int
@@ -190,7 +190,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(slots=True)
 class Tally:
-    """What went to one place and came from it, in bytes, and why something did not."""
+    """The bytes sent to one host and received from it, and the reason for a refusal."""
 
     sent: int = 0
     received: int = 0
@@ -212,7 +212,7 @@ async def relay(head: Head, client: Streams, server: Streams, tally: Tally) -> N
 
 
 async def _outward(head: Head, client: Streams, server: asyncio.StreamWriter, tally: Tally) -> None:
-    """What the command sends. Where it fails, the server's end is closed, which ends the whole relay."""
+    """Relay the command's data to the server. On an error, close the server's end, which ends the relay."""
     try:
         if head.tunnel:
             await _send(await _first_bytes(head, client[0]), server, tally)
@@ -243,10 +243,10 @@ async def _send(chunk: bytes, server: asyncio.StreamWriter, tally: Tally) -> Non
 
 
 async def _first_bytes(head: Head, client: asyncio.StreamReader) -> bytes:
-    """What a tunnel begins with; a whole ClientHello where it is TLS. Raises ValueError for another name.
+    """Read the first bytes of a tunnel; a whole ClientHello for TLS. Raises ValueError for another name.
 
-    Servers that stand behind one address choose by this name: without a look at it, the name that was
-    allowed would open the door to all of them.
+    Servers that share one address choose by this name. Without this check, one allowed name would give access
+    to all of them.
     """
     data = await client.read(CHUNK)
     if data[:1] in _OTHER_RECORDS:

@@ -115,7 +115,7 @@ class Layers:
         known = {"": True}
 
         def shines_through(folder: str) -> bool:
-            """Whether what the lower layer has in a folder shows there."""
+            """True if the lower layer's files in a folder are visible."""
             unknown = list[str]()
             while folder not in known:
                 unknown.append(folder)
@@ -145,7 +145,7 @@ class Layers:
         return False
 
     def touched(self, entries: Mapping[str, LayerEntry], listed: Sequence[str]) -> Touched:
-        """What the entries of the upper layer say about `listed`, the files of the lower one."""
+        """Compare the upper layer's entries with `listed`, the files of the lower one."""
         present = [path for path, entry in entries.items() if entry.kind in ("file", "link")]
         return Touched(present, [path for path in listed if _is_hidden(path, entries)])
 
@@ -406,7 +406,7 @@ class OverlayGround:
         return found
 
     def _rules_hold(self) -> bool:
-        """Whether the trial has the user's repository with all of its ignore rules, and no others."""
+        """True if the trial has the user's repository with all of its ignore rules, and no others."""
         if self.has_own_history() or not (self.root / ".git").exists():
             return False
         entries = self.layers.scan()

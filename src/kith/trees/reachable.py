@@ -1,4 +1,4 @@
-"""Where a path of the tree really leads, and what git would start there: looked at before nobody is asked."""
+"""Find the real target of a path of the tree, and programs that git would start there."""
 
 import glob as globbing
 import os
@@ -39,9 +39,9 @@ Tells = Callable[[str], bool]
 def why_private(
     root: Path, path: str, tells: Tells, *, glob: bool = False, below: Literal["", "seen", "all"] = ""
 ) -> str:
-    """Why a path below `root` may lead to what nobody meant to show; "" when it does not.
+    """Return the reason why a path below `root` may lead to private data; "" when it does not.
 
-    `glob`: it stands for all names that match. `below`: what is in its folders counts, too.
+    `glob`: it means all names that match. `below`: what is in its folders counts, too.
     """
     root = root.resolve()
     for name in _names(root, path) if glob else [path]:
@@ -59,7 +59,7 @@ def why_private(
 
 
 def _names(root: Path, pattern: str) -> list[str]:
-    """What the shell puts in a pattern's place: names with a dot only where the pattern has it."""
+    """Expand a pattern as the shell does: names with a dot only where the pattern has it."""
     return globbing.glob(pattern, root_dir=root)  # noqa: PTH207  (Path.glob means hidden names, too)
 
 
@@ -70,7 +70,7 @@ def _why(root: Path, place: Path, tells: Tells) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, RuntimeError, ValueError):
-        return f"nobody can say where {named} leads"
+        return f"the target of {named} is not known"
     if not real.is_relative_to(root):
         return f"{named} is a link that leads out of this folder"
     inner = real.relative_to(root)
@@ -83,7 +83,7 @@ def _why(root: Path, place: Path, tells: Tells) -> str:
 
 
 def _holds_password(place: Path) -> bool:
-    """Whether git's settings hold what a server is told, as they do after a clone with a token."""
+    """True if a git configuration holds a password or token, as after a clone with a token."""
     if ".git" not in place.parts or place.name != "config":
         return False
     try:
@@ -114,7 +114,7 @@ def _below(folder: Path, hidden: bool) -> Iterator[Path | None]:
 
 
 def why_git_may_run(root: Path) -> str:
-    """What a repository's own settings may start when git looks at its files; "" when they start nothing.
+    """Return what a repository's own settings may start when git reads its files; "" for nothing.
 
     Submodules are repositories of their own, with settings of their own.
     """

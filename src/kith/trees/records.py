@@ -57,7 +57,7 @@ def open_journal(state: Path) -> Path:
 
 
 def tree_key(root: Path) -> str:
-    """What the records of one tree have in common at the start of their names."""
+    """Return the prefix that the records of one tree share."""
     return hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:10]
 
 

@@ -1,4 +1,4 @@
-"""Which files a tree refuses: names that mean something else elsewhere, and what is git's or kith's own."""
+"""Refuse names that mean another file on some systems, and files of git or kith."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def check_new_name(path: str) -> None:
 
 
 def find_twin(root: Path, path: str) -> str:
-    """What is there already under a name that some file systems do not tell from `path`; "" for nothing."""
+    """Find an existing name that some file systems do not tell from `path`; "" for none."""
     parts = path.split("/")
     for depth, part in enumerate(parts):
         above = "/".join(parts[:depth])
@@ -67,10 +67,10 @@ def _fold(name: str) -> str:
 
 
 def check_repositories(root: Path, changes: Changes) -> None:
-    """Raises TreeError for a change within the folder of a repository, or one that makes such a folder.
+    """Raise TreeError for a change inside a repository's folder, or one that makes such a folder.
 
-    git takes any folder for a repository that has `HEAD`, `objects` and `refs` (or `commondir`), whatever it
-    is called, and runs what its configuration and its hooks say. Source: git's `is_git_directory`.
+    git takes any folder for a repository that has `HEAD`, `objects` and `refs` (or `commondir`), whatever its
+    name. It then runs what its configuration and hooks say. Source: git's `is_git_directory`.
     """
     made = [change.path for change in changes if change.after is not None]
     for folder in sorted({folder for change in changes for folder in ("", *folders_above(change.path))}):
@@ -79,12 +79,12 @@ def check_repositories(root: Path, changes: Changes) -> None:
 
 
 def holds_repository(folder: str, is_there: Callable[[str], bool]) -> bool:
-    """Whether a folder of the tree is a repository of its own, with a working tree or without one."""
+    """True if a folder of the tree is a repository of its own, with or without a working tree."""
     return is_there(f"{folder}/.git") or is_git_folder(folder, is_there)
 
 
 def is_git_folder(folder: str, is_there: Callable[[str], bool]) -> bool:
-    """Whether git would take a folder of the tree for a repository without a working tree."""
+    """True if git would take a folder of the tree for a repository without a working tree."""
     inside = f"{folder}/" if folder else ""
     if not is_there(f"{inside}HEAD"):
         return False

@@ -1,4 +1,4 @@
-"""What differs between two states of a git repository, as changes: commits, the index, the working tree."""
+"""Compute the changes between two states of a git repository: commits, the index, the working tree."""
 
 import asyncio
 import os
@@ -110,7 +110,7 @@ def _modes_of(entry: _Entry) -> set[int]:
 
 
 def _is_out_of_bounds(path: str) -> bool:
-    """Whether no tree would read or write it: what a folder brings along for kith, most of all."""
+    """True if no tree reads or writes the path, such as a folder's own configuration of kith."""
     try:
         check_path(path)
     except TreeError:

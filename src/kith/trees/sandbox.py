@@ -43,12 +43,13 @@ _LEAST_PRIVATE: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
+    """The view of a confined command: the folder `source`, shown at the path `root`, and the toolchains.
 
-    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
-    ones are shown read-only at another path (second) than their own (first). `overlay` is the folder of a
-    trial whose layers are mounted at `root` first. `hosts` are the person's own, which every command may
-    reach. `scratch` is the folder that shows as /tmp, which is empty at each start without one.
+    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree.
+    `extra` ones are shown read-only at another path (second) than their own (first). `overlay` is the
+    folder of a trial whose layers are mounted at `root` first. `hosts` are the person's own, which every
+    command may reach. `scratch` is the folder that shows as /tmp, which is empty at each start without
+    one.
     """
 
     root: Path
@@ -64,7 +65,7 @@ class Box:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where folders are mounted that lie in no other."""
+        """Return the mount points of folders that lie in no other mount."""
         extra = (place for source, place in self.extra if source.is_dir())
         return (Path(HOME), self.root, *self.toolchains, *extra)
 
@@ -82,7 +83,7 @@ def mounts_of(box: Box) -> list[str]:
 
 @cache
 def _machine(has_scratch: bool) -> tuple[str, ...]:
-    """What does not depend on the tree: looked for once, as it costs more than to run the command."""
+    """Return the mounts that do not depend on the tree; cached, since finding them is slow."""
     return (*_system(), *_private(has_scratch))
 
 
@@ -153,7 +154,7 @@ def _cover(path: Path) -> tuple[str, ...]:
 
 @cache
 def _secrets() -> tuple[Path, ...]:
-    """What the system keeps from others, but not from this user (root sees all of it); and what it should."""
+    """List system files that only this user (or root) can read, and known places of secrets."""
     found, waiting = list[Path](), ["/etc"]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -166,7 +167,7 @@ def _secrets() -> tuple[Path, ...]:
 
 
 def _is_secret(status: os.stat_result) -> bool:
-    """Whether this user can read what others cannot, without any capability."""
+    """True if this user can read a file that others cannot, without any capability."""
     mode = status.st_mode
     if mode & stat.S_IROTH or not ((stat.S_ISREG(mode) and status.st_size) or stat.S_ISDIR(mode)):
         return False
@@ -264,7 +265,7 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
-    """How bwrap is started for this box."""
+    """Yield the command that starts bwrap for this box."""
     if box.overlay is None:
         yield launch_limited(limits)
         return
@@ -322,7 +323,7 @@ class Wires:
 
 
 def bwrap_options(box: Box, env: Mapping[str, str], folder: str = ".") -> list[str]:
-    """What bubblewrap is told for the box, but for the numbers of files."""
+    """Build the options of bubblewrap for the box, without the numbers of file descriptors."""
     options = [*_ISOLATION, "--uid", str(os.getuid()), "--gid", str(os.getgid()), "--clearenv"]
     for name, value in env.items():
         options += ["--setenv", name, value]
@@ -371,7 +372,7 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What works here; where something does not, the reason in one sentence ("" when it works)."""
+    """The sandbox features that work here; for each missing one the reason in one sentence ("": works)."""
 
     no_sandbox: str = ""
     no_overlay: str = ""
@@ -386,7 +387,7 @@ class Abilities:
 
 
 def probe(root: Path, state: Path, cache: Path) -> Abilities:
-    """What works for the tree at `root` with trials in `state`; the answer is kept in a file in `cache`."""
+    """Probe the sandbox for the tree at `root` with trials in `state`; `cache` keeps the result."""
     file = cache / "abilities.json"
     key = "\n".join((_boot(), str(_user()), str(shutil.which("bwrap")), str(state), str(root)))
     known: dict[str, dict[str, str]] = {}

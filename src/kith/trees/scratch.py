@@ -67,7 +67,7 @@ class Scratch:
         return room < 0 or files < 0
 
     def settle(self) -> str:
-        """Empty it when too much is in it; returns what to tell of that."""
+        """Empty it when it is too full; returns a note for the output."""
         if not self.overdrawn():
             return ""
         remove_tree(self.folder)

@@ -1,8 +1,8 @@
-"""The system calls that a confined command may make: a filter for the kernel, assembled here.
+"""Build a seccomp filter: the system calls that a confined command may make.
 
-The rules are for calls that no build and no test needs and through which sandboxes were left before. What
-programs try and do without is refused with an error they know; nothing is killed but code of another
-processor's kind (32 bits), for which the numbers below mean other calls.
+The rules refuse calls that no build and no test needs, and that were used for sandbox escapes. Programs
+that try such a call and can do without get an error that they know. Only code of another processor's kind
+(32 bits) is killed, for which the numbers below mean other calls.
 """
 
 import errno

@@ -62,7 +62,7 @@ def move_new(source: Folder, name: str, target: Folder, new_name: str) -> None:
 
 
 def is_being_written(folder: Folder, name: str) -> bool:
-    """Whether some program has this file open for writing, as far as the system tells (Linux does).
+    """True if some program has this file open for writing, as far as the system tells (Linux does).
 
     A lease for reading is granted only where nobody writes: fcntl(2), "Leases".
     """
@@ -115,7 +115,7 @@ Side = Literal["old", "new", "other"]
 
 
 def find_side(root: Path, change: Change) -> Side:
-    """Whether the file is as it was before the change, as it is after it, or neither."""
+    """Compare a file with a change: as before it, as after it, or neither."""
     try:
         found = look(root, change.path)
     except TreeError:
@@ -126,7 +126,7 @@ def find_side(root: Path, change: Change) -> Side:
 
 
 def look(root: Path, path: str) -> FileState | None:
-    """What lies at `path`; a folder counts as no file."""
+    """Read the file at `path`; a folder counts as no file."""
     return None if is_folder(root, path) else look_at(root, path)
 
 
@@ -216,7 +216,7 @@ def give_back(root: Path, entries: Iterable[Entry]) -> None:
 def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
     side = find_side(root, change)
     if side == "other" and not tolerant:
-        raise TreeError(f"{show_path(change.path)} was changed by somebody else in between")
+        raise TreeError(f"{show_path(change.path)} was changed by another program meanwhile")
     return side == "old"
 
 
@@ -256,18 +256,18 @@ def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
 
 def _refuse(entry: Entry, tolerant: bool) -> None:
     if not tolerant:
-        raise TreeError(f"{show_path(entry.change.path)} was changed by somebody else in between")
+        raise TreeError(f"{show_path(entry.change.path)} was changed by another program meanwhile")
 
 
 def _came_out(root: Path, entry: Entry, folder: Folder, change: Change) -> bool:
-    """Whether the temporary's name has what `change` expects to replace, and nobody is writing to it."""
+    """True if the temporary has the content that `change` replaces, and no program is writing to it."""
     if is_being_written(folder, split_path(entry.temporary)[1]):
         return False
     return _has(root, entry.temporary, change.before, change.mode_before)
 
 
 def _is_foreign(root: Path, entry: Entry) -> bool:
-    """Whether something lies under the temporary's name that is neither the old content nor the new."""
+    """True if the temporary's name holds neither the old content nor the new."""
     path, change = entry.temporary, entry.change
     return not (
         _has(root, path, None, change.mode)
@@ -277,7 +277,7 @@ def _is_foreign(root: Path, entry: Entry) -> bool:
 
 
 def _has(root: Path, path: str, content: bytes | None, mode: int) -> bool:
-    """Whether a path has this content, None for nothing at all; False for what cannot be read."""
+    """True if a path has this content, None for nothing at all; False for an unreadable path."""
     try:
         return is_same(look_at(root, path), content, mode)
     except TreeError:

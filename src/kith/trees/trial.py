@@ -1,4 +1,4 @@
-"""A copy of a tree in which anything may happen: the same whatever ground the copy stands on."""
+"""A copy of a tree in which anything may happen: the same on any kind of copy."""
 
 import asyncio
 import hashlib
@@ -24,8 +24,10 @@ from kith.trees.waiting_changes import PROPOSED, Checkpoints, keep_change, way_b
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """Which states of the user's files a trial started from: those from before `begun` (nanoseconds, as in
-    ctime) and those noted in `file`."""
+    """The states of the user's files that a trial started from.
+
+    They are those from before `begun` (nanoseconds, as in ctime) and those noted in `file`.
+    """
 
     root: Path
     begun: int
@@ -47,8 +49,8 @@ class Bases:
         """The same changes. Raises TreeError when one would undo what the user did to a file meanwhile."""
         for change in self._overtaken(changes):
             raise TreeError(
-                f"{show_path(change.path)} was changed in your tree while the trial changed it too;"
-                " nothing was applied, so run the task again on what you have now"
+                f"{show_path(change.path)} was edited in your tree and in the trial; nothing was "
+                "applied. Run the task again"
             )
         return changes
 
@@ -63,8 +65,8 @@ class Bases:
             return replace(change, before=(self._contents / known[change.path]).read_bytes())
         except (KeyError, OSError):
             raise TreeError(
-                f"{show_path(change.path)} was changed in your tree while a command in the trial changed it "
-                "too, and what it was before is not known"
+                f"{show_path(change.path)} was edited in your tree and by a command in the trial; "
+                "its original is not known"
             ) from None
 
     def _overtaken(self, changes: Changes) -> Iterator[Change]:
@@ -108,7 +110,7 @@ Above = Callable[[], AbstractAsyncContextManager[Trial]]  # opens a trial on top
 
 
 class Ground(Protocol):
-    """What a trial stands on. Every path it is given is checked, and no link is on its way."""
+    """The base of a trial. Every path it is given is checked, and no link is on its way."""
 
     @property
     def root(self) -> Path:
@@ -144,7 +146,7 @@ class Ground(Protocol):
         """False while nothing has written into the trial's repository, so that it is the user's."""
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
-        """What a git command in the trial printed, None when it failed."""
+        """Run a git command in the trial; return its output, None when it failed."""
 
 
 class SideTrial:
@@ -222,7 +224,7 @@ class SideTrial:
                 return await self._changes()
 
     async def _changes(self, moved: bool = False) -> Changes:
-        """What differs; with `moved`, from what the trial began with where the tree has moved on since."""
+        """Compute the differences; with `moved`, from the trial's first state where the tree has changed."""
         touched = await self._ground.touched(self._by_products.load())
         present = set(touched.present) - await self._ground.ignored(touched.present)
         wanted = Touched(present, touched.gone)
@@ -304,7 +306,7 @@ class SideTrial:
         self._check_place(change)
         found = self._ground.look(check_path(change.path))
         if (found.content if found else None) != change.before:
-            raise TreeError(f"{show_path(change.path)} is no longer what the change was made from")
+            raise TreeError(f"{show_path(change.path)} has changed since this change was made")
         if change.after is not None and change.mode == SYMLINK:
             check_link(self.root, change.path, change.after, self._ground.readlink)
 

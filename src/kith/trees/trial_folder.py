@@ -1,4 +1,4 @@
-"""Where a trial keeps its files: made, locked, found again after a crash, and removed whole."""
+"""Manage the folder of a trial: made, locked, found again after a crash, and removed whole."""
 
 import os
 import re
@@ -79,7 +79,7 @@ def _put_aside(folder: Path) -> None:
 
 
 def list_aside(state: Path) -> tuple[Path, ...]:
-    """What is left of trials that could not be removed."""
+    """List the folders of trials that could not be removed."""
     with suppress(OSError):
         return tuple(sorted((state / ASIDE).iterdir()))
     return ()

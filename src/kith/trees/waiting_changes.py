@@ -59,7 +59,7 @@ class Checkpoints:
 
 
 def way_back(present: Changes, wanted: Changes) -> Changes:
-    """What to change so that `present` becomes `wanted`, both seen from the same tree."""
+    """Compute the changes that turn `present` into `wanted`, both against the same tree."""
     now = {change.path: change for change in present}
     then = {change.path: change for change in wanted}
     steps = [now[path].inverse for path in now.keys() - then.keys()]

@@ -1,8 +1,8 @@
-"""Goes through folders however deep they are: nothing recurses, and paths may be longer than the system's.
+"""Walk through folders however deep they are, without recursion and with paths of any length.
 
-A command can nest folders deeper than Python's calls and than any path can say (`os.walk`, `os.fwalk` and
-`shutil.rmtree` of Python 3.11 end in a RecursionError there). Each folder is opened from the one above it, so
-no link is followed on the way.
+A command can nest folders deeper than Python's call stack and than the longest path of the system.
+`os.walk`, `os.fwalk` and `shutil.rmtree` of Python 3.11 end in a RecursionError there. Each folder is
+opened from the one above it, so no link is followed on the way.
 """
 
 import os
@@ -27,7 +27,7 @@ _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NO
 class Visit:
     """One folder: its path below the top ("" for that), open for a moment, and the names in it.
 
-    Whoever walks may take names out of `folders` (real ones, no links): those are not gone into.
+    The caller may remove names from `folders` (real ones, no links): those are not entered.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Visit:
 
     @property
     def inside(self) -> str:
-        """What the paths of the names in it begin with."""
+        """The prefix of the paths of the names in it."""
         return f"{self.path}/" if self.path else ""
 
 
@@ -68,7 +68,7 @@ def walk(top: Path | str, longest: int = LONGEST) -> Iterator[Visit]:
 
 
 class _Place:
-    """Where a walk is: one open folder, and the names and numbers of those above it."""
+    """The position of a walk: one open folder, and the names and numbers of those above it."""
 
     def __init__(self, fd: int) -> None:
         self.fd, self._top = fd, os.dup(fd)
@@ -156,7 +156,7 @@ def _read(visit: Visit, longest: int) -> None:
 
 
 def _walk_by_name(top: str) -> Iterator[Visit]:
-    """Where the system has no directory descriptors (Windows)."""
+    """Walk by path where the system has no directory descriptors (Windows)."""
     waiting = [""]
     while waiting:
         path = waiting.pop()
@@ -193,7 +193,7 @@ def remove_tree(folder: Path) -> bool:
 
 
 def _empty(top: int) -> None:
-    """Every folder is brought up to the top before it is emptied, so none is ever deep."""
+    """Every folder is moved to the top before it is emptied, so none is ever deep."""
     prefix = f"gone-{secrets.token_hex(6)}-"
     waiting, number = _clear(top), 0
     while waiting:

@@ -27,7 +27,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "same_failure": "the check fails exactly as before the change",
     "out_of_time": "the tests did not finish in time",
     "not_allowed": "the check was not allowed to run",
-    "disputed": "the model stands by a change that a check refuses",
+    "disputed": "the model insists on a change that a check rejects",
     "uninstalled": "the change needs a package that is not installed here",
     "settings": "the change alters how the tests are run",
     "broken": "the change breaks, weakens or removes a test",
@@ -83,7 +83,7 @@ def evidence_lines(evidence: Evidence) -> Iterator[str]:
 
 
 def check_lines(check: CheckEvidence) -> Iterator[str]:
-    """One check: how it stands now and stood before, and the tests by name."""
+    """One check: its result now and before, and the tests by name."""
     if check.after:
         before = f" (before: {word_standing(check.before)})" if check.before else ""
         yield f"{_short(check.check)}: {word_standing(check.after)}{before}"

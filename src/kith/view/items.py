@@ -159,7 +159,7 @@ class GateVerdict(Item):
 
 @dataclass(frozen=True, slots=True)
 class ProposedChange(Item):
-    """The change as it stands, not applied."""
+    """The present change, not applied."""
 
     files: tuple[FileChange, ...]
 
@@ -271,7 +271,7 @@ class Items:
         return tuple(self._fold(event, _Place(str(self._last), path, at)))
 
     def copied(self) -> "Items":
-        """The same items, to be gone on with apart from these."""
+        """A copy of these items that can grow on its own."""
         same = copy(self)
         same.by_key, same._open, same._uses = {**self.by_key}, {**self._open}, {**self._uses}
         return same
@@ -303,7 +303,7 @@ class Items:
                 yield self._tell(event, place)
 
     def _tell(self, event: Event, place: _Place) -> Changed:
-        """An event that is an item by itself."""
+        """An event that is an item of its own."""
         match event:
             case Judged():
                 return self._add(GateVerdict(*place, event))
@@ -382,7 +382,7 @@ class Items:
     # --- what belongs to an item that is there -------------------------------------------------
 
     def _use(self, place: _Place, call_id: str, told: ToolBegan | ToolEnded | ToolResult) -> Changed:
-        """Complete a tool call; an event without its call stands by itself."""
+        """Complete a tool call; an event without its call is an item of its own."""
         key, number = self._uses.get(call_id, ("", -1))
         item = self.by_key.get(key)
         if isinstance(item, ModelStep):

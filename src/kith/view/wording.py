@@ -53,7 +53,7 @@ _STEPS: Final = {
     ("lock", "wrong"): ("tool", "  · the tests are sent back"),
     ("review", "advised"): ("tool", "  · reviewer: {why}"),
     ("weigh", "kept"): ("good", "  ✓ the refiner's change is kept"),
-    ("weigh", "discarded"): ("tool", "  · the refiner's change is thrown away: {why}"),
+    ("weigh", "discarded"): ("tool", "  · the refiner's change is discarded: {why}"),
 }
 _STATUS: Final = {"plan": "planning"} | dict.fromkeys(
     ("measure", "lock", "check", "weigh", "finish"), "running tests and gates"
@@ -248,7 +248,7 @@ def _routed_line(event: Routed) -> tuple[str, str]:
 
 def _delegated_line(event: Delegated) -> tuple[str, str]:
     """`  ↘ claude gave qwen3 "rename the flag": done, verified: `pytest` ...."""
-    end = f"done, verified: {event.verified}" if event.ok else "not done, and taken back"
+    end = f"done, verified: {event.verified}" if event.ok else "not done, rolled back"
     cost = f", {dollars(event.usd)}" if event.usd else ""
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
     return ("tool", f'  ↘ {event.by} gave {event.to} "{_first_line(event.task)[:60]}": {end} ({took})')
@@ -290,7 +290,7 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     why = _first_line(event.feedback)
     if event.ok and evidence.reason == "disputed":
         first = f" ({evidence.broken.first[0]})" if evidence.broken.first else ""
-        stands = f"{evidence.broken.count:,} broken, which the model stands by{first}"
+        stands = f"{evidence.broken.count:,} broken, which the model insists on{first}"
         return ("note", f"  ! {event.gate}: {stands}{old}{flaky}  {after.seconds:.1f} s")
     if event.ok:
         line = f"{event.gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
@@ -387,7 +387,7 @@ def always_words(question: Question) -> str:
     if question.effect == "call":
         server, _, tool = bare_call(question.pattern).partition("/")
         named = f"{printable(tool)} of {printable(server)}"
-        return f"Always: in this project, {named}, whatever its arguments, until it describes itself anew"
+        return f"Always: in this project, {named}, with any arguments, until its description changes"
     target = question.target or CallTarget()
     if question.pattern == " ".join(target.hosts):
         return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"

@@ -25,9 +25,7 @@ def test_without_anybody_there_nothing_is_sent(kith: Kith, cloud: Server, home: 
         assert "in the cloud" in done.stderr or "your own network" in done.stderr
     settings(home, model="far/standin")
     done = kith("run", "--yes", *TASK, code=5)  # --yes alone does not say to whom
-    assert "nobody could be asked whether it may be asked; say so with -m and --yes" in done.stderr.replace(
-        "\n", " "
-    )
+    assert "needs your consent: use -m and --yes" in done.stderr.replace("\n", " ")
     assert cloud.requests == []
 
 

@@ -86,7 +86,7 @@ def test_a_wrong_key_is_one_sentence_without_it(
 )
 def test_without_a_key_the_variable_is_named(kith: Kith, cloud: str, variable: str) -> None:
     told = kith("run", "-m", f"{cloud}/some-model", "fix it", code=5)
-    assert f"wants a key, and there is none: set {variable}." in told.stderr
+    assert f"needs a key: set {variable}." in told.stderr
 
 
 def test_what_is_outside_can_be_closed(kith: Kith, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

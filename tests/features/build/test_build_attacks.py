@@ -165,7 +165,7 @@ def test_a_damaged_checkpoint_is_said_in_one_sentence(project: Path) -> None:
 
 def test_a_step_of_another_version_is_said_in_one_sentence() -> None:
     for step, outcome in (("dance", "yes"), ("plan", "danced")):
-        with pytest.raises(KithError, match="another version of kith"):
+        with pytest.raises(KithError, match="nother version of kith"):
             Build().take(Advanced(step, outcome, "", 1))
 
 

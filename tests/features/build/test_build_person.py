@@ -68,7 +68,7 @@ def test_what_a_person_asks_for_in_vain_is_taken_back_and_they_are_asked_again(p
         answers={"change": [Answer("revise", "Always answer 9.")]},
     )
     assert stage.play().status == "done"
-    assert "What you asked for did not work out and is taken back" in stage.notices
+    assert "Your revision failed and was rolled back" in stage.notices
     assert (pyflakes / "pyflakes" / "tally.py").read_text() == TALLY_CODE
 
 
@@ -80,7 +80,7 @@ def test_a_person_keeps_a_part_that_is_checked_again(pyflakes: Path, overrule: s
     answers = {"change": [Answer("some", changes=kept), Answer(overrule)]}
     stage = Stage(pyflakes, one_task(), answers=answers)
     assert stage.play().status == status
-    assert "What you kept does not pass the checks." in stage.notices
+    assert "The part that you kept does not pass the checks." in stage.notices
     after = {"pyflakes/tally.py": b"def tally(source): ...\n"} if status == "done" else {}
     assert snapshot(pyflakes) == before | after
 

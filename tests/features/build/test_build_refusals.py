@@ -96,7 +96,7 @@ def test_a_refiner_that_breaks_a_test_is_thrown_away(pyflakes: Path) -> None:
     )
     assert stage.play().status == "done"
     assert "weigh discarded" in stage.steps
-    assert "The simpler version of task tally is thrown away: tests says no." in stage.notices
+    assert "The simpler version of task tally was discarded: tests says no." in stage.notices
     assert (pyflakes / "pyflakes" / "tally.py").read_text() == TALLY_CODE
     assert stage.state.played["refiner"].bad == 1
 

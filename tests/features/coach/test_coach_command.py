@@ -121,7 +121,7 @@ def test_with_too_few_recorded_tasks_it_says_so(numbers: Kith, stand_in: StandIn
     stand_in(Moody())
     remember(1, False)
     told = json.loads(numbers("coach", "run", "--json").stdout)
-    assert told["tried"] == [] and "13 recorded tasks of a kind" in told["why"]
+    assert told["tried"] == [] and "only 13 usable recorded tasks" in told["why"]
     assert "edit-small 1;" in numbers("coach").stdout
 
 

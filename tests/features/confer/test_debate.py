@@ -302,7 +302,7 @@ def at_a_terminal(kith: Kith, interrupts: int, *words: str) -> tuple[int, str]:
             if not data:
                 break
             screen += data.decode("utf-8", "replace")
-        due = "Divide by the length" in screen if sent == 0 else "Deciding with what is there" in screen
+        due = "Divide by the length" in screen if sent == 0 else "Deciding now" in screen
         if due and sent < interrupts:
             process.send_signal(signal.SIGINT)
             sent += 1
@@ -317,7 +317,7 @@ SLOW = {"text": OTHER, "delay": 20}
 def test_ctrl_c_once_decides_with_what_is_there(kith: Kith) -> None:
     models = play(kith.folder, one=[RIGHT], two=[SLOW])
     code, screen = at_a_terminal(kith, 1, "Which first?", "--models", models)
-    assert code == 0 and "Deciding with what is there" in screen
+    assert code == 0 and "Deciding now" in screen
     assert "Not decided by evidence: nobody else proposed" in " ".join(screen.split())
     assert "Divide by the length" in screen.partition("→")[2]
 

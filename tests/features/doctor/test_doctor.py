@@ -50,7 +50,7 @@ def test_where_all_is_well_nothing_is_red(repository: Path, monkeypatch: pytest.
     }
     assert of(checks, "git").text.endswith("this folder is a repository.")
     assert of(checks, "start").text.startswith(("kith starts in ", "kith takes "))
-    assert of(checks, "deep").mend == "kith doctor --deep"
+    assert of(checks, "deep").fix == "kith doctor --deep"
     assert all(check.text.endswith(".") and "\n" not in check.text for check in checks)
 
 
@@ -67,7 +67,7 @@ def test_a_server_that_hangs_is_left_behind(repository: Path, monkeypatch: pytes
     hung = of(checks, f"port {url.rpartition(':')[2]}")
     assert hung.level == "yellow"
     assert hung.text == f"{url} took too long: no answer within 3 s."
-    assert hung.mend == "restart that server, or try again when it has nothing to do"
+    assert hung.fix == "restart that server, or try again when it is idle"
 
 
 def test_a_broken_configuration_is_named_and_the_rest_is_still_looked_at(
@@ -78,7 +78,7 @@ def test_a_broken_configuration_is_named_and_the_rest_is_still_looked_at(
     file.write_text("wnidow = 3\n")
     checks = asyncio.run(examine(repository, {}))
     broken = of(checks, "configuration")
-    assert (broken.level, broken.mend) == ("red", f"edit {file}")
+    assert (broken.level, broken.fix) == ("red", f"edit {file}")
     assert broken.text == f"{file}, line 1: unknown key 'wnidow'; did you mean 'window'?"
     assert of(checks, "git").level == "green"
 
@@ -86,7 +86,7 @@ def test_a_broken_configuration_is_named_and_the_rest_is_still_looked_at(
 def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_WINDOW", "large")
     broken = of(asyncio.run(examine(repository, {})), "configuration")
-    assert (broken.level, broken.mend) == ("red", "unset KITH_WINDOW")
+    assert (broken.level, broken.fix) == ("red", "unset KITH_WINDOW")
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_what_was_found_before_the_time_was_up_is_kept() -> None:
 def test_memory_is_enough_or_not(memory: Memory, level: str, text: str) -> None:
     check = judge_memory(memory)
     assert check.level == level and check.text.startswith(text)
-    assert bool(check.mend) == (level != "green")
+    assert bool(check.fix) == (level != "green")
 
 
 def test_without_its_programs_each_is_named(
@@ -147,28 +147,26 @@ def test_without_its_programs_each_is_named(
     settings = Settings(state=tmp_path / "state", cache=tmp_path / "cache")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     (git,) = told(check_git, repository)
-    assert (git.level, git.mend) == ("yellow", "install git")
+    assert (git.level, git.fix) == ("yellow", "install git")
     assert git.text.startswith("Git is not installed; kith works without it")
     (search,) = told(check_search)
-    assert (search.level, search.mend) == ("yellow", "install ripgrep")
+    assert (search.level, search.fix) == ("yellow", "install ripgrep")
     (sandbox,) = told(check_sandbox, repository, settings)
-    assert (sandbox.level, sandbox.mend) == ("yellow", "install bubblewrap")
-    assert sandbox.text.startswith(
-        "Commands cannot be confined, so you are asked about each that may do more than look: bubblewrap is"
-    )
+    assert (sandbox.level, sandbox.fix) == ("yellow", "install bubblewrap")
+    assert sandbox.text.startswith("No sandbox: bubblewrap is")
     (required,) = told(check_sandbox, repository, replace(settings, sandbox="require"))
     assert required.level == "red"
 
 
 def test_a_sandbox_that_is_switched_off_is_said(tmp_path: Path) -> None:
     (check,) = told(check_sandbox, tmp_path, Settings(sandbox="off"))
-    assert (check.level, check.mend) == ("yellow", 'sandbox = "auto"')
+    assert (check.level, check.fix) == ("yellow", 'sandbox = "auto"')
 
 
 @pytest.mark.usefixtures("sandbox")
 def test_a_sandbox_that_works_is_green(repository: Path, tmp_path: Path) -> None:
     check, *_ = told(check_sandbox, repository, Settings(state=tmp_path / "state", cache=tmp_path / "cache"))
-    assert check.level == "green" and check.text.startswith("Commands are confined")
+    assert check.level == "green" and check.text.startswith("Commands run in a sandbox")
 
 
 def program(folder: Path, name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +184,7 @@ def test_an_old_git_is_not_trusted(repository: Path, tmp_path: Path, monkeypatch
         "yellow",
         "Git version 2.20.1 is too old: kith was tested with 2.30 and newer.",
     )
-    assert check.mend.endswith("git")
+    assert check.fix.endswith("git")
 
 
 def test_a_repository_of_somebody_else_is_refused(repository: Path) -> None:
@@ -194,13 +192,13 @@ def test_a_repository_of_somebody_else_is_refused(repository: Path) -> None:
         pytest.skip("only root can give a folder away")
     os.chown(repository, 12_345, 12_345)
     (check,) = told(check_git, repository)
-    assert check.level == "yellow" and "belongs to somebody else" in check.text
-    assert check.mend == f"git config --global --add safe.directory {repository}"
+    assert check.level == "yellow" and "another user owns it" in check.text
+    assert check.fix == f"git config --global --add safe.directory {repository}"
 
 
 def test_a_folder_without_git_is_well(tmp_path: Path) -> None:
     (check,) = told(check_git, tmp_path)
-    assert check.level == "green" and "this folder is no repository" in check.text
+    assert check.level == "green" and "this folder is not a repository" in check.text
 
 
 def test_a_kith_that_does_not_start_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +208,7 @@ def test_a_kith_that_does_not_start_is_red(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (check,) = told(check_start)
     assert check.level == "red" and "No module named" in check.text
-    assert check.mend == f"{sys.executable} -P -m kith --version"
+    assert check.fix == f"{sys.executable} -P -m kith --version"
 
 
 # --- folders ---------------------------------------------------------------------------------
@@ -223,7 +221,7 @@ def test_a_file_in_the_place_of_the_state_is_red(tmp_path: Path) -> None:
     red = of(checks, "disk")
     assert red.level == "red"
     assert red.text == f"The folder for state cannot be used: {tmp_path / 'state'} is a file."
-    assert red.mend == f"mv {tmp_path / 'state'} {tmp_path / 'state'}.old"
+    assert red.fix == f"mv {tmp_path / 'state'} {tmp_path / 'state'}.old"
     assert told(check_log, settings)[0].level == "green"
 
 
@@ -233,7 +231,7 @@ def test_a_state_that_may_not_be_written_is_red(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.mkdir(mode=0o500)
     red = of(told(check_disk, Settings(state=folder / "kith", cache=tmp_path)), "disk")
-    assert (red.level, red.mend) == ("red", f'sudo chown -R "$USER" {folder}')
+    assert (red.level, red.fix) == ("red", f'sudo chown -R "$USER" {folder}')
 
 
 def a_log(folder: Path) -> Path:
@@ -256,7 +254,7 @@ def test_the_log_is_opened_and_checked(tmp_path: Path) -> None:
     data[3 * 4096 : 5 * 4096] = os.urandom(2 * 4096)
     path.write_bytes(data)
     (damaged,) = told(check_log, settings)
-    assert (damaged.level, damaged.mend) == ("red", "kith sessions")
+    assert (damaged.level, damaged.fix) == ("red", "kith sessions")
     assert "is damaged" in damaged.text
     assert not list(tmp_path.glob("*.damaged-*")), "it only looks"
     path.write_bytes(b"not a database at all" * 500)
@@ -300,7 +298,7 @@ class Terminal(io.TextIOWrapper):
             Terminal(io.BytesIO(), "iso-8859-1"),
             {},
             "yellow",
-            "The output is written in iso-8859-1, which lacks many characters; they are spelled out.",
+            "The output is written in iso-8859-1, which lacks many characters; kith spells them out.",
         ),
     ],
 )
@@ -309,11 +307,11 @@ def test_the_terminal_is_looked_at(
 ) -> None:
     (check,) = told(check_terminal, stream, environ)
     assert (check.level, check.text) == (level, text)
-    assert check.mend == ("export LANG=C.UTF-8" if level == "yellow" else "")
+    assert check.fix == ("export LANG=C.UTF-8" if level == "yellow" else "")
 
 
 @pytest.mark.parametrize(
-    ("environ", "level", "mend"),
+    ("environ", "level", "fix"),
     [
         ({}, "green", ""),
         ({"HTTP_PROXY": "http://p"}, "yellow", "export NO_PROXY=localhost,127.0.0.1,::1"),
@@ -326,6 +324,6 @@ def test_the_terminal_is_looked_at(
         ({"http_proxy": "http://p", "NO_PROXY": "*"}, "green", ""),
     ],
 )
-def test_a_proxy_must_not_catch_this_machine(environ: Mapping[str, str], level: str, mend: str) -> None:
+def test_a_proxy_must_not_catch_this_machine(environ: Mapping[str, str], level: str, fix: str) -> None:
     (check,) = told(check_proxies, environ)
-    assert (check.level, check.mend) == (level, mend)
+    assert (check.level, check.fix) == (level, fix)

@@ -38,7 +38,7 @@ SEEN = """\
  wrong  log           The log \\x1b[31m is damaged.
                       > mv a b
 
-1 wrong, 1 note, 2 ok. What mends it stands behind the >.
+1 wrong, 1 note, 2 ok. Fixes are shown after >.
 """
 
 
@@ -72,7 +72,7 @@ def test_the_worst_counts() -> None:
         "green",
     ]
     assert summary(CHECKS[:2]) == "All is well."
-    assert summary(CHECKS[:3]) == "1 note, 2 ok. What mends it stands behind the >."
+    assert summary(CHECKS[:3]) == "1 note, 2 ok. Fixes are shown after >."
 
 
 def arguments(folder: Path | str, *, json: bool = False) -> argparse.Namespace:
@@ -93,13 +93,13 @@ def test_the_command_says_by_its_code_whether_anything_is_wrong(
         "name": "configuration",
         "level": "red",
         "text": f"{file}, line 1: tries must be at least 1, not 0.",
-        "mend": f"edit {file}",
+        "fix": f"edit {file}",
     }
     file.write_text('model = "replay/script.json"\n')
     assert doctor_command(arguments(repository)) == 0
     out = capsys.readouterr().out
     assert "    ok  model         replay/script.json plays a script.\n" in out
-    assert out.endswith((" ok. What mends it stands behind the >.\n", "All is well.\n"))
+    assert out.endswith((" ok. Fixes are shown after >.\n", "All is well.\n"))
 
 
 def test_a_folder_that_is_none_is_refused() -> None:

@@ -31,7 +31,7 @@ def test_a_window_that_is_too_small_comes_with_the_command() -> None:
         "standin:latest runs with a window of 4,096 tokens of the 40,960 it was trained for; "
         "less than 8,192 leave little room to work."
     )
-    assert small.mend == "OLLAMA_CONTEXT_LENGTH=16384 ollama serve"
+    assert small.fix == "OLLAMA_CONTEXT_LENGTH=16384 ollama serve"
 
 
 async def post(url: str, path: str, body: Mapping[str, Any]) -> None:
@@ -39,7 +39,7 @@ async def post(url: str, path: str, body: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("routes", "mend"),
+    ("routes", "fix"),
     [
         (
             {
@@ -73,12 +73,12 @@ async def post(url: str, path: str, body: Mapping[str, Any]) -> None:
         ),
     ],
 )
-def test_each_kind_of_server_has_its_own_command(routes: Mapping[str, Any], mend: str) -> None:
+def test_each_kind_of_server_has_its_own_command(routes: Mapping[str, Any], fix: str) -> None:
     async def run() -> Checks:
         async with answering(routes) as url:
             return await visit(url)
 
-    assert [check.mend for check in asyncio.run(run()) if check.level == "yellow"] == [mend]
+    assert [check.fix for check in asyncio.run(run()) if check.level == "yellow"] == [fix]
 
 
 def test_a_model_without_tools_is_said() -> None:
@@ -89,22 +89,22 @@ def test_a_model_without_tools_is_said() -> None:
     assert Check(
         "",
         "yellow",
-        "The template of standin:latest takes no tools; its calls come as text, and less surely.",
+        "The template of standin:latest takes no tools; calls come as text, less reliably.",
         "kith models recommend",
     ) in [replace(check, name="") for check in asyncio.run(run())]
 
 
 @pytest.mark.parametrize(
-    ("said", "level", "mend"), [("OPENAI_BASE_URL", "yellow", "correct OPENAI_BASE_URL"), ("", "green", "")]
+    ("said", "level", "fix"), [("OPENAI_BASE_URL", "yellow", "correct OPENAI_BASE_URL"), ("", "green", "")]
 )
-def test_a_web_page_is_no_model_server(said: str, level: str, mend: str) -> None:
+def test_a_web_page_is_no_model_server(said: str, level: str, fix: str) -> None:
     async def run() -> Checks:
         async with serve(["hello"], html=True) as server:
             return await visit(server.url, said)
 
     (check,) = asyncio.run(run())
-    assert (check.level, check.mend) == (level, mend)
-    assert check.text.endswith(" is no model server.")
+    assert (check.level, check.fix) == (level, fix)
+    assert check.text.endswith(" is not a model server.")
 
 
 def test_only_a_server_that_was_configured_is_missed() -> None:
@@ -112,7 +112,7 @@ def test_only_a_server_that_was_configured_is_missed() -> None:
     assert asyncio.run(visit(url)) == []
     (check,) = asyncio.run(visit(url, "endpoints.box"))
     assert (check.level, check.text) == ("yellow", f"Nothing answers at {url}, which endpoints.box names.")
-    assert check.mend == "start that server, or take endpoints.box away"
+    assert check.fix == "start that server, or remove endpoints.box"
 
 
 def test_a_server_that_is_loading_is_waited_for() -> None:
@@ -121,7 +121,7 @@ def test_a_server_that_is_loading_is_waited_for() -> None:
             return await visit(server.url)
 
     (check,) = asyncio.run(run())
-    assert (check.level, check.mend) == ("yellow", "wait a moment")
+    assert (check.level, check.fix) == ("yellow", "wait a moment")
     assert check.text.endswith("is still loading its model.")
 
 
@@ -132,7 +132,7 @@ def test_a_server_without_a_model_says_how_to_get_one() -> None:
             return await visit(url)
 
     (check,) = asyncio.run(run())
-    assert (check.level, check.mend) == ("yellow", "ollama pull qwen3:8b")
+    assert (check.level, check.fix) == ("yellow", "ollama pull qwen3:8b")
 
 
 def test_offline_no_other_machine_is_asked() -> None:
@@ -157,7 +157,7 @@ def ward_of(*models: str, files: Sequence[str] = ()) -> Ward:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "ward", "level", "mend"),
+    ("chosen", "ward", "level", "fix"),
     [
         ("", ward_of("a"), "green", ""),
         ("", ward_of(files=["f"]), "green", ""),
@@ -168,6 +168,6 @@ def ward_of(*models: str, files: Sequence[str] = ()) -> Ward:
         ("ollama/b", ward_of("a"), "red", "kith models"),
     ],
 )
-def test_there_must_be_a_model_to_ask(chosen: str, ward: Ward, level: str, mend: str) -> None:
+def test_there_must_be_a_model_to_ask(chosen: str, ward: Ward, level: str, fix: str) -> None:
     check = check_choice(Settings(model=chosen), ward)
-    assert (check.level, check.mend) == (level, mend)
+    assert (check.level, check.fix) == (level, fix)

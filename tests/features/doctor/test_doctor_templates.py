@@ -51,20 +51,20 @@ WELL = "Its template takes system, tool and user messages in every order."
 
 
 @pytest.mark.parametrize(
-    ("template", "level", "text", "mend"),
+    ("template", "level", "text", "fix"),
     [
         (render, "green", "Its template only appends, so nothing is read twice.", ""),
         (
             strips_thinking,
             "yellow",
             "While it may think, its template rewrites the former turn with each new question: "
-            "the server reads that again.",
+            "the server processes that again.",
             "think = false",
         ),
         (
             last_first,
             "yellow",
-            "Its template rewrites the turn with each tool call: the server reads that again.",
+            "Its template rewrites the turn with each tool call: the server processes that again.",
             "llama-server --chat-template-file FILE ...",
         ),
         (
@@ -82,7 +82,7 @@ WELL = "Its template takes system, tool and user messages in every order."
         ),
     ],
 )
-def test_the_template_is_tried(template: Callable[[Any], Any], level: str, text: str, mend: str) -> None:
+def test_the_template_is_tried(template: Callable[[Any], Any], level: str, text: str, fix: str) -> None:
     def apply(body: Mapping[str, Any]) -> Any:
         assert body["add_generation_prompt"] is False and body["tools"]
         done = template(body)
@@ -98,7 +98,7 @@ def test_the_template_is_tried(template: Callable[[Any], Any], level: str, text:
             return await visit(url)
 
     last = asyncio.run(run())[-1]
-    assert (last.level, last.text, last.mend) == (level, text, mend)
+    assert (last.level, last.text, last.fix) == (level, text, fix)
 
 
 @pytest.mark.slow
@@ -145,6 +145,6 @@ def test_deep_a_server_that_cuts_in_silence_is_found_out() -> None:
 
     call, cut = asyncio.run(run())
     assert (call.level, call.text) == ("yellow", "m called no tool, though it was asked to.")
-    assert call.mend == "kith models probe m"
+    assert call.fix == "kith models probe m"
     assert cut.level == "yellow"
     assert cut.text == "m answered a prompt larger than its window: the server cuts, and does not say so."

@@ -88,7 +88,7 @@ def test_a_task_is_shown_approved_and_told_again(
             assert "I look." in editor.words(id) and "Mended **it**." in editor.words(id)
             assert len(editor.updates(id, "tool_call")) == 3
             assert await editor.say(id, "/undo") == "end_turn"
-            assert OLD in (repository / "utils.py").read_text() and "Took utils.py back" in editor.words(id)
+            assert OLD in (repository / "utils.py").read_text() and "Undid utils.py" in editor.words(id)
             assert await editor.say(id, "/diff") == "end_turn"
             assert f"+    return sum(numbers) {NEW}" in editor.words(id)
 
@@ -141,7 +141,7 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
             assert await asyncio.wait_for(prompt, 10) == "cancelled"
             (call,) = editor.updates(id, "tool_call_update")
             assert call["status"] == "failed", "no call is left running"
-            assert editor.words(id).endswith("Interrupted. To go on: /resume")
+            assert editor.words(id).endswith("Interrupted. To resume: /resume")
             await editor.conn.set_config_option("model", id, f"replay/{script('Still here.')}")
             assert await editor.say(id, "And now?") == "end_turn"
             assert editor.words(id).endswith("Still here.")

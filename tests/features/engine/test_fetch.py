@@ -41,7 +41,7 @@ def test_dropped_connections_cost_nothing_but_time(cache: Cache, elsewhere: bool
 
 def test_a_connection_that_stays_broken_ends_with_what_is_kept(cache: Cache) -> None:
     error = refused(cache, drop_after=600_000, ranges=False)
-    assert "600 kB of 1 MB are kept, and the same command goes on" in str(error)
+    assert "600 kB of 1 MB are kept, and the same command resumes" in str(error)
     assert error.code == EXIT_TRY_LATER and cache.part.stat().st_size == 600_000
 
 
@@ -55,9 +55,9 @@ def test_a_hub_that_is_busy_is_asked_again(cache: Cache) -> None:
 @pytest.mark.parametrize(
     ("etag", "behaviour", "words"),
     [
-        (f'"{DIGEST}"', {"ranges": False}, "Going on"),  # the server ignores Range
-        ('"old"', {}, "Going on"),  # If-Range does not hold: the whole file comes
-        ('"old"', {"keep_etag": True}, "something else"),  # the server does not know If-Range
+        (f'"{DIGEST}"', {"ranges": False}, "Resuming"),  # the server ignores Range
+        ('"old"', {}, "Resuming"),  # If-Range does not hold: the whole file comes
+        ('"old"', {"keep_etag": True}, "has changed"),  # the server does not know If-Range
     ],
 )
 def test_a_part_that_cannot_be_continued_begins_anew(
@@ -96,9 +96,9 @@ def test_the_part_of_an_older_file_is_thrown_away(cache: Cache) -> None:
 
 
 def test_what_does_not_match_its_checksum_is_deleted(cache: Cache) -> None:
-    assert "came damaged" in str(refused(cache, damaged=True)) and not cache.leftovers
+    assert "wrong checksum" in str(refused(cache, damaged=True)) and not cache.leftovers
     cache.leave_part(b"!" * 5000, f'"{DIGEST}"')
-    assert "came damaged" in str(refused(cache)) and not cache.leftovers
+    assert "wrong checksum" in str(refused(cache)) and not cache.leftovers
 
     async def talk(hub: HubServer) -> bytes:
         return (await cache.pull(hub)).read_bytes()
@@ -262,7 +262,7 @@ def test_a_disk_that_fills_up_keeps_what_came(cache: Cache) -> None:
             assert downloads.process.stderr and downloads.process.stdin
             downloads.process.stdin.close()
             words = (await downloads.process.stderr.read()).decode()
-        assert "takes no more" in words and "the same command goes on" in words
-        assert "Going on at 400 kB of 1 MB" in words
+        assert "is full" in words and "The same command resumes it" in words
+        assert "Resuming at 400 kB of 1 MB" in words
 
     visit(talk)

@@ -72,7 +72,7 @@ def test_a_small_file_is_checked_by_its_git_id(cache: Cache) -> None:
     path = visit(talk)
     assert path.resolve().name == hashlib.sha1(b"blob 4\0GGUF").hexdigest()
     cache.folder = cache.folder / "other"
-    with pytest.raises(KithError, match="damaged"):
+    with pytest.raises(KithError, match="wrong checksum"):
 
         async def damaged(hub: HubServer) -> Path:
             hub.files = {f"{REPO}/a.small.gguf": b"GGUF"}
@@ -124,13 +124,11 @@ def test_a_disk_without_room_is_refused_with_the_numbers(cache: Cache) -> None:
     assert not cache.home.exists()
     cache.leave_part(DATA[:400_000])
     assert "needs 600 kB more" in str(refused(cache, fields={"spare_disk": 1 << 60}))
-    assert isinstance(error, TreeError) and "needs 1 MB more, and 1,152,921,504.6 GB should stay free" in str(
-        error
-    )
+    assert isinstance(error, TreeError) and "1,152,921,504.6 GB must stay free" in str(error)
 
 
 def test_a_model_that_the_memory_cannot_hold_is_refused_unless_forced(cache: Cache) -> None:
-    assert "is 1 MB, and the 1 MB of memory here carry at most 850 kB" in str(
+    assert "is 1 MB, but the 1 MB of memory here carry at most 850 kB" in str(
         refused(cache, fields={"memory": 1_000_000})
     )
 
@@ -211,7 +209,7 @@ def test_ollama_pulls_by_itself_and_we_watch(name: str) -> None:
             "library has no model 'qwen3:8b'",
         ),
         ([GOOD[1], {"error": "max retries exceeded: EOF"}], ModelError, "max retries exceeded"),
-        ([GOOD[1]], ModelError, "broke off .* the same command goes on"),
+        ([GOOD[1]], ModelError, "broke off .* the same command resumes"),
     ],
 )
 def test_what_goes_wrong_in_ollama_is_said(
@@ -222,7 +220,7 @@ def test_what_goes_wrong_in_ollama_is_said(
 
 
 def test_what_is_too_large_is_stopped_in_ollama_too() -> None:
-    with pytest.raises(KithError, match="--force downloads it anyway"):
+    with pytest.raises(KithError, match="or --force"):
         pull_from_ollama(lines(*GOOD), memory=1000)
     pull_from_ollama(lines(*GOOD), memory=1000, force=True)
 

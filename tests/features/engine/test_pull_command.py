@@ -161,7 +161,7 @@ def test_the_command_interrupted_and_given_again(tmp_path: Path, monkeypatch: py
             assert code == 130 and GO_ON in words and "Traceback" not in words
             hub.behaviour.hold_after = None
             done = await asyncio.to_thread(Kith(tmp_path), "models", "pull", REPO)
-            assert "Going on at" in done.stderr and Path(done.stdout.strip()).read_bytes() == DATA
+            assert "Resuming at" in done.stderr and Path(done.stdout.strip()).read_bytes() == DATA
             assert hub.sent < 1.5 * len(DATA)  # what was under way when it was stopped is sent again
             missing = await asyncio.to_thread(Kith(tmp_path), "models", "pull", f"{REPO}:Q8_0", code=5)
             assert missing.stderr == f"kith: {REPO} has no Q8_0; there is Q4_K_M (200 kB).\n"

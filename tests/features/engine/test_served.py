@@ -18,4 +18,4 @@ def test_the_model_that_really_answers_is_named() -> None:
     assert asyncio.run(choose("q")) == ("llama-server/q", [])
     name, (notice,) = asyncio.run(choose("typo"))
     assert name == "llama-server/q"
-    assert isinstance(notice, Notice) and "has no 'typo': it runs q" in notice.text
+    assert isinstance(notice, Notice) and "ignores the name 'typo': it runs q" in notice.text

@@ -294,7 +294,7 @@ def test_a_failure_is_told_before_or_within_the_stream(start: Start, stand_in: S
     assert _words(events(client.post(CHAT, json=body).text)) == "One two three"
     *pieces, error, done = events(client.post(CHAT, json=body).text)
     assert _words(pieces) == "One two" and done == "DONE"
-    assert "said something else" in error["error"]["message"]
+    assert "gave a different text" in error["error"]["message"]
 
 
 def _words(chunks: list[Any]) -> str:

@@ -121,7 +121,7 @@ def test_servers_that_are_held_stay_for_the_next_task(repository: Path, home: Pa
 
     names, same = asyncio.run(talk())
     assert names == same and "demo_greet" in names
-    assert len([each for each in notices if "With tools of other programs" in each]) == 1
+    assert len([each for each in notices if "Tools of other programs" in each]) == 1
 
 
 # --- where a server is -----------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_an_allowed_tool_is_used_without_a_question(
     began = next(each for each in events if isinstance(each, ToolBegan))
     assert (began.name, began.effect, began.target) == ("demo_greet", "call", '{"who": "Ada"}')
     notice = next(each.text for each in events if isinstance(each, Notice) and "tokens" in each.text)
-    assert notice.startswith("With tools of other programs: 6 of demo; about ")
+    assert notice.startswith("Tools of other programs: 6 of demo; about ")
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_tools_that_would_fill_the_window_are_left_out(
     configure('[mcp.demo]\ncommand = @PLAIN@\nenv = { MANY = "400" }\n')
     kith.run("-m", script("Fine."), "--check", "none", "hello")
     text = next(each.text for each in told(home) if isinstance(each, Notice) and "left out" in each.text)
-    assert text.endswith("Name the ones that you need in mcp.demo.tools.")
+    assert text.endswith("Choose tools in mcp.demo.tools.")
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_what_servers_offer_and_cost_is_listed(kith: Kith, configure: Write) -> 
 
 
 def test_without_servers_that_is_said(kith: Kith) -> None:
-    assert "No server of tools is configured" in kith("mcp", "list").stderr
+    assert "No tool server is configured" in kith("mcp", "list").stderr
 
 
 def test_a_project_names_no_servers(kith: Kith) -> None:

@@ -62,7 +62,7 @@ def test_what_llama_bench_measured_is_foreseen(measured: Kith, tmp_path: Path) -
     file = tmp_path / "llama.json"
     file.write_text(json.dumps(ROWS))
     done = measured("bench", "--import", str(file))
-    assert "2 measurements stand on the card of " in done.stdout
+    assert "Stored 2 measurements on the card of " in done.stdout
     task = measured.run("Say hello.", "--read-only")
     assert task["status"] == "done"
     told = json.loads(measured("profile", "--json", "--all").stdout)

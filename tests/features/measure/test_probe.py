@@ -193,7 +193,7 @@ def test_an_endless_thinker_is_good_for_nothing() -> None:
 
 def test_thinking_that_a_server_leaves_in_the_text_is_seen() -> None:
     result = take(Pupil(lambda prompt: f"<think>\nHm.\n</think>\n\n{right(prompt)}"))
-    assert result.thinks and why(result, "thinking off") == "asked not to, it thinks all the same"
+    assert result.thinks and why(result, "thinking off") == "it thinks although it was asked not to"
 
 
 def test_a_slow_model_is_asked_less_and_the_reasons_are_given() -> None:

@@ -205,11 +205,11 @@ def test_tests_are_locked_unless_the_person_says_otherwise(grades: Kith, replay:
 def test_nothing_is_refactored_that_nothing_holds(grades: Kith, replay: Any) -> None:
     model = replay(edit(LAST, SHORT), DONE)
     broken = ("refactor", "simplify grade", "--check", "false", "--yes", "-m", model)
-    assert "false fails as things are, so it could not tell what breaks." in grades(*broken, code=1).stderr
+    assert "false already fails, so it cannot show what breaks." in grades(*broken, code=1).stderr
     for name in ("test_grades.py",):
         (grades.folder / name).unlink()
     untested = ("refactor", "simplify grade", "--yes", "-m", model)
-    assert "nothing would hold its behaviour" in " ".join(grades(*untested, code=1).stderr.split())
+    assert "nothing protects its behaviour" in " ".join(grades(*untested, code=1).stderr.split())
     grades(*untested, "--check", "none")
     assert SHORT in (grades.folder / "grades.py").read_text()
 

@@ -100,7 +100,7 @@ def test_a_loop_carries_what_the_next_round_needs() -> None:
 @pytest.mark.parametrize(
     ("text", "lines", "why"),
     [
-        ("def f():\n    yield 1\n", "2", "a.py:2: a yield belongs to the function that it stands in."),
+        ("def f():\n    yield 1\n", "2", "a.py:2: a yield belongs to its function."),
         ("def f(a):\n    if a:\n        return 1\n    print(2)\n", "2-4", "a.py:3: a return in the middle"),
         (
             "def f(a):\n    for x in a:\n        if x: break\n",

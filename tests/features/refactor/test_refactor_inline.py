@@ -72,7 +72,7 @@ print(area(b=1, a=2))
         (
             "def f(a):\n    b = g()\n    h()\n    return b\n",
             "f.b",
-            "what stands between this value and its use may",
+            "the code between this value and its use may",
         ),
         ("def f(a):\n    b = g()\n    return h() + b\n", "f.b", "something else would happen before"),
         (
@@ -89,7 +89,7 @@ print(area(b=1, a=2))
         (
             "def f(a):\n    b = a\n    return lambda a: b\n",
             "f.b",
-            "a means something else where it would stand.",
+            "a would mean something else there.",
         ),
         ("def f(a):\n    for b in a: print(b)\n", "f.b", "b is not set by a plain assignment."),
         (
@@ -97,7 +97,7 @@ print(area(b=1, a=2))
             "f.b",
             "is used where its value may not be set.",
         ),
-        ("def f(a):\n    b = 'x'\n    return f'{b}'\n", "f.b", "cannot stand inside this f-string."),
+        ("def f(a):\n    b = 'x'\n    return f'{b}'\n", "f.b", "cannot be inside this f-string."),
         ("N = 'none'\ndef f(a): return a is N\n", "N", "`is` asks for the very object"),
         ("def f(a):\n    b = 1\n", "f.b", "a.py:2: nothing uses b."),
         ("__all__ = ['N']\nN = 1\nprint(N)\n", "N", "N is in __all__, so others may use it."),

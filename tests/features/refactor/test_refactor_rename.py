@@ -177,7 +177,7 @@ def test_a_field_and_a_parameter_are_renamed_in_calls() -> None:
         ("x = 1\n", "x", "a-b", "'a-b' is not a plain name in Python."),
         ("x = 1\n", "x", "x", "Both names are x; there is nothing to do."),
         ("from m import x\n", "x", "y", "a.py:1: x is imported here; rename it where it is defined."),
-        ("sorted = sorted\n", "sorted", "y", "a.py: sorted is a builtin, too, and nobody can say which"),
+        ("sorted = sorted\n", "sorted", "y", "a.py: sorted is also a builtin, so its uses are ambiguous"),
         ("x = (\n", "x", "y", "a.py:1 does not parse"),
         ("class A:\n    def __len__(self): ...\n", "A.__len__", "size", "Python itself calls __len__"),
     ],

@@ -145,8 +145,8 @@ def test_a_repository_without_a_commit_is_reviewed_whole(tmp_path: Path, home: P
         (("--patch", "README.md"), "README.md is not a diff that can be read"),
         (("--patch", "."), ". cannot be read: Is a directory."),
         (("--patch", "-"), "the diff on standard input is empty."),
-        (("--staged", "main"), "One thing at a time"),
-        (("--yes",), "--yes answers the question of --apply"),
+        (("--staged", "main"), "Use only one of"),
+        (("--yes",), "--yes works only with --apply"),
     ],
 )
 def test_what_cannot_be_reviewed_is_said_in_a_sentence(kith: Kith, words: tuple[str, ...], said: str) -> None:
@@ -229,7 +229,7 @@ def test_the_text_is_calm_and_narrow(kith: Kith) -> None:
     assert done.stdout.startswith("utils.py\n      6  error    word word")
     assert f"-{DIVIDES}" in done.stdout and f"+{BETTER}" in done.stdout
     assert "1 finding in 1 file: 1 error.\n" in done.stdout
-    assert "1 claim of the model thrown out: 1 quotes a line that is not there.\n" in done.stdout
+    assert "1 claim of the model rejected: 1 quotes a line that is not there.\n" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.split("\n"))
     assert done.stderr == "1 suggestion to apply: add --apply.\n"  # each finding is told once
 
@@ -252,7 +252,7 @@ def test_a_failure_on_one_part_loses_no_other(kith: Kith) -> None:
     assert sorted(places(told)) == [("a.py", 1, "mutable-default"), ("utils.py", 6, "review")]
     assert told["parts"] == {"all": 2, "unanswered": 1}
     text = kith("review", "-m", script, code=1)
-    assert "The model did not look at 1 of 2 parts: it fell over" in text.stdout
+    assert "The model did not review 1 of 2 parts: it fell over" in text.stdout
     assert "a.py, lines 1 to 2, was not reviewed by the model: it fell over" in text.stderr
 
 

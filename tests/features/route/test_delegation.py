@@ -96,7 +96,7 @@ def test_what_the_check_refuses_is_taken_back(kith: Kith, strong: Any, home: Pat
     report, server = strong(replies, [wrong, "Done.", "I see no other way."])
     assert report["status"] == "done" and NEW in (kith.folder / "utils.py").read_text()
     answer = json.dumps(server.requests[1]["messages"][-1])
-    assert "did not do it, and its change was taken back" in answer and "ends with exit code 1" in answer
+    assert "did not do it, and its change was rolled back" in answer and "ends with exit code 1" in answer
     assert [told.ok for told in events(home, Delegated)] == [False]
 
 

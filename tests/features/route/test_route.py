@@ -297,7 +297,7 @@ def test_why_tells_what_was_chosen_and_how_it_went(kith: Kith, models: Models) -
     assert shown["outcome"]["status"] == "done" and shown["outcome"]["models"][-1] == "replay/frontier"
     kith("undo")
     told = kith("why").stdout
-    assert "taken back since" in told and "local.json -> checks -> frontier.json" in told
+    assert "undone since" in told and "local.json -> checks -> frontier.json" in told
     pinned = kith.run("--yes", "-m", models.script("pinned", HIT), "--check", CHECK, "fix mean")
     assert "named with -m" in kith("why", pinned["session"][:6]).stdout
     assert "No model was chosen" in kith("why", "-C", str(models.folder), code=2).stderr

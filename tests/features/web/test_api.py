@@ -43,7 +43,7 @@ def a_task_from_its_words_to_the_applied_change(api: Api, repository: Path) -> N
     undone = api.post(f"sessions/{session}/undo", {})
     assert undone.status_code == 200 and OLD in (repository / "utils.py").read_text()
     again = api.post(f"sessions/{session}/undo", {})
-    assert again.status_code == 409 and "undone already" in again.json()["detail"]
+    assert again.status_code == 409 and "already undone" in again.json()["detail"]
 
 
 def a_change_that_was_refused_waits_until_it_is_applied_or_discarded(api: Api, repository: Path) -> None:

@@ -113,7 +113,7 @@ def what_a_tool_does_not_take_is_said(api: Api) -> None:
         ("append", {"text": "x", "path": "also.txt"}, "looks like it holds secrets"),
         ("replace", {"old": "a"}, "'new' is missing"),
         ("read", {"paths": ["utils.py"], "mode": "x"}, "unknown argument 'mode'"),
-        ("git", {"action": "commit", "message": "x"}, "only reads"),
+        ("git", {"action": "commit", "message": "x"}, "read-only"),
     ):
         refused = api.post(f"tools/{name}", {"args": args})
         assert refused.status_code == 422 and words in refused.json()["detail"], refused.text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
-from kith.models.dialects import Heard, coerce, fit_call, mend_json, read_calls
+from kith.models.dialects import Heard, coerce, fit_call, read_calls, repair_json
 from kith.models.dialects.own_dialect import write_call
 from kith.models.providers.messages import read_args
 from kith.tools import standard_tools
@@ -487,7 +487,7 @@ def test_a_name_that_may_mean_two_tools_means_none() -> None:
     ],
 )
 def test_mending_loses_nothing(text: str, wanted: Any) -> None:
-    assert mend_json(text) == wanted
+    assert repair_json(text) == wanted
 
 
 def test_native_arguments_are_not_closed_in_the_middle_of_a_string() -> None:

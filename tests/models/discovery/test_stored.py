@@ -233,7 +233,7 @@ def test_a_path_is_a_name(tmp_path: Path) -> None:
     assert isinstance(picked, Stored) and (picked.path, picked.name) == (path, "away:Q8_0")
     with pytest.raises(ModelFileError, match="cannot be read"):
         pick_stored(str(tmp_path / "none.gguf"), [])
-    with pytest.raises(ModelFileError, match="answers in words"):
+    with pytest.raises(ModelFileError, match="not a text model"):
         read_stored(write_model(tmp_path / "e.gguf", "bert"))
 
 

@@ -105,7 +105,7 @@ def test_ollama_sends_on_to_its_cloud_in_no_protocol_unsaid(kind: str, tmp_path:
                 await provider.close()
 
     assert asyncio.run(run()).cloud
-    assert any("leaves this machine" in event.text for event in events if isinstance(event, Notice))
+    assert any("leave this machine" in event.text for event in events if isinstance(event, Notice))
 
 
 @dataclass

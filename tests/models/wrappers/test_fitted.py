@@ -216,7 +216,7 @@ def test_without_a_good_summary_there_is_one_all_the_same(summary: Callable[[], 
     told = grow(stack(server), [say(TASK), *messages])
     event = next(event for events in told for event in compactions(events))
     assert "- Changed a.py: 2 lines." in event.summary and "half a sum" not in event.summary
-    assert "the model gave no summary" in notices([each for events in told for each in events])
+    assert "the model wrote no summary" in notices([each for events in told for each in events])
 
 
 def test_a_resumed_session_sends_the_same_bytes() -> None:
@@ -261,7 +261,7 @@ def test_a_result_that_is_too_large_is_cut_for_good() -> None:
 
 def test_what_cannot_fit_is_said() -> None:
     model = stack(Server(4096))
-    with pytest.raises(ModelError, match=r"leave no room in the model's window \(4,096 tokens\)") as caught:
+    with pytest.raises(ModelError, match=r"do not fit the model's window \(4,096 tokens\)") as caught:
         asyncio.run(model(Prompt(SYSTEM * 20, (say(TASK),), TOOLS), lambda event: None))
     assert caught.value.overflow
 

@@ -96,7 +96,7 @@ def test_a_call_says_how_long_it_was_foreseen_to_take() -> None:
     [
         ({"load_s": 30.0}, "the server spent 30 s loading the model"),
         ({"queue_s": 25.0}, "it waited 25 s for the model's slot"),
-        ({"rest_s": 20.0}, "20 s of it are not in the server's own timing; it may have been busy"),
+        ({"rest_s": 20.0}, "20 s are missing in the server's timing; it may have been busy"),
         ({"factor": 6.0}, "the model is slower than it was (throttled, or shared with others?)"),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_slow_call_is_explained_and_said_once(changes: dict[str, Any], words: 
     slow = talk.ask(**changes)
     assert slow.slow == words
     (notice,) = talk.notices
-    assert notice.startswith("A call took ") and notice.endswith(f" s were expected: {words}.")
+    assert notice.startswith("A call took ") and notice.endswith(f" s: {words}.")
     talk.learn(2)
     assert talk.ask(**changes).slow and len(talk.notices) == 1
 
@@ -115,7 +115,7 @@ def test_a_cache_that_was_lost_is_the_cause_and_only_the_meter_tells_it() -> Non
     talk = Talk()
     talk.learn(16)
     slow = talk.ask(cached=0)
-    assert slow.slow.endswith("tokens were read again that the server should have had in its cache")
+    assert slow.slow.endswith("tokens processed again")
     assert slow.cache and slow.cache.cause == "evicted"
     assert len(talk.notices) == 1 and talk.notices[0].startswith("Prompt cache miss: ")
 
@@ -124,7 +124,7 @@ def test_a_reply_that_is_long_is_no_news() -> None:
     talk = Talk()
     talk.learn(20)
     slow = talk.ask(out=900)
-    assert slow.slow.startswith("its reply has 900 tokens where about ")
+    assert slow.slow.startswith("its reply has 900 tokens, not about ")
     assert talk.notices == []
 
 

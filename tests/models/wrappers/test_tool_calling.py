@@ -303,7 +303,7 @@ def test_a_model_without_tools_is_asked_in_words_at_once() -> None:
     assert model.rungs() == ["native", "text", "text"]
     assert cards(events) == ["text"]
     assert [e.text for e in events if isinstance(e, Notice)] == [
-        "fake takes no tools: from now on tools and calls are plain text, and its prompt is read anew once."
+        "fake takes no tools: from now on tools and calls are plain text; its prompt is processed again once."
     ]
 
 

@@ -108,7 +108,7 @@ def test_the_sentence_says_what_was_lost_and_what_to_do() -> None:
     assert text.startswith(
         "The server, whose window seems to be 4,096 tokens and not 32,768, read 2,050 of about "
     )
-    assert "the beginning of the conversation, with the task, was cut off silently" in text
+    assert "it truncated the prompt" in text
     assert "update Ollama" in text and "`window = 4096`" in text
     assert counter.window == 4096  # a later turn keeps within it
 
@@ -227,7 +227,7 @@ def test_a_server_that_does_not_count_is_named_once() -> None:
     model = Verified(Cutter(1 << 20, reports=False), Counter(8192))
     first, second = ask(model, [say(TASK)]), ask(model, [say(TASK)])
     (notice,) = first
-    assert isinstance(notice, Notice) and "does not tell how many tokens it read" in notice.text
+    assert isinstance(notice, Notice) and "does not report prompt tokens" in notice.text
     assert second == []
 
 

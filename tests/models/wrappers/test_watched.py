@@ -251,7 +251,7 @@ def test_the_same_mistake_twice_is_met_with_more_variety_and_five_times_with_the
     for count in range(5):
         asyncio.run(Watched(talker)(Prompt("", exchanges(count, file="a.py")), lambda event: None))
     assert [prompt.sampling.temperature for prompt in talker.asked] == [None, None, 0.7, 0.7, 0.7]
-    with pytest.raises(LimitError, match="stopped because talker does the same 5 times in a row") as caught:
+    with pytest.raises(LimitError, match="stopped because talker repeats itself 5 times in a row") as caught:
         asyncio.run(Watched(talker)(Prompt("", exchanges(5, file="a.py")), lambda event: None))
     assert caught.value.code == 4
 

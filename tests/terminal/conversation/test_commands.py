@@ -112,7 +112,7 @@ def test_back_and_forth(repository: Path) -> None:
     assert NEW in utils(repository)
     assert "Applied, and taken back since" in screen.text
     assert ' again, the change of "fix mean"' in " ".join(screen.text.split())
-    assert "There is nothing to bring again here." in screen.text
+    assert "There is nothing to redo here." in screen.text
     assert "Nothing." in screen.text
 
 
@@ -139,7 +139,7 @@ def test_git_looks_and_does_nothing_else(repository: Path) -> None:
     said = ["/git", "/git log --oneline", "/git diff", "/git commit -am x", "/git diff --output=z", "/git 'a"]
     screen, _ = converse(repository, said)
     assert " M utils.py" in screen.text and "Two helpers" in screen.text and "+x = 2" in screen.text
-    assert screen.text.count("/git only looks.") == 2
+    assert screen.text.count("/git is read-only.") == 2
     assert "A quote is not closed" in screen.text
     assert not (repository / "z").exists()
 
@@ -194,7 +194,7 @@ def test_a_council_that_is_stopped_decides_with_what_is_there(repository: Path) 
     members = " ".join(f"replay/{repository.parent / name}.json" for name in ("one", "two"))
     said = [f"/config confer.models {members}", "/panel which first?", Stop("claim: none"), "go on"]
     screen, _ = converse(repository, said, [{"text": "I know.", "expect": "agreed on"}])
-    assert "They decide with what is there" in screen.text
+    assert "They decide now" in screen.text
     assert "I know." in screen.text
 
 
@@ -279,7 +279,7 @@ def test_what_there_is(repository: Path) -> None:
     screen, _ = converse(repository, said, width=60)
     assert "architect" in screen.text and "There is no role 'nobody'" in screen.text
     assert "There are no skills here." in screen.text and "There is no skill 'x'" in screen.text
-    assert "There are no hooks" in screen.text and "There are no servers of tools" in screen.text
+    assert "There are no hooks" in screen.text and "There are no tool servers" in screen.text
     assert max(len(line) for line in screen.text.split("\n")) <= 60
 
 

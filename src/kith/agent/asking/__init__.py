@@ -1,1 +1,1 @@
-"""How a session asks models: on which terms, who plays which role, and which model a task goes to."""
+"""Ask a session's models: terms, roles, and the model of each task."""

@@ -1,4 +1,4 @@
-"""Who plays which role in a session: a model opened when it is first asked, whose turn it is, or a panel."""
+"""Cast the roles of a session: a model opened on first use, a router's choice, or a panel."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -66,7 +66,7 @@ class _Company:
     panels: Panels | None = None  # from the first role on that names one
 
     async def play(self, name: str) -> Player:
-        """Who plays the role called `name`: one model, whose turn it is, or a panel."""
+        """Return the player of a role: one model, a router's choice, or a panel."""
         spec = find_role(name, self.terms.project.settings)
         names = self._names(spec)
         if names == (ROUTE,):
@@ -77,7 +77,7 @@ class _Company:
         return self._panels(name).seat(seats) if len(seats) > 1 else seats[0][1]
 
     def _names(self, spec: RoleSpec) -> tuple[str, ...]:
-        """Which models play a role: one, or a panel where that is known to pay or not known not to."""
+        """Return the models of a role: one, or a panel unless it is known not to pay."""
         if spec.panel:
             return self._panels(spec.name).members(spec)
         return (spec.model or self.terms.project.settings.model,)
@@ -102,7 +102,7 @@ class _Company:
             raise failure
 
     async def _play_in_turn(self, spec: RoleSpec) -> Player:
-        """Whoever's turn it is, where kith chooses."""
+        """The player that a router chooses."""
         turn = await need_router().take_turn(self.terms, spec, self.opened)
         await self.terms.admit(turn.opened)
         player = play(self.terms, spec, turn.opened, self.look)
@@ -139,7 +139,7 @@ def play(
 
 
 def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:
-    """What one step may use: its own limit, or what the session has left. Raises LimitError for nothing."""
+    """Return the token limit of one step: its own, or the session's rest. Raises LimitError at zero."""
     chosen = project.settings
     if chosen.max_task_tokens is None:
         return chosen.build.step_tokens

@@ -1,4 +1,4 @@
-"""What no model in the cloud gets to see of a project: private files, and secret values anywhere."""
+"""Find what no cloud model may see of a project: private files, and secret values anywhere."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ async def find_hidden(project: Project) -> Hidden:
 
 
 async def keep_secrets(project: Project, told: T) -> T:
-    """What leaves for somebody else (a text, or a dataclass, lists and all), without secrets in any text."""
+    """Remove secrets from data that leaves the machine (a text, or a dataclass with its lists)."""
     redactor = Redactor((await find_hidden(project)).values)
 
     def cleaned(value: Any) -> Any:

@@ -25,7 +25,7 @@ def _shipped(name: str) -> RoleSpec:
 
 
 def role_names() -> list[str]:
-    """The roles that kith knows by itself."""
+    """The built-in roles."""
     found = (entry.name for entry in files("kith.roles").iterdir())
     return sorted(name.removesuffix(".md") for name in found if name.endswith(".md"))
 
@@ -43,7 +43,7 @@ def find_role(name: str, chosen: Settings | None = None) -> RoleSpec:
 
 
 def has_own(name: str, chosen: Settings) -> bool:
-    """Whether the person wrote a role of this name."""
+    """True if the person wrote a role of this name."""
     return (chosen.roles / f"{name}.md").is_file()
 
 

@@ -1,4 +1,4 @@
-"""Which models a task goes to: the one that it has, or those that a router chooses, one after the other."""
+"""Route a task to models: the pinned one, or a router's choices, one after the other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,10 +26,10 @@ class Route(Protocol):
 
     @property
     def more(self) -> bool:
-        """Whether somebody could take over from the model that works now."""
+        """True if another model could take over from the present one."""
 
     async def begin(self, words: str, routes: Sequence[Routed], seed: str) -> Opened:
-        """The model to begin a task in these words with; where `routes` tell that, the one to go on with.
+        """The model to begin a task with; where `routes` hold a decision, the one to continue with.
 
         `seed` makes the same choice again where the same is known. Raises NoModelError, ModelError.
         """
@@ -41,7 +41,7 @@ class Route(Protocol):
         """The role, stopped when the model that works now is in vain and another one could take over."""
 
     def audit(self, goal: str, seed: str) -> Audit | None:
-        """Who looks once more at a change that passes its checks, if anybody does."""
+        """Return the second check of a change that passes its checks, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _pin(chosen: Settings, opened: Opened, kind: str) -> Routed:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Whose turn it is in a role. `leg` counts the models that have played it; `watch` as a route's."""
+    """The present turn in a role. `leg` counts the models that have played it; `watch` as a route's."""
 
     opened: Opened
     leg: int
@@ -102,7 +102,7 @@ class Router(Protocol):
         """The name of the model that a task would begin with, most likely. Raises NoModelError."""
 
     async def take_turn(self, terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-        """The model whose turn it is in a role; it is put into `opened`, those of the session.
+        """The model that plays a role now; it is put into `opened`, those of the session.
 
         Raises ModelError, NoModelError when nobody can be asked.
         """
@@ -112,12 +112,12 @@ class Router(Protocol):
 
 
 def find_router() -> Router | None:
-    """Who chooses models here, if anybody does."""
+    """Find the router, if there is one."""
     found: Router | None = find_part(lambda feature: feature.router)
     return found
 
 
 def need_router() -> Router:
-    """Who chooses models where the person asked for that. Raises UsageError."""
+    """Find the router that the person asked for. Raises UsageError."""
     found: Router = need_part(lambda feature: feature.router, "-m route")
     return found

@@ -38,7 +38,7 @@ def _same_role(role: Role) -> Role:
 class Adaptation:
     """Changes to the usual way of asking; the default changes nothing.
 
-    `showing`: what of the project stands in front of the task. `phrase`: what stands around its words.
+    `showing`: the excerpts of the project in front of the task. `phrase`: the text around the task.
     `dress`: a role with other tools, sampling, steps or words. All stay the same in every request of a task,
     so that the prompt cache holds.
     """
@@ -119,16 +119,16 @@ def make_worker(
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:
-    """What a conversation holds by now, without its beginning."""
+    """Return a conversation without its beginning."""
     return thread.messages[begin:]
 
 
 def _summed_up(past: Past) -> int:
-    """How many messages of the conversation a summary stands for: notes among them are told anew."""
+    """Count the messages that a summary replaces: notes among them are repeated."""
     return max((e.upto for e in past.compacted if e.summary and e.thread == past.thread), default=0)
 
 
 def _delegation_tools(terms: Terms, opened: Opened) -> tuple[Tool, ...]:
-    """What a model in the cloud hands work to local ones with, where some were named."""
+    """Return the tools by which a cloud model delegates work to local ones, if some are named."""
     router = find_router() if opened.facts.cloud and terms.project.settings.route.local else None
     return router.errands(terms, opened) if router else ()

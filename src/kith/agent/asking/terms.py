@@ -41,9 +41,9 @@ _FOR: Final = {
 class Terms:
     """The terms of one session, the same for all the models that it asks.
 
-    `account` counts what it pays, and begins with what the session's task paid before: all steps pay from it,
-    though they may have tokens and seconds of their own. A yes is good for the session, per model and group
-    of purposes.
+    `account` counts the session's payments, starting with those that its task made before. All steps pay
+    from it, though they may have tokens and seconds of their own. A consent holds for the session, per
+    model and group of purposes.
     """
 
     def __init__(self, project: Project, run: Run, session: str) -> None:
@@ -92,7 +92,7 @@ class Terms:
         return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
 
     def veils(self, *opened: Opened) -> bool:
-        """Whether private files are kept from admitted models: one of them is in the cloud."""
+        """True if private files are hidden from the admitted models: one of them is in the cloud."""
         return self._veil(*opened) is not None
 
     def hide(self, run: Run, *opened: Opened) -> Run:
@@ -130,7 +130,7 @@ class Terms:
             self._agreed.add(consent)
 
     def is_agreed(self, consent: Consent) -> bool:
-        """Whether the person agreed beforehand, to this or to all."""
+        """True if the person agreed in advance, to this or to everything."""
         held = agreed(self.project.log, self.project.root, self.session)
         return self.project.settings.cloud == "allow" or consent in held
 
@@ -153,13 +153,13 @@ class Terms:
             return
         if answer.unasked:
             raise NoModelError(
-                f"{sending.model} is in the cloud, and nobody could be asked whether it may be asked; "
-                'say so with -m and --yes, or with cloud = "allow".'
+                f"{sending.model} is in the cloud and needs your consent: use -m and --yes, or "
+                'cloud = "allow".'
             )
         raise RejectedError(f"Nothing was sent to {sending.model}.")
 
     def _veil(self, *opened: Opened) -> Veil | None:
-        """What these models must not see; None where none of them is in the cloud."""
+        """Return what is hidden from these models; None where none of them is in the cloud."""
         if not any(each.facts.cloud for each in opened):
             return None
         if self._hidden is None:
@@ -168,19 +168,19 @@ class Terms:
 
 
 def budget_of(chosen: Settings) -> Budget:
-    """What one task may use."""
+    """Return the limits of one task."""
     return Budget(chosen.max_task_tokens, chosen.max_task_seconds, chosen.max_task_usd, chosen.max_day_usd)
 
 
 def ask_again(log: Log, root: Path) -> tuple[Consent, ...]:
-    """Take back what was agreed to for good in a project; returns what that was."""
+    """Revoke the permanent consents in a project; returns them."""
     held = agreed(log, root)
     if held:
         with Session(log, new_id()) as session:
             session.emit(RunStarted("ask again about models in the cloud", str(root), "", __version__))
             for consent in held:
                 session.emit(Answered(new_id(), Answer(ASK_AGAIN), consent))
-            session.emit(RunEnded("done", "Models in the cloud are asked about again."))
+            session.emit(RunEnded("done", "kith asks again before it uses models in the cloud."))
     return held
 
 
@@ -200,15 +200,15 @@ def _content(sending: Sending) -> str:
 
 def _money(sending: Sending) -> str:
     if sending.usd is None:
-        return "what that costs is not known"
+        return "the cost is not known"
     least, most = map(dollars, sending.usd)
     return f"the first call costs {least} to {most}"
 
 
 def _is_named(sending: Sending, chosen: Settings) -> bool:
-    """Whether it is the model that the person named on this very command line, and where it is.
+    """True if the person named this very model and its place on the command line.
 
-    A bare name does not say where, and may be found in the cloud to everybody's surprise.
+    A bare name tells no place, and may turn out to be in the cloud.
     """
     place, slash, _ = chosen.model.partition("/")
     says_where = slash and place in (*chosen.endpoints, *_PLACES, "openai" * bool(chosen.openai_base_url))

@@ -35,8 +35,8 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     add_template(parser)
     add_yes(parser, "agree to the tasks, and apply without asking")
     add("--max-retries", type=number, metavar="N", help="tries of a task after its first (3)")
-    add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
-    add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
+    add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: not measured")
+    add("--no-refine", dest="refine", action="store_const", const=False, help="skip the final refinement")
     add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
     add("--step-seconds", type=positive, metavar="N", help="seconds that one step may take (1800)")
     add("--step-tokens", type=positive, metavar="N", help="tokens that one step may use")
@@ -47,7 +47,7 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="last",
         metavar="ID",
-        help="go on with an unfinished build (the last one)",
+        help="resume an unfinished build (the last one)",
     )
     parser.set_defaults(prompt=None, plan="no", read_only=None)
     add_work(parser, builds=True)

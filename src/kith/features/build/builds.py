@@ -51,14 +51,14 @@ def describe(build: Build, now: float = 0.0) -> dict[str, Any]:
 
 
 def _status(build: Build) -> str:
-    """How it ended, or "running", or "interrupted" where nothing moves and it is not over."""
+    """Return the build's final state, "running", or "interrupted" where its process died before the end."""
     if build.ended:
         return build.ended.status
     return str(build.step) if build.step in ENDS else "running"
 
 
 def _now(build: Build, now: float) -> dict[str, Any] | None:
-    """What runs at this moment; None between two steps, and when it is over."""
+    """Describe the present step; None between two steps, and after the end."""
     if not build.running:
         return None
     return {
@@ -173,7 +173,7 @@ async def run_build(
 async def resume_build(
     project: Project, id: str, answerer: Answerer, listeners: Sequence[Listener] = (), *, agree: bool = True
 ) -> Result:
-    """Go on with an unfinished build: no step that is over runs again. Raises UsageError."""
+    """Resume an unfinished build: no finished step runs again. Raises UsageError."""
     project.check_writable()
     with Session(project.log, id) as session:
         past = session.past()
@@ -194,7 +194,7 @@ async def resume_build(
 
 
 async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> Result:
-    """From where the log stands to the build's end."""
+    """From the end of the log to the build's end."""
 
     async def work() -> Outcome:
         past = session.past()
@@ -256,12 +256,12 @@ def find_build(project: Project, prefix: str = "") -> str:
         raise UsageError(f"Session {short_session(id)} is no build; kith run --resume goes on with a task.")
     builds = project.log.of_kind(KIND, project.root)
     if not builds:
-        raise UsageError(f'There was no build in {project.root} yet; kith build "..." begins one.')
+        raise UsageError(f'There was no build in {project.root} yet; kith build "..." starts one.')
     return builds[0]
 
 
 def read_build(log: Log, id: str) -> Build:
-    """How far a build has come."""
+    """Read a build's progress from the log."""
     found = Build()
     for record in log.events(id):
         found.take(record.event, record.path, record.at)

@@ -48,7 +48,7 @@ async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
 
 
 def _wish(work: Work, changes: Changes, decision: Verdict) -> str:
-    """What the person wants to be different: in words, and in what they would leave out."""
+    """Word the person's revision: their comment, and what they would leave out."""
     told = decision.changes is not None and tell_left_out(
         summarise(changes), summarise(decision.changes), work.run.limits.exec.output // 2
     )
@@ -62,8 +62,8 @@ async def _keep(work: Work, kept: Changes) -> bool:
     verdict = await judge_kept(work)
     if verdict.ok:
         return True
-    work.run.emit(Notice("What you kept does not pass the checks.", "warning"))
-    text = f"{verdict.by} fails on what you kept. Apply it all the same?"
+    work.run.emit(Notice("The part that you kept does not pass the checks.", "warning"))
+    text = f"{verdict.by} fails on the part that you kept. Apply it anyway?"
     answer = await work.run.ask(change_question(text, kept, named=work.judges.named))
     return answer.choice == "all"
 
@@ -109,7 +109,7 @@ def _shorten(line: str) -> str:
 
 
 def tell(build: Build) -> str:
-    """How a build ended that was done, for the person."""
+    """Word the end of a finished build for the person."""
     done, all_ = len(build.done), len(build.pieces)
     if done < all_:
         return f"{done} of {all_} tasks are done. {tell_left(build)}"

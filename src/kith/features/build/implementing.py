@@ -43,9 +43,9 @@ async def implement(work: Work) -> tuple[Literal["written"], str]:
 
 
 async def take_over(work: Work, player: Player) -> str:
-    """What the implementer before has left, in words for the one that takes over.
+    """Describe the former implementer's work for the one that takes over.
 
-    It is kept where more of the task's tests pass with it than without, else it is set back.
+    It is kept where more of the task's tests pass with it than without, else it is rolled back.
     """
     piece = work.build.piece
     change = between(await work.changes_at(piece.specified), await work.changes())
@@ -55,11 +55,11 @@ async def take_over(work: Work, player: Player) -> str:
         piece.gates[gate].figures.get("reached", 0) if gate in piece.gates else 0
         for gate in ("spec", "tests")
     )
-    kept, how = now > before, "kept" if now > before else "set back"
+    kept, how = now > before, "kept" if now > before else "rolled back"
     if not kept:
         await work.trial.go_back(piece.specified)
     told = f"{now:g} of the task's tests pass with it, {before:g} without"
-    work.run.emit(Notice(f"What the implementer before wrote is {how}: {told}."))
+    work.run.emit(Notice(f"The former implementer's change was {how}: {told}."))
     shown = show(change, output_room(player.window, _PACKET_BYTES))
     where = "is in the files" if kept else "was taken back"
     return f"\n\nAnother model tried this before you. Its change {where}:\n{shown}"
@@ -105,7 +105,7 @@ async def roll_back(work: Work) -> tuple[Literal["rolled back"], str]:
     await work.trial.go_back(piece.base)
     why = piece.refusal.strip().split("\n")[0]
     if piece.kept:
-        work.run.emit(Notice(f"What you asked for did not work out and is taken back: {why}", "warning"))
+        work.run.emit(Notice(f"Your revision failed and was rolled back: {why}", "warning"))
         return "rolled back", why
     lost = dependents(work.build.tasks, piece.task.id)
     work.run.emit(Notice(f"Task {piece.task.id} ({piece.task.title}) is rolled back: {why}", "warning"))
@@ -145,5 +145,5 @@ async def weigh(work: Work) -> tuple[Literal["kept", "discarded", "unchanged"], 
             return "kept", ""
         why = f"{verdict.by} says no"
     await work.trial.go_back(piece.good)
-    work.run.emit(Notice(f"The simpler version of task {piece.task.id} is thrown away: {why}."))
+    work.run.emit(Notice(f"The simpler version of task {piece.task.id} was discarded: {why}."))
     return "discarded", why

@@ -40,7 +40,7 @@ def coverage_gate(measure: Measure, threshold: float, before: float | None = Non
     async def judge(run: Run, changes: Changes) -> Verdict:
         report = await measure(run)
         if report.coverage is None:
-            why = report.unmeasured or report.problem or "no report of it came of the tests"
+            why = report.unmeasured or report.problem or "the tests wrote no coverage report"
             return Verdict(True, f"Coverage was not measured: {why}.", "coverage", (report.ran,))
         whole = report.coverage.share
         uncovered, own = _own_lines(report.coverage, changes)
@@ -67,7 +67,7 @@ def _own_lines(coverage: Coverage, changes: Changes) -> tuple[dict[str, frozense
 
 
 def _fault(whole: float, own: float, wanted: float, before: float | None) -> str:
-    """What is too low, "" when nothing is."""
+    """Describe the coverage that is too low; "" when it is high enough."""
     if own < wanted:
         return f"the tests run {_percent(own)} of the lines that you wrote, and {_percent(wanted)} are wanted"
     if whole >= wanted or (before is not None and before < wanted and whole >= before):
@@ -102,7 +102,7 @@ _IGNORED: Final = "The tests run on your change alone: files that git ignores ar
 
 
 async def judge_task(work: Work) -> tuple[Verdict, SuiteStanding | None]:
-    """What all gates say of the present task; also how its tests stand, when they were run."""
+    """Judge the present task by all gates; also return the state of its tests, if they ran."""
     since = await work.changes_at(work.build.piece.specified)
     base = await work.changes_at(work.build.piece.base)
     now = await work.changes()
@@ -118,7 +118,7 @@ async def judge_task(work: Work) -> tuple[Verdict, SuiteStanding | None]:
 
 
 async def judge_whole(work: Work) -> Verdict:
-    """What all gates say of the whole change, coverage among them, where there is nothing else."""
+    """Judge the whole change by all gates, including coverage, in a trial of its own."""
     async with alone(work, await work.changes()) as fresh:
         return await _judge_whole(fresh)
 
@@ -135,7 +135,7 @@ async def _judge_whole(work: Work) -> Verdict:
 
 
 async def judge_kept(work: Work) -> Verdict:
-    """What the gates say of what a person kept: they may have left tests out."""
+    """Judge the part that a person kept: they may have left tests out."""
     kept = await work.trial.changes()
     async with alone(work, kept) as fresh:
         verdict, _ = await _ask_tests(fresh)
@@ -160,7 +160,7 @@ async def _ask_tests(work: Work, coverage: bool = False) -> tuple[Verdict, Suite
 
 
 def _evidence(toolchains: Sequence[Toolchain], standing: SuiteStanding) -> Evidence:
-    """What the tests say of a build; they came with it, so they prove nothing of what was there before."""
+    """Convert a build's tests to evidence; they came with it, so they prove nothing about old code."""
     report, against = standing.report, {*standing.missing, *standing.broken}
     held = standing.ok and bool(report.passed)
     seen = CheckEvidence(
@@ -210,12 +210,12 @@ def _tell(work: Work, verdict: Verdict) -> Verdict:
 
 
 def _own(work: Work, changes: Changes) -> Changes:
-    """Without the locked tests: whoever wrote the code cannot mend those."""
+    """Leave out the locked tests: the author of the code cannot fix those."""
     return tuple(change for change in changes if change.path not in work.build.locked_files)
 
 
 async def measures(work: Work) -> bool:
-    """Whether coverage is measured: where a threshold asks for it, or where it costs no second build."""
+    """True if coverage is measured: a threshold needs it, or it costs no second build."""
     wanted = work.options.coverage
     return bool(wanted) if wanted is not None else not any(each.build for each in await work.toolchains())
 

@@ -18,7 +18,7 @@ Data = Mapping[str, Any]
 
 
 def draw_build(log: Log, session: str) -> Html:
-    """How a session's build stands now; nothing for a session that builds nothing."""
+    """Draw the state of a session's build; nothing for a session that builds nothing."""
     return build_html(show_build(log, session)) if last_kind(log, session) == KIND else NOTHING
 
 
@@ -37,7 +37,7 @@ def build_html(build: Data) -> Html:
 
 
 def _now(build: Data) -> Html:
-    """What runs, or how it ended."""
+    """Show the present step, or the final state."""
     now = build["now"]
     if not now:
         waits = (
@@ -74,7 +74,7 @@ def _task(task: Data) -> Html:
 
 
 def _inside(task: Data) -> Html:
-    """What holds when a task is done, where the work is expected, and the tests that nobody may touch."""
+    """Show a task's details: criteria, expected files, and locked tests."""
     lists = (("Done when", task["criteria"]), ("Files", task["files"]), ("Locked tests", task["tests"]))
     return element(
         "dl",
@@ -92,7 +92,7 @@ def _items(name: str, items: Sequence[str]) -> list[Html]:
 
 
 def _gates(gates: Sequence[Data]) -> Html:
-    """Who looked at it: one word each, and why not."""
+    """List the verdicts of the gates: one word each, and the reason for a no."""
     return element("ul", *(_gate(gate) for gate in gates), class_="gates")
 
 

@@ -1,4 +1,4 @@
-"""The first steps of a build: tasks, the person's yes to them, and how the untouched project stands."""
+"""The first steps of a build: tasks, the person's yes to them, and the checks of the untouched project."""
 
 from typing import Final, Literal
 
@@ -78,10 +78,10 @@ async def measure(work: Work) -> tuple[Literal["measured", "no", "unmeasured"], 
     )
     if work.options.coverage and report.coverage is None and not skipped:
         # Better now than after an hour of work, at whose end nobody could say whether it is enough.
-        why = report.unmeasured or "no report of it came of the tests"
+        why = report.unmeasured or "the tests wrote no coverage report"
         return (
             "unmeasured",
-            f"Nothing was built: coverage cannot be measured here: {why}. --coverage 0 does without.",
+            f"Nothing was built: coverage cannot be measured here: {why}. --coverage 0 skips it.",
         )
     work.tell(Locked("", tests=tuple(sorted(report.passed))))
     return "measured", ""

@@ -1,4 +1,4 @@
-"""What all builds together teach: which roles do well, what tasks cost, where the time goes."""
+"""Summarise all builds: success by role, cost of tasks, time by step."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -22,7 +22,7 @@ class Tally:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the share of good ones lies, with 95 % confidence; None without any."""
+        """The 95 % interval of the share of good ones; None without any."""
         return wilson(self.good, self.good + self.bad)
 
 

@@ -19,7 +19,7 @@ _ADVICE_WORDS: Final = 120  # the reviewer's one instruction
 
 
 def describe_task(task: BuildTask) -> str:
-    """A task in full, for whoever works on it."""
+    """A task in full, for the role that works on it."""
     criteria = "\n".join(f"- {criterion}" for criterion in task.criteria)
     places = f"\nWhere: {', '.join(task.files)}" if task.files else ""
     return f"# {task.title}\n{task.text}{places}\n\nDone when:\n{criteria}".replace("\n\n\n", "\n\n")
@@ -66,7 +66,7 @@ def cut_advice(words: str) -> str:
 
 
 def tell_left(build: Build) -> str:
-    """Which tasks were not done, and why, for the person."""
+    """List unfinished tasks and the reasons, for the person."""
     left = [piece for piece in build.pieces.values() if piece.state in ("rolled back", "skipped")]
     return " ".join(f"{piece.task.title}: {piece.state}, {piece.why.rstrip('.')}." for piece in left)
 

@@ -100,7 +100,7 @@ async def _keep_tests_only(work: Work) -> tuple[Changes, str]:
 
 
 def _only_grew(change: Change) -> bool:
-    """Whether every line that was there is still there, in its order."""
+    """True if the change only added lines."""
     codes = SequenceMatcher(None, rows_of(change.before), rows_of(change.after), autojunk=False).get_opcodes()
     return change.after is not None and all(tag in ("equal", "insert") for tag, *_ in codes)
 
@@ -127,7 +127,7 @@ def _text(content: bytes | None) -> str:
 
 
 async def _find_fault(work: Work, written: Changes, standing: SuiteStanding) -> str:
-    """What is wrong with the tests, in words for who wrote them."""
+    """Explain the fault of the tests to their author."""
     task, files = work.build.piece.task, await work.files()
     promised = (task.title, task.text, *task.criteria, *task.files)
     texts = {each.path: _text(each.after) for each in written}

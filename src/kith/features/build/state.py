@@ -29,7 +29,7 @@ from kith.features.build.tasks import dependents
 
 
 class BuildStep(StrEnum):
-    """What a build may be doing; the last three are its ends."""
+    """The steps of a build; the last three are its ends."""
 
     PLAN = "plan"  # the architect cuts the request into tasks
     AGREE = "agree"  # the person reads them, edits them, says yes
@@ -138,7 +138,7 @@ _GOOD: Final = {
 
 @dataclass(slots=True)
 class Played:
-    """What a role has done: in how many steps it was asked, and how often its work was good or not."""
+    """The work of a role: its steps, and the number of good and bad results."""
 
     steps: int = 0
     good: int = 0
@@ -177,7 +177,7 @@ class TaskProgress:
 
     @property
     def refusal(self) -> str:
-        """What the last gate that said no had to say; how the new tests fail, while no gate was asked."""
+        """The feedback of the last gate that refused; before any gate, how the new tests fail."""
         noes = [judged.feedback for judged in self.gates.values() if not judged.ok]
         spec = self.gates.get("spec")
         return noes[-1] if noes else spec.feedback if spec else ""
@@ -239,7 +239,7 @@ class Build:
 
     @property
     def upcoming(self) -> str:
-        """The id of the task whose turn is next, "" when none is left."""
+        """The id of the next task, "" when none is left."""
         waiting = (id for id, piece in self.pieces.items() if piece.state == "waiting")
         return next(waiting, "")
 
@@ -249,7 +249,7 @@ class Build:
 
     @property
     def attempt(self) -> int:
-        """How often the present step has come, this time included, where it may come again for a task."""
+        """Count the tries of the present step, this one included, where a task may repeat it."""
         if self.step is BuildStep.PLAN:
             return self.plans + 1
         piece = self.pieces.get(self.task)
@@ -285,7 +285,7 @@ class Build:
                 self._watch(event, path, at)
 
     def _watch(self, event: Event, path: tuple[str, ...], at: float) -> None:
-        """What happens inside a step."""
+        """Take an event inside a step."""
         match event:
             case Stepped() if len(path) == 1:
                 self._step(event, at)
@@ -360,7 +360,7 @@ class Build:
                 return self.new_checkpoint if self.wrote(step, outcome) else self.checkpoint
 
     def wrote(self, step: BuildStep, outcome: str) -> bool:
-        """Whether a step leaves files that no checkpoint holds yet."""
+        """True if a step leaves files that no checkpoint holds yet."""
         guarded = self.put_back and outcome != "discarded"
         return guarded or (step in WRITES and outcome != "skipped")
 
@@ -453,4 +453,4 @@ def _look_up(event: Advanced) -> tuple[BuildStep, BuildStep]:
         return step, TRANSITIONS[step, event.outcome]
     except (ValueError, KeyError) as error:
         told = f"{event.step} {event.outcome}".strip()
-        raise KithError(f"This build is of another version of kith: it tells of a step {told!r}.") from error
+        raise KithError(f"Another version of kith made this build: it has a step {told!r}.") from error

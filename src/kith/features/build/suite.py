@@ -68,7 +68,7 @@ class SuiteStanding:
     flaky: tuple[str, ...] = ()
 
     def letter(self, *, first_only: bool = False) -> str:
-        """What failed, for a model; `first_only` where it has little room."""
+        """Explain the failures to a model; `first_only` for a small window."""
         if self.ok:
             return ""
         report, failed = self.report, {case.id for case in self.report.failed}
@@ -85,7 +85,7 @@ class SuiteStanding:
 
     @property
     def counting(self) -> SuiteReport:
-        """The report without what failed before the build already: nobody has to mend that."""
+        """The report without failures from before the build: nobody has to fix those."""
         exactly, known = {*self.missing, *self.broken}, {case.id for case in self.report.cases}
         by_name = [test for test in self.missing if test not in known]
         failed = {
@@ -139,16 +139,16 @@ async def excuse_flaky(
 
 
 def _has_passed(name: str, report: SuiteReport) -> bool:
-    """Whether all tests of a name passed, at least one of them."""
+    """True if all tests of a name passed, and there is at least one."""
     outcomes = {case.outcome for case in report.cases if is_of(case.id, name)}
     return "passed" in outcomes and outcomes <= {"passed", "skipped"}
 
 
 def is_of(id: str, test: str) -> bool:
-    """Whether a test that ran under this id is the one meant: by its id, or by the name its file gives it.
+    """True if a test that ran under this id is the given one: by its id, or by its name in its file.
 
-    A case of a parametrised test is meant by the test's own name, and pytest's `path::Class::test` is
-    unittest's `folder.module.Class.test`, from whatever folder its discovery began.
+    A case of a parametrised test belongs to the test's own name. pytest's `path::Class::test` is unittest's
+    `folder.module.Class.test`, from whatever folder its discovery began.
     """
     inside = "/" if "::" in test else ""  # a path is a whole one
     if id == test or re.search(rf"(?<![\w{inside}]){re.escape(test)}(?!\w)", id):
@@ -178,7 +178,7 @@ async def show_first(run: Run, standing: SuiteStanding, files: Iterable[str]) ->
 
 
 def _sources(standing: SuiteStanding, texts: dict[str, str]) -> Iterator[str]:
-    """The tests that have to pass and do not, as they stand in their files, those that failed first."""
+    """The tests that must pass and do not, in the order of their files, first those that failed."""
     known = [(path, test) for path, text in texts.items() for test in lexical_tests(path, text)]
     for id in (*(case.id for case in standing.counting.failed), *standing.missing):
         for path, test in known:

@@ -34,7 +34,7 @@ def parse_tasks(words: str, most: int = MOST_TASKS) -> tuple[tuple[BuildTask, ..
 
 
 def _find_json(words: str) -> Any:
-    """The outermost object or list in a reply, mended where it is not quite JSON."""
+    """Find the outermost object or list in a reply, repaired where it is not quite JSON."""
     opening = min((at for sign in "{[" if (at := words.find(sign)) >= 0), default=-1)
     closing = max(words.rfind("}"), words.rfind("]"))
     if opening < 0 or closing < opening:
@@ -82,7 +82,7 @@ def _paragraphs(text: str) -> str:
 
 
 def find_fault(tasks: Sequence[BuildTask], most: int = MOST_TASKS) -> str:
-    """What is wrong with these tasks, in one sentence that says what to mend; "" when nothing is."""
+    """Explain the fault of these tasks in one sentence that says how to fix it; "" when there is none."""
     if not tasks:
         return "There are no tasks; there must be at least one."
     if len(tasks) > most:
@@ -128,7 +128,7 @@ def _find_cycle(tasks: Sequence[BuildTask]) -> tuple[str, ...]:
 
 
 def in_order(tasks: Sequence[BuildTask]) -> tuple[BuildTask, ...]:
-    """The tasks, each after those it depends on, otherwise as they stand. They must have no fault."""
+    """The tasks, each after those it depends on, otherwise in the given order. They must have no fault."""
     return tuple(_sort(tasks)[0])
 
 
@@ -223,7 +223,7 @@ def _read_section(id: str, title: str, lines: Sequence[str]) -> BuildTask:
 
 
 def _add_criterion(criteria: list[str], line: str) -> None:
-    """A line that begins with a dash is a new criterion, any other goes on with the last one."""
+    """A line that begins with a dash is a new criterion, any other continues the last one."""
     item = re.fullmatch(r"\s{0,3}[-*]\s+(\S.*)", line.rstrip())
     if item:
         criteria.append(_one_line(item[1]))

@@ -1,4 +1,4 @@
-"""What every step of a build works with, and how it lets a role speak."""
+"""Share the working state of a build's steps, and let a role speak."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -28,12 +28,12 @@ from kith.gates.toolchains import Toolchain
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Limits and wishes of one build.
+    """The limits and options of one build.
 
-    `coverage`: percent of the lines that the tests must run; None: measured where it costs little and only
-    said; 0: not measured. `commands`: the project's own gates, by name. `trusted`: the person needs no
-    question before the project's tests run without a sandbox. `known`: what is known beforehand, as a model
-    with a window of so many tokens is told it.
+    `coverage`: percent of the lines that the tests must run; None: measured where it costs little, and
+    only reported; 0: not measured. `commands`: the project's own gates, by name. `trusted`: the project's
+    tests run without a sandbox and without a question. `known`: the notes for a model, given its window
+    in tokens.
     """
 
     max_retries: int = 3  # of a task, after its first try
@@ -59,9 +59,9 @@ _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 
 @dataclass(slots=True)
 class Tools:
-    """What the project is tested and looked at with, once it was found; None: nobody has looked yet.
+    """The project's toolchains, linters and files, once found; None: not yet searched.
 
-    `evidence` is what the last run of all tests said.
+    `evidence` is the result of the last run of all tests.
     """
 
     toolchains: tuple[Toolchain, ...] = ()
@@ -101,7 +101,7 @@ class Work:
         return self.threads.setdefault(name, Thread(name))
 
     async def toolchains(self) -> tuple[Toolchain, ...]:
-        """How the project is built and tested; () while nothing says so, which its first tests may."""
+        """Find the project's toolchains; () while there are none, which its first tests may change."""
         if not self.tools.toolchains:
             self.tools.toolchains = await find_project_toolchains(self.run)
         return self.tools.toolchains
@@ -130,10 +130,10 @@ class Work:
 
 @asynccontextmanager
 async def alone(work: Work, changes: Changes) -> AsyncIterator[Work]:
-    """The work in a new trial that holds these changes only, as the person's tree would after a yes.
+    """Copy these changes alone to a new trial, as the person's tree would be after a yes.
 
-    What a model did to files that git ignores (caches, environments, build folders) is not part of a change,
-    and must not be what lets it pass.
+    A model's changes to files that git ignores (caches, environments, build folders) are not part of a
+    change, so they must not help it pass.
     """
     async with work.home.workspace.trial() as trial:
         await trial.apply(changes)
@@ -169,7 +169,7 @@ async def begin(
 async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = True) -> str:
     """Let a role go on until it is done; returns the limit that stopped it, "" for none.
 
-    With `writes`, edits in the words of its reply are brought into the trial.
+    With `writes`, edits in its reply's text are applied to the trial.
     """
     attempt, before = work.build.attempt, thread.messages
     try:
@@ -191,7 +191,7 @@ async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = Tr
 
 
 async def _land(work: Work, player: Player, thread: Thread, attempt: int) -> None:
-    """Bring edits in words into the trial; what does not fit is sent back to be written again."""
+    """Apply edits in a reply's text to the trial; what does not fit is sent back to be written again."""
     for _ in range(_LANDINGS):
         if not _spoken_last(thread).strip():
             return
@@ -203,13 +203,13 @@ async def _land(work: Work, player: Player, thread: Thread, attempt: int) -> Non
 
 
 def _spoken_last(thread: Thread) -> str:
-    """What the model said last: nothing where it closed its turn with a tool."""
+    """Return the model's last message: empty where it ended its turn with a tool."""
     replies = (m for m in reversed(thread.messages) if m.role == "assistant" and m.author != "kith")
     return next((message.text for message in replies), "")
 
 
 def between(then: Changes, now: Changes) -> Changes:
-    """What changed from one moment of the trial to another, both seen from the person's tree."""
+    """Compute the changes between two moments of the trial, both relative to the person's tree."""
     old, new = _by_path(then), _by_path(now)
     found = []
     for path in sorted({*old, *new}):

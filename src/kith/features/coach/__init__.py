@@ -1,4 +1,4 @@
-"""How each model wants to be asked: proposals, trials on recorded tasks, and what comes of them."""
+"""Tune how each model is asked: proposals, trials on recorded tasks, and their results."""
 
 import argparse
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "coach",
-    "how each model is asked: ways tried on recorded tasks, adopted when they win",
+    "tune how each model is asked, by trials on recorded tasks",
     needs=("measure",),
     extends={"measure": _here("page:PART")},
     settings=Lazy(f"{__name__}:CoachSettings"),
@@ -23,20 +23,20 @@ FEATURE = Feature(
         ),
         Command(
             "coach run",
-            "try other ways to ask a local model, on recorded tasks",
+            "try other strategies for a local model on recorded tasks",
             Lazy(f"{__name__}:coach_run_arguments"),
             _here("command:run_command"),
         ),
         Command(
             "coach undo",
-            "give a way up: the one before holds again",
+            "undo a strategy; the one before is used again",
             Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:undo_command"),
             "ID",
         ),
         Command(
             "coach adopt",
-            "adopt a way at once that live work tries",
+            "adopt a strategy that is on trial",
             Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:adopt_command"),
             "ID",
@@ -58,8 +58,8 @@ def coach_arguments(parser: argparse.ArgumentParser) -> None:
 def coach_run_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("--minutes", type=positive, metavar="N", help="how long to try ways out (60)")
-    add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
+    add("--minutes", type=positive, metavar="N", help="how long to test strategies (60)")
+    add("-m", "--model", metavar="NAME", help="the model to tune, such as ollama/qwen3:8b")
     add_offline(parser)
     add_engine(parser)
     add_json(parser)
@@ -67,7 +67,7 @@ def coach_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")
+    parser.add_argument("id", metavar="ID", help="of a strategy, as kith coach shows it")
 
 
 # Its settings.
@@ -75,7 +75,7 @@ def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CoachSettings:
-    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
+    """The settings of experiments with strategies: their author, and their share of the work."""
 
     model: str = ""  # who proposes; none: the one that is coached
     live: float = field(

@@ -66,7 +66,7 @@ class Stamped(Wrapped):
         """Ask once. Raises what the model raises, and LimitError when the steps of the attempt are spent."""
         taken = self._taken[prompt.attempt] = self._taken.get(prompt.attempt, 0) + 1
         if 0 < self.steps < taken:
-            raise LimitError(f"stopped after {self.steps} steps without an end")
+            raise LimitError(f"stopped after {self.steps} steps, the limit")
         return await self.model(replace(prompt, strategy=self.strategy), emit)
 
 
@@ -83,7 +83,7 @@ def adaptation_of(strategy: Strategy) -> Adaptation:
 
 
 def look_at(strategy: Strategy) -> Showing:
-    """What of the project is shown in front of the task."""
+    """Return the excerpts of the project to show before the task."""
     levers = strategy.levers
     return Showing(levers.room, levers.files, levers.signatures)
 
@@ -122,10 +122,10 @@ def adapt(project: Project, opened: Opened, kind: str, id: str, past: Past) -> A
 
 
 def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
-    """How a task of this kind is asked in session `id`.
+    """Choose the strategy for a task of this kind in session `id`.
 
-    A conversation stays with the way that it began in: its prompt's prefix holds. Otherwise the adopted way,
-    or for a share `coach.live` of the sessions the canary.
+    A conversation keeps the strategy that it began with, so its prompt prefix stays cached. Otherwise the
+    adopted one, or for a share `coach.live` of the sessions the canary.
     """
     coaching = read_coaching(project.log)
     key = key_of(opened.facts.digest, opened.facts.name)

@@ -41,7 +41,7 @@ _REFERENCE: Final = 120  # outcomes of the way before that a newer one is held a
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
-    """What becomes of a strategy by its live outcomes, and why."""
+    """The verdict on a strategy by its live outcomes, and the reason."""
 
     strategy: Strategy
     state: Literal["adopted", "undone"]
@@ -49,9 +49,9 @@ class LiveVerdict:
 
 
 def watch(ways: Ways, key: str, legs: Sequence[LegRow]) -> LiveVerdict | None:
-    """What live outcomes (`legs`, the oldest first) change for the model known by `key`; None for nothing.
+    """Judge live outcomes (`legs`, oldest first) of the model known by `key`; None for no change.
 
-    An outcome counts when something spoke for it or against it, and by how much that is worth.
+    An outcome counts if there is evidence for or against it, by the weight of that evidence.
     """
     own = [leg for leg in legs if leg.kind == ways.kind and is_of(leg, key, ways.model)]
     if ways.canary:
@@ -119,7 +119,7 @@ def tell(
     decision: TestDecision,
     listeners: Sequence[Listener] = (),
 ) -> Coached:
-    """Say where a strategy stands from now on, in a session of its own."""
+    """Log a strategy's new state, in a session of its own."""
     digest = work[0] if work[0] != ways.model else ""
     event = Coached(
         digest,
@@ -142,7 +142,7 @@ def tell(
 
 def undo_way(project: Project, id: str) -> Coached:
     """Give up a way by (the beginning of) its id. Raises UsageError for none or several."""
-    return _by_hand(project, id, "undone", "taken back by the person")
+    return _by_hand(project, id, "undone", "undone by the person")
 
 
 def adopt_way(project: Project, id: str) -> Coached:

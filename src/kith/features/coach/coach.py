@@ -39,7 +39,7 @@ _LOCK: Final = "coach"  # the name under which only one process coaches
 
 @dataclass(frozen=True, slots=True)
 class TriedStrategy:
-    """One experiment as it stands after a run, and why it is where it is."""
+    """One experiment after a run, and the reason for its state."""
 
     kind: str
     strategy: Strategy
@@ -48,7 +48,7 @@ class TriedStrategy:
 
 @dataclass(frozen=True, slots=True)
 class CoachRun:
-    """What a run came to: the model, experiments, and why nothing (more) was tried."""
+    """The result of a run: the model, experiments, and why nothing (more) was tried."""
 
     model: str
     tried: tuple[TriedStrategy, ...] = ()
@@ -80,7 +80,7 @@ async def _coach(
 ) -> CoachRun:
     model, tried = opened.facts.name, list[TriedStrategy]()
     if opened.facts.cloud:
-        raise NoModelError(f"{model} is no local model: coaching asks it hundreds of times.")
+        raise NoModelError(f"{model} is not a local model: coaching asks it hundreds of times.")
     settle_live(project, listeners)
     measured = read_measured(project.log, cache=project.settings.cache)
     by_kind, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
@@ -88,7 +88,7 @@ async def _coach(
     enough = [kind for kind in by_kind if kind in worked and len(by_kind[kind]) >= FEWEST]
     if not enough:
         most = max((len(by_kind[kind]) for kind in worked & by_kind.keys()), default=0)
-        why = f"{most} recorded tasks of a kind that it does; with fewer than {FEWEST} nothing can be settled"
+        why = f"only {most} usable recorded tasks; {FEWEST} are needed"
         return CoachRun(model, (), why)
     for kind in enough:
         bench = _Bench(project, opened, replay.key, kind, by_kind[kind], measured, answerer, listeners)
@@ -96,12 +96,12 @@ async def _coach(
             tried.append(found)
             if found.decision.verdict == "go on":
                 break
-    return CoachRun(model, tuple(tried), "" if tried else "nothing is left to be proposed")
+    return CoachRun(model, tuple(tried), "" if tried else "there are no more proposals")
 
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """Where the ways to ask one model for one kind of work are tried."""
+    """The test bench of one model and one kind of work."""
 
     project: Project
     opened: Opened
@@ -127,14 +127,14 @@ class _Bench:
             try:
                 strategy = strategy or await self._propose(run, session.id, ways)
                 if strategy is None:
-                    run.emit(RunEnded("done", "Nothing is left to be proposed."))
+                    run.emit(RunEnded("done", "There are no more proposals."))
                     return None
                 decision = await self._try(run, coaching, ways, strategy, replay, until)
             except KithError as error:
                 run.emit(RunEnded("unavailable", str(error)))
                 raise
             except BaseException:
-                run.emit(RunEnded("interrupted", "Interrupted; kith coach run goes on with it."))
+                run.emit(RunEnded("interrupted", "Interrupted; kith coach run resumes it."))
                 raise
             run.emit(RunEnded("done", decision.why))
             return TriedStrategy(self.kind, strategy, decision)
@@ -161,9 +161,9 @@ class _Bench:
         return decision
 
     async def _propose(self, run: Run, session: str, ways: Ways) -> Strategy | None:
-        """What to try next: from the model that the person named, by rule, or from the model itself.
+        """Choose the next strategy: from the model that the person named, by rule, or from the model itself.
 
-        A model that does no better than the rules is not asked any more.
+        A model that does no better than the rules is no longer asked.
         """
         facts, named = self.opened.facts, self.project.settings.section(CoachSettings).model
         seen = find_symptoms(
@@ -177,7 +177,7 @@ class _Bench:
         return next(iter((*asked, *ruled)), None)
 
     async def _ask(self, run: Run, session: str, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
-        """What a model proposes; within the money for coaching, and with consent where it is in the cloud."""
+        """Ask a model for proposals, within the coaching budget, and with consent for a cloud."""
         chosen, log = self.project.settings, self.project.log
         terms = Terms(replace(self.project, settings=coaching_limits(chosen, log)), run, session)
         opened = (

@@ -57,7 +57,7 @@ def run_command(args: argparse.Namespace) -> int:
 
 
 def undo_command(args: argparse.Namespace) -> int:
-    """Give a way up: the one before it holds again."""
+    """Undo a strategy: the one before it is used again."""
     return _say(undo_way(Project.open(find_root(args.folder), {}), args.id))
 
 
@@ -98,7 +98,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     for work in told["work"]:
         yield ""
         champion = next((each for each in work["ways"] if each["id"] == work["champion"]), None)
-        how = _tell_levers(champion["levers"]) if champion else "as kith does it by itself"
+        how = _tell_levers(champion["levers"]) if champion else "with the default strategy"
         yield f"{work['model']}, {work['kind']}: asked {how}"
         original = work["original"]
         if original["live"]:

@@ -95,7 +95,7 @@ def find_recorded(legs: Iterable[LegRow], root: str = "") -> tuple[Recorded, ...
 def find_tasks(project: Project, legs: Sequence[LegRow]) -> dict[str, tuple[Recorded, ...]]:
     """By kind of work, what can be done again: the project's own tasks, the newest first, then exercises.
 
-    How edits are best written hardly depends on what they are for, so the exercises stand in for each kind.
+    The best form of edits hardly depends on their purpose, so the exercises represent each kind.
     """
     own = find_recorded(legs, str(project.root))
     kinds = dict.fromkeys([*(task.kind for task in own), *(each.kind for each in find_exercises())])
@@ -136,7 +136,7 @@ class Experiment:
     most: int = HORIZON
 
     def tell(self, run: Run, state: Literal["proposed", "refused", "canary"], decision: TestDecision) -> None:
-        """Say in the log where the strategy stands now."""
+        """Log the strategy's present state."""
         run.emit(
             Coached(
                 self.digest,
@@ -180,7 +180,7 @@ async def _compare(run: Run, experiment: Experiment, task: Recorded, replay: Rep
     before = await replay(task, experiment.champion)
     after = await replay(task, experiment.strategy) if before else None
     if before is None or after is None:
-        run.emit(Notice(f"{_first_words(task.words)}: this says nothing, it is left out."))
+        run.emit(Notice(f"{_first_words(task.words)}: no evidence, left out."))
         return None
     run.emit(
         Compared(
@@ -224,14 +224,14 @@ class Replays:
 
     @property
     def key(self) -> str:
-        """What the model is known by."""
+        """The key of the model."""
         return key_of(self.opened.facts.digest, self.opened.facts.name)
 
     async def __call__(self, task: Recorded, strategy: Strategy) -> ReplayResult | None:
-        """How the task ends, asked in this way; while a person's task is at work, this one waits.
+        """Replay the task with this strategy; while a person's task is running, this one waits.
 
-        None where that says nothing: the checks pass before anything is done, or its commit is gone. Raises
-        ModelError when the server cannot be asked.
+        None without evidence: the checks pass before any work, or its commit is gone. Raises ModelError
+        when the server cannot be asked.
         """
         name = strategy.id, task.id
         if name not in self.known:
@@ -350,7 +350,7 @@ def _borrow_environment(root: Path) -> None:
 
 
 async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = _LOOKS_S) -> T:
-    """Do something while no task of a person's is at work: it waits, and begins anew where one comes up."""
+    """Do something while no task of a person's is running: it waits, and starts over where one begins."""
     while True:
         while is_busy(log):
             await asyncio.sleep(looks_s)
@@ -366,7 +366,7 @@ async def in_peace(log: Log, work: Callable[[], Awaitable[T]], looks_s: float = 
 
 
 def is_busy(log: Log) -> bool:
-    """Whether a session that is open in some process has a task that is not over, coaching aside."""
+    """True if an open session has an unfinished task, other than coaching."""
     for lock in (log.path.parent / "locks").glob("*.lock"):
         if log.is_open(lock.stem) and _works(log, lock.stem):
             return True

@@ -19,7 +19,7 @@ from kith.view.markup import NOTHING, Html, element, joined
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSummary:
-    """Another way of asking a model, in paired trials: pairs that it won and lost, and where it stands.
+    """Another strategy for a model, in paired trials: pairs won and lost, and its state.
 
     `error_left`: how likely a way that is no better may still be accepted, by the looks that are to come.
     `next_look` is a number of pairs, 0 when there is none.
@@ -70,7 +70,7 @@ def list_experiments(coaching: Coaching) -> tuple[ExperimentSummary, ...]:
 
 
 def error_left(pairs: int, differing: int) -> float:
-    """How likely the looks after so many pairs accept a way that wins as often as it loses."""
+    """Return the chance that later looks accept a strategy that wins as often as it loses."""
     share = (differing + 1) / (pairs + 2)  # of all pairs; one of each is assumed, where little is known
     spent = _spending(min(1.0, max(0.1, round(share, 1))))
     return spent[HORIZON] - max((value for look, value in spent.items() if look <= pairs), default=0.0)
@@ -109,7 +109,7 @@ _STATES: Final = {
 
 
 def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
-    """Other ways of asking, in paired trials: pairs won and lost, and where each stands."""
+    """Other strategies, in paired trials: pairs won and lost, and the state of each."""
     if not experiments:
         return NOTHING
     shown = experiments[:_MOST]

@@ -37,11 +37,11 @@ RECENT = 200  # tasks
 
 @dataclass(frozen=True, slots=True)
 class Symptoms:
-    """What was measured of one model and kind of work, lately.
+    """The recent measurements of one model and kind of work.
 
-    `solved` is a share with its 95 % interval, `seconds` the median and the ninth decile of a task, `read`
-    and `written` the same of a call's new and answered tokens, `reading` the share of the time that goes
-    into reading prompts. `failures` counts tasks, not events, by what went wrong.
+    `solved` is a share with its 95 % interval. `seconds` are the median and ninth decile of a task,
+    `read` and `written` those of a call's new and answered tokens. `reading` is the share of the time
+    spent reading prompts. `failures` counts tasks, not events, by cause.
     """
 
     model: str
@@ -140,7 +140,7 @@ def _example(words: str, failures: dict[str, int]) -> dict[str, Any]:
 
 
 def _tried(history: Sequence[Coached]) -> list[dict[str, Any]]:
-    """What came of earlier proposals, the newest first."""
+    """List the results of earlier proposals, the newest first."""
     last = {str(event.strategy.get("id", "")): event for event in history}
     told = [event for event in last.values() if event.state != "proposed"]
     return [
@@ -164,7 +164,7 @@ _GUESS: Final = 0.08  # what a rule expects of what it proposes
 
 
 def propose_by_rule(seen: Symptoms, ways: Ways, most: int = 2) -> tuple[Strategy, ...]:
-    """What was not tried yet, the most promising first: at most `most` of them."""
+    """Propose at most `most` untried strategies by rule, the most promising first."""
     champion = ways.champion
     found = list[Strategy]()
     for why, change in _ideas(seen, champion.levers):
@@ -177,7 +177,7 @@ def propose_by_rule(seen: Symptoms, ways: Ways, most: int = 2) -> tuple[Strategy
 
 
 def _ideas(seen: Symptoms, now: Levers) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Why something may help, and what to change."""
+    """Yield a reason and the change that may help."""
     broken = seen.share("malformed_edit", "malformed_call")
     if broken >= _SOMETIMES and now.edits != "whole":
         yield f"{broken:.0%} of the tasks have edits or calls that cannot be used", {"edits": "whole"}
@@ -228,14 +228,14 @@ def shape_of_reply() -> dict[str, Any]:
 
 
 def is_worth_asking(history: Sequence[Coached], author: str) -> bool:
-    """Whether a model may go on proposing: after 20 settled proposals it has to be better than the rules."""
+    """True if a model may continue to propose: after 20 settled proposals it must beat the rules."""
     good, settled = accepted_share(history, author)
     by_rules, of_rules = accepted_share(history, RULES)
     return settled < _FAIR or good / settled > (by_rules / of_rules if of_rules else 0.0)
 
 
 async def ask_for_proposals(run: Run, role: Role, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
-    """What a model proposes and may be tried; what may not is said. () when nothing of it can be read."""
+    """Ask a model for proposals; disallowed ones are reported. () when nothing can be read."""
     thread, fault = Thread(ROLE), ""
     begin_turn(run, thread, say(json.dumps(make_card(seen, ways)), "kith"))
     try:

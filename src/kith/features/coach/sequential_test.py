@@ -1,15 +1,14 @@
-"""When another way of asking a model is better: a test on paired trials, and a watch on live work.
+"""Test if another strategy for a model is better, on paired trials; watch it on live work.
 
-A pair is one recorded task done in the present way and in another. Only pairs that differ tell which way is
-better (McNemar, Psychometrika 12, 1947): with `wins` and `losses` of the other way, the doubt is the chance
-that it loses at least as often as it wins. How often the looks at that number may come, without making a
-mistake more likely, is decided as Haybittle (1971) and Peto et al. (Br. J. Cancer 34, 1976) do it: the looks
-on the way are very strict, and nearly all of the allowed error is kept for two looks, after 100 and after
-150 pairs. A test with the same bar at each look would have to set that bar for the eager ones, and would
-miss every fourth gain of 8 points that this one finds.
+A pair is one recorded task done with the present strategy and with another. Only pairs that differ count
+(McNemar, Psychometrika 12, 1947). From `wins` and `losses` of the other one, the doubt is the chance that it
+loses at least as often as it wins. The number of looks at that value must not raise the error rate, so it
+follows Haybittle (1971) and Peto et al. (Br. J. Cancer 34, 1976). Early looks are very strict, and nearly all
+of the allowed error is kept for two looks, after 100 and after 150 pairs. A test with the same bar at each
+look would need a higher one. It would miss every fourth gain of 8 points that this one finds.
 
-The rule is a table, so what it does can be computed exactly: `chances` follows every course that trials can
-take. Whatever is not shown to be better by then is given up: the original wins every doubt.
+The rule is a table, so its behaviour can be computed exactly: `chances` follows every course of trials. A
+strategy that is not shown to be better by then is given up, and the original stays.
 """
 
 import math
@@ -50,7 +49,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class TestDecision:
-    """What trials come to so far, why (for people), and the figures behind it."""
+    """The decision of a trial so far, its reason for people, and the figures."""
 
     verdict: Literal["accept", "refuse", "go on"]
     why: str
@@ -61,9 +60,9 @@ class TestDecision:
 
 
 def decide(pairs: Sequence[Pair], most: int = HORIZON) -> TestDecision:
-    """What the pairs say, in the order in which they were made; at most `most` of them are wanted.
+    """Decide on the pairs, in the order in which they were made; at most `most` of them count.
 
-    The first look that settles it holds, whatever came after. Pure: trials that were cut short go on as if
+    The first look that settles it is final, whatever came after. Pure: interrupted trials continue as if
     nothing had happened.
     """
     most, wins, losses = min(most, HORIZON), 0, 0
@@ -78,7 +77,7 @@ def decide(pairs: Sequence[Pair], most: int = HORIZON) -> TestDecision:
 
 
 def _look_at(pairs: Sequence[Pair], wins: int, losses: int) -> TestDecision | None:
-    """What these pairs settle, if anything."""
+    """Return the decision of these pairs, if there is one."""
     number = len(pairs)
     told = f"{wins} won, {losses} lost in {_pairs(number)}"
     if doubt(wins, losses) <= LOOKS[number]:
@@ -121,7 +120,7 @@ def doubt(wins: int, losses: int) -> float:
 
 
 def _is_faster(pairs: Sequence[Pair], wins: int, losses: int) -> bool:
-    """Whether it takes clearly less time, and is hardly worse."""
+    """True if it takes clearly less time, and is hardly worse."""
     ratios = sorted(_log_ratios(pairs))
     if len(ratios) < _SPEED_LOOKS[0] or _doubt_of_loss(wins, losses, len(pairs)) > _WORSE_DOUBT:
         return False
@@ -172,7 +171,7 @@ def chances(win: float, loss: float, most: int = HORIZON) -> dict[int, float]:
 
 
 def decide_canary(new: Count, present: Count) -> TestDecision:
-    """What live outcomes say of a way that paired trials accepted, beside those of the present way."""
+    """Decide on live outcomes of a strategy that paired trials accepted, against the present one."""
     over, figures = new.seen >= CANARY, _figures(new, present)
     told = f"{new.good:.0f} of {new.seen:.0f} solved, {present.good:.0f} of {present.seen:.0f} the way before"
     known = min(new.seen, present.seen) >= _EARLY
@@ -186,13 +185,13 @@ def decide_canary(new: Count, present: Count) -> TestDecision:
 
 
 def decide_keeping(recent: Count, before: Count) -> TestDecision:
-    """Whether an adopted way is still worth it: its last outcomes, beside those of the way before it."""
+    """Decide if an adopted strategy is still better: its last outcomes against those before it."""
     told = f"of the last {recent.seen:.0f} it solved {recent.good:.0f}"
     figures = _figures(recent, before)
     if recent.seen < CANARY or before.seen < _EARLY:
         return TestDecision("go on", told, figures)
     if _chance_below(recent, before, 0.0) > _FADED:
-        words = f"better no longer: {told}, the way before {before.good / before.seen:.0%}"
+        words = f"no longer better: {told}, the way before {before.good / before.seen:.0%}"
         return TestDecision("refuse", words, figures)
     return TestDecision("accept", told, figures)
 

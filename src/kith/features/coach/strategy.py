@@ -26,12 +26,12 @@ _WARM: Final = 0.05  # of the tasks, in which the way before an adopted one is k
 
 @dataclass(frozen=True, slots=True)
 class Levers:
-    """What may be changed. The defaults change nothing.
+    """The options of a strategy. The defaults change nothing.
 
-    `room`: times the tokens that the project's excerpts may take. `files`: of how many files (0: as many as
-    fit), `signatures`: only their definitions' first lines. `edits`: by tools, as search/replace blocks, or
-    whole files. `steps`: model calls of one attempt (0: as set). `split`: one function at a time. `wording`:
-    what stands around the task, with TASK where its words go.
+    `room`: factor on the tokens of the project's excerpts. `files`: the number of files (0: as many as
+    fit), `signatures`: only the first lines of their definitions. `edits`: by tools, as search/replace
+    blocks, or whole files. `steps`: model calls of one attempt (0: as set). `split`: one function at a
+    time. `wording`: the text around the task, with TASK in its place.
     """
 
     room: float = 1.0
@@ -80,7 +80,7 @@ class Strategy:
 
     @property
     def id(self) -> str:
-        """The same for the same levers, whoever proposes them; "" for the original way."""
+        """The same for the same levers, from any author; "" for the original strategy."""
         return _id_of(self.levers)
 
     @property
@@ -124,7 +124,7 @@ def read_strategy(data: Mapping[str, Any], author: str = "") -> Strategy:
 
 
 def _fits(name: str, value: object) -> bool:
-    """Whether a value is of the lever's type."""
+    """True if a value is of the lever's type."""
     default = getattr(_NOTHING, name)
     if name in RANGES:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -136,7 +136,7 @@ def _fits(name: str, value: object) -> bool:
 
 
 def check_strategy(strategy: Strategy, window: int = 0) -> str:
-    """Why a strategy may not be tried, in words; "" when it may. `window` in tokens (0: unknown)."""
+    """Explain why a strategy is not allowed; "" when it is. `window` in tokens (0: unknown)."""
     levers = strategy.levers
     if not strategy.id:
         return "it changes nothing"
@@ -175,10 +175,11 @@ def phrase(task: str, levers: Levers) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """How one model is asked for one kind of work.
+    """The strategies of one model for one kind of work.
 
-    `adopted`: the ways that hold, the newest last. `canary`: one that paired trials accepted, and that some
-    of the live work tries. `proposed`: those that wait for trials. `since`: id -> when its state was told.
+    `adopted`: those in use, the newest last. `canary`: one that paired trials accepted, on trial in a
+    share of the live work. `proposed`: those that wait for trials. `since`: id -> time of its present
+    state.
     """
 
     model: str = ""
@@ -211,19 +212,19 @@ class Ways:
 
 
 def key_of(digest: str, model: str) -> str:
-    """What a model is known by: its weights, or its name where nobody tells them."""
+    """Return the key of a model: its weights, or its name where they are unknown."""
     return digest or model
 
 
 def is_of(row: LegRow | CallRow, key: str, model: str) -> bool:
-    """Whether a row is of the model that is known by `key` and called `model`."""
+    """True if a row belongs to the model with this `key` and name."""
     return row.digest == key if row.digest else row.model == model
 
 
 def fold_ways(events: Iterable[tuple[float, Coached]]) -> dict[tuple[str, str], Ways]:
     """(model's key, kind of work) -> how it is asked, from all that was told, the oldest first.
 
-    The last state told of a strategy holds. There is one canary at most; other weights begin anew.
+    The last state told of a strategy holds. There is one canary at most; other weights start over.
     """
     found = dict[tuple[str, str], Ways]()
     for at, event in events:
@@ -259,10 +260,10 @@ def _take(ways: Ways, at: float, event: Coached) -> Ways:
 
 
 def choose(ways: Ways, live: float, ticket: str) -> Strategy:
-    """How to ask this time: the champion, or for a share `live` of all tickets the canary.
+    """Choose a strategy: the champion, or for a share `live` of all tickets the canary.
 
     A ticket (a session's id) always gets the same answer while nothing changes. A twentieth of the work
-    keeps the way before the champion measured, so that it can win its place back.
+    keeps the strategy before the champion measured, so that it can return.
     """
     digits = hashlib.sha256(ticket.encode()).digest()
     drawn = int.from_bytes(digits[:6]) / 2**48
@@ -272,7 +273,7 @@ def choose(ways: Ways, live: float, ticket: str) -> Strategy:
 
 
 def accepted_share(history: Sequence[Coached], author: str) -> tuple[int, int]:
-    """How many of an author's proposals trials accepted, and how many they settled."""
+    """Count an author's accepted proposals, and the settled ones."""
     last = {str(event.strategy.get("id", "")): event for event in history if event.author == author}
     states = [
         {event.state for event in history if event.strategy.get("id") == id and event.author == author}
@@ -295,7 +296,7 @@ Work = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Coaching:
-    """How models are asked, and the pairs of every experiment: (work, strategy) -> task's id -> pair."""
+    """The strategies of each model, and the pairs of experiments: (work, strategy) -> task's id -> pair."""
 
     ways: Mapping[Work, Ways] = field(default_factory=dict)
     pairs: Mapping[tuple[Work, str], dict[str, Pair]] = field(default_factory=dict)
@@ -303,7 +304,7 @@ class Coaching:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How a recorded task ended in a replay, and in how many seconds; `solved` None: it says nothing."""
+    """The result of replaying a recorded task, and its seconds; `solved` None: no evidence."""
 
     solved: bool | None
     seconds: float

@@ -18,7 +18,7 @@ FEATURE = Feature(
     commands=(
         Command(
             "confer",
-            "let several models confer; tools check what they claim",
+            "let several models confer; tools check their claims",
             Lazy(f"{__name__}:confer_arguments"),
             _here("command:confer_command"),
             "[QUESTION ...]",
@@ -47,12 +47,12 @@ def confer_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("question", nargs="*", metavar="QUESTION", help="what to decide, to answer or to do")
-    add("--models", metavar="A,B", help="who confers, two or three, as after -m (confer.models)")
-    add("--judge", metavar="NAME", help="who decides where nothing can be tested (confer.judge)")
+    add("--models", metavar="A,B", help="two or three models, as after -m (confer.models)")
+    add("--judge", metavar="NAME", help="the judge where nothing can be tested (confer.judge)")
     add("--apply", action="store_true", help="carry the plan out, tested and asked about")
     add_yes(parser)
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
-    add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
+    add("--show", metavar="ID", help="show an earlier council of a session, ask nobody")
     add_cloud(parser, "a council")
     add_offline(parser)
     add_json(parser)
@@ -63,7 +63,7 @@ def confer_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConferSettings:
-    """Who confers where nobody is named, and how much that may take."""
+    """The default members of a council, and its limits."""
 
     models: tuple[str, ...] = ()
     tokens: int = field(default=20_000, metadata={"least": 500})  # of one council, read and written

@@ -1,4 +1,4 @@
-"""Whether what a member says holds: tools look, in a copy of the tree that is thrown away."""
+"""Check a member's claims by tools, in a throw-away copy of the tree."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,7 @@ _FAILED_TESTS: Final = re.compile(r"^(?:FAIL|FAILED|ERROR|not ok)\b|--- FAIL:|te
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a tool says of a claim, and in what words."""
+    """The result of checking a claim, and its reason."""
 
     result: Literal["confirmed", "refuted", "unchecked"]
     why: str
@@ -53,9 +53,9 @@ def unchecked(why: str) -> Checked:
 
 
 async def check_objection(run: Run, objection: Objection) -> Checked:
-    """Whether the evidence of a claim is as it says, in the tree that `run.workspace` is.
+    """Check the evidence of a claim in the tree of `run.workspace`.
 
-    A command runs in a trial, in the sandbox and its limits; what writes to the project proves nothing.
+    A command runs in a trial, in the sandbox and its limits; one that writes to the project proves nothing.
     """
     try:
         if objection.command:
@@ -68,7 +68,7 @@ async def check_objection(run: Run, objection: Objection) -> Checked:
 
 
 async def check_probe(run: Run, proposal: Proposal) -> Checked:
-    """Whether a proposal's own command ends now as its author says."""
+    """Check if a proposal's own command ends as its author predicts."""
     if not proposal.probe or not proposal.ends:
         return unchecked("it says of no command how that ends")
     try:
@@ -92,7 +92,7 @@ async def _check_place(run: Run, objection: Objection) -> Checked:
 
 
 def check_quote(quote: str, rows: Sequence[str], path: str, line: int) -> Checked:
-    """Whether a file (by its `rows`) says at a line what is quoted."""
+    """Check a quote against a line of a file (by its `rows`)."""
     if not quote.strip():
         return unchecked("it quotes nothing")
     if line > len(rows):
@@ -143,7 +143,7 @@ def _hold_against(ran: Ran, ends: str, shows: str, any_failure: bool) -> Checked
 
 
 def _looks_at(command: str, files: Sequence[str]) -> bool:
-    """Whether a command names anything of the project: a file, a folder, a module, or runs its tests."""
+    """True if a command names a part of the project: a file, folder or module, or runs its tests."""
     known = {"pytest", "unittest", "ctest"}
     for path in files:
         parts = path.split("/")

@@ -27,7 +27,7 @@ from kith.view.printing import printable
 # Work that a person can hurry: Ctrl-C once asks it to decide with what is there, twice ends it.
 
 T = TypeVar("T")
-HURRIED = "Deciding with what is there; Ctrl-C again stops."
+HURRIED = "Deciding now; Ctrl-C again stops."
 
 
 def run_until_decided(
@@ -74,7 +74,7 @@ def confer_command(args: argparse.Namespace) -> int:
     if args.show is not None:
         return show_command(project, args.show, as_json=args.json)
     if args.yes and not args.apply:
-        raise UsageError("--yes answers the question of --apply; without that nothing is asked.")
+        raise UsageError("--yes works only with --apply.")
     question = " ".join(args.question).strip()
     if not question:
         raise UsageError('What is it about? For example: kith confer "where should the cache live?"')
@@ -111,7 +111,7 @@ def show_command(project: Project, id: str, *, as_json: bool) -> int:
     session = project.log.find(id)
     councils = read_minutes(record.event for record in project.log.events(session))
     if not councils:
-        raise UsageError(f"Nobody conferred in session {session}.")
+        raise UsageError(f"Session {session} has no council.")
     if as_json:
         print(json.dumps([_minutes_json(each) for each in councils.values()], indent=2))
         return EXIT_DONE

@@ -30,7 +30,7 @@ async def panel(talk: Talk, rest: str) -> None:
 
 
 async def _until_decided(talk: Talk, work: "asyncio.Future[Conferred]", hurry: asyncio.Event) -> "Conferred":
-    """What they agree on; a person who stops them once lets them decide with what is there."""
+    """Wait for the decision; a person's first stop makes them decide at once."""
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -40,5 +40,5 @@ async def _until_decided(talk: Talk, work: "asyncio.Future[Conferred]", hurry: a
             raise
         this.uncancel()
         hurry.set()
-        talk.say("They decide with what is there; Esc again stops.", "yellow")
+        talk.say("They decide now; Esc again stops.", "yellow")
         return await work

@@ -20,13 +20,13 @@ _INDENT: Final = "     "
 
 
 class ShowLine(Protocol):
-    """Where lines go."""
+    """A sink for lines."""
 
     def __call__(self, text: str, style: str = "") -> None: ...
 
 
 def margin(label: str) -> str:
-    """What stands before each line of a speaker: readable without colour."""
+    """Return the prefix of a speaker's lines: readable without colour."""
     return f"{label} │ "
 
 
@@ -41,7 +41,7 @@ def heading(label: str, name: str, what: str = "") -> FeatureLine:
 
 
 def block(label: str, message: Message) -> Iterator[FeatureLine]:
-    """What a speaker said, wrapped behind its letter; what was cut short says so."""
+    """Wrap a speaker's message behind its letter; a cut message says so."""
     text = message.text if message.complete else f"{message.text} (cut short)"
     for line in printable(text).strip().split("\n"):
         for part in textwrap.wrap(line, WIDTH - len(margin(label)), break_long_words=True) or [""]:
@@ -49,7 +49,7 @@ def block(label: str, message: Message) -> Iterator[FeatureLine]:
 
 
 def claim_lines(claim: Claimed) -> Iterator[FeatureLine]:
-    """A claim, what speaks for it, and what a tool said."""
+    """Show a claim, its evidence, and the result of the check."""
     mark, style = _MARKS[claim.check]
     who = f"{claim.by} on {claim.of}"
     yield from _wrap(style, f"{mark} {claim.id} {claim.check}, {who}: {claim.text}", "", _INDENT)
@@ -76,7 +76,7 @@ def _wrap(style: str, text: str, first: str, others: str) -> Iterator[FeatureLin
 
 
 def council_lines(event: Event) -> Iterator[FeatureLine]:
-    """What a council's event says to people: a whole block, a claim, the decision; else nothing."""
+    """Show a council's event to people: a whole block, a claim, the decision; else nothing."""
     if isinstance(event, Claimed):
         yield from claim_lines(event)
     elif isinstance(event, Concluded):

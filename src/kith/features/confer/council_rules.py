@@ -1,4 +1,4 @@
-"""How a council of models comes to a decision: who agrees, which claims move whom, whose plan comes first."""
+"""Define a council's rules: agreement, claims that count, and the order of plans."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +37,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What an author makes of the claims against its plan; `proposal` is None where it stays as it was."""
+    """An author's reply to claims against its plan; `proposal` is None where the plan stays."""
 
     accepted: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Where a member's model runs, and how many calls that server answers at once."""
+    """The server of a member's model, and the number of calls it answers at once."""
 
     label: str
     server: str
@@ -55,7 +55,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class TriedPlan:
-    """What became of a plan that was carried out. `ok` is None where nothing could be tested.
+    """The result of a plan that was carried out. `ok` is None where nothing could be tested.
 
     `findings` are those of linters and type checkers, `size` counts the lines added and removed.
     """
@@ -71,7 +71,7 @@ class TriedPlan:
 
 
 def agree(proposals: Sequence[Proposal]) -> bool:
-    """Whether there is nothing to confer about: every two say the same, and there are two."""
+    """True if there are at least two proposals, and every two say the same."""
     return len(proposals) > 1 and all(_say_the_same(*pair) for pair in combinations(proposals, 2))
 
 
@@ -129,9 +129,9 @@ def take_revision(
 
 
 def objections(claims: Sequence[Claimed]) -> Counter[str]:
-    """How many claims that hold were made against each plan.
+    """Count the confirmed claims against each plan.
 
-    Those that its author gave in to count too: a plan that needed no correction is right more often.
+    Those that its author accepted count too: a plan that needed no correction is right more often.
     """
     return Counter(each.of for each in claims if each.check == "confirmed")
 
@@ -139,25 +139,25 @@ def objections(claims: Sequence[Claimed]) -> Counter[str]:
 def in_order(
     labels: Sequence[str], against: Mapping[str, int], ability: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Whose plan comes first: the fewest objections, then how often its author's work was good so far.
+    """Order the plans: the fewest objections first, then the author's ability so far.
 
-    What is equal in both stays in the order in which it is given.
+    Ties keep the given order.
     """
     return tuple(sorted(labels, key=lambda label: (against.get(label, 0), -ability.get(label, 0.0))))
 
 
 def is_decided(labels: Collection[str], against: Mapping[str, int]) -> bool:
-    """Whether the claims alone tell which plan is the best: exactly one has the fewest against it."""
+    """True if the claims alone decide: exactly one plan has the fewest against it."""
     counts = [against.get(label, 0) for label in labels]
     return counts.count(min(counts)) == 1
 
 
 def are_level(one: float, other: float) -> bool:
-    """Whether two authors (by their ability, 0 to 1) are too close for that to tell their plans apart.
+    """True if two authors (by ability, 0 to 1) are too close to tell their plans apart.
 
-    If one of two plans is wrong, the abler author's is right with p(1-q) / (p(1-q) + q(1-p)) where errors are
-    independent. They are not: models fail at the same tasks, so it is right more often, and a judge that is
-    right two times of three already does harm from LEVEL on (benchmarks/councils.py).
+    If one of two plans is wrong, the abler author's is right with p(1-q) / (p(1-q) + q(1-p)) where errors
+    are independent. They are not: models fail at the same tasks, so it is right more often. A judge that
+    is right in two of three cases already does harm from LEVEL on (benchmarks/councils.py).
     """
     able, less = max(one, other), min(one, other)
     right, wrong = able * (1 - less), less * (1 - able)
@@ -177,10 +177,11 @@ def choose_tried(tried: Sequence[TriedPlan]) -> TriedPlan | None:
 
 
 def make_lanes(seats: Sequence[Seat], turn: int) -> tuple[tuple[Seat, ...], ...]:
-    """Who is asked after whom: lanes run side by side, and the members of a lane one after the other.
+    """Plan the order of calls: lanes run in parallel, and the members of a lane one after the other.
 
-    A server that answers one call at a time is one lane, and would have to load each member's model anew: so
-    every `turn` (from 0) begins with the member that spoke last, the first with the one that was opened last.
+    A server that answers one call at a time is one lane, and would reload each member's model. So
+    every `turn` (from 0) begins with the member that spoke last, the first with the one that was opened
+    last.
     """
     by_server = sorted(seats, key=lambda seat: (seat.server, seat.label))
     lanes: list[tuple[Seat, ...]] = []

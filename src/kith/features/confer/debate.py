@@ -48,7 +48,7 @@ _BY: Final[Mapping[By, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CouncilDecision:
-    """Whose proposal holds, what decided it, and why. `order`: all of them, the best one first."""
+    """The chosen proposal, the kind of decision, and its reason. `order`: all of them, best first."""
 
     choice: str
     by: By
@@ -59,9 +59,9 @@ class CouncilDecision:
 async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | None:
     """Let the members confer; None where the claims do not tell the best proposals apart.
 
-    It ends early when they agree, when nothing that was said against anybody holds, when the tokens are
-    spent, or when the person is in a hurry. Raises ModelError when nobody proposes anything, LimitError when
-    nobody had the time to.
+    It ends early when they agree, when no claim is confirmed, when the tokens are spent, or when the
+    person is in a hurry. Raises ModelError when nobody proposes anything, LimitError when nobody had the
+    time to.
     """
     open_minutes(run, council)
     await propose(run, council)
@@ -79,12 +79,12 @@ async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | 
 
 
 def open_minutes(run: Run, council: Council) -> None:
-    """Put on record who confers about what; faces learn from it who is behind a label."""
+    """Log the members and the question; screens read the model of each label from it."""
     run.emit(Convened(council.id, council.kind, council.question, _names(council)))
 
 
 async def propose(run: Run, council: Council) -> None:
-    """The first round, blind: everybody gets the same letter."""
+    """Hold the first round, blind: all members get the same message."""
 
     async def take(label: str, proposal: Proposal) -> None:
         council.proposals[label] = proposal
@@ -208,16 +208,14 @@ def ranking(council: Council) -> tuple[str, ...]:
 
 
 def decide(council: Council) -> CouncilDecision | None:
-    """What the claims decide, or else what is known of the authors; None where neither tells plans apart."""
+    """Decide by claims, or else by the authors' ability; None where neither tells plans apart."""
     order, against = ranking(council), objections(council.claims)
     first, second = order[:2]
     if is_decided(order, against):
         why = f"{against[first] or 'no'} claim that holds is against it, {against[second]} against the next"
         return CouncilDecision(first, "evidence", why, order)
     if council.hurry.is_set():
-        return CouncilDecision(
-            first, "limit", "it was the best of what was there when the person decided", order
-        )
+        return CouncilDecision(first, "limit", "it was the best when the person asked for a decision", order)
     if agree(list(council.proposals.values())):
         return CouncilDecision(first, "agreement", "after the claims they agree", order)
     if are_level(*(council.members[label].ability for label in (first, second))):

@@ -53,9 +53,9 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """How plans are carried out: by whom, on what first message, judged by whom.
+    """The way to carry plans out: worker, first message and judges.
 
-    `both`: how many seconds the first may take for the second to be carried out as well, and compared.
+    `both`: if the first plan takes fewer seconds, the second is carried out as well, and compared.
     """
 
     worker: Worker
@@ -105,14 +105,14 @@ def _numbered(name: str, number: int) -> str:
 
 
 async def _count_findings(run: Run, changes: Changes) -> int:
-    """What linters and type checkers say of the lines that a change added."""
+    """Count linter and type-checker findings on the lines that a change added."""
     async with run.workspace.trial() as trial:
         await trial.apply(changes)
         return len(await notes_on(run.inside(trial), changes))
 
 
 def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:
-    """Whether the next plan is worth carrying out although this one passed."""
+    """True if the next plan is worth carrying out although this one passed."""
     _, seconds = council.work.cost(made[0].label)
     return len(made) == 1 and seconds < how.both
 

@@ -1,4 +1,4 @@
-"""What the log holds of councils, what became of them, and whether they pay."""
+"""Read councils and their outcomes from the log, and judge if they pay."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """What councils brought for one kind: `gain` in solved tasks for each task, their tokens counted in.
+    """The benefit of councils for one kind: `gain` in solved tasks per task, tokens included.
 
     `upper`: the gain is below this with 90 % confidence. `pays` is False only when that is below zero.
     """
@@ -54,10 +54,10 @@ class Payoff:
 
 
 def weigh(kind: str, councils: Sequence[Finished], others: Sequence[Finished]) -> Payoff:
-    """What councils brought for `kind`. Both lists may hold other kinds.
+    """Compute the benefit of councils for `kind`. Both lists may hold other kinds.
 
     The shares are Agresti and Caffo's (one success and one failure added to each side), so that a few equal
-    outcomes do not look certain. Tokens count as WORTH for as many as a task without a council takes.
+    outcomes do not look certain. The tokens of one task without a council count as WORTH.
     """
     mine = [each for each in councils if each.kind == kind]
     without = [each for each in others if each.kind == kind]
@@ -136,15 +136,15 @@ def read_minutes(events: Iterable[Event]) -> dict[str, Minutes]:
 
 
 def speaker_of(event: Event) -> str:
-    """Who said a message in a council ("" for anything else, and for what kith said)."""
+    """Return the speaker of a message in a council ("" for other events, and for kith)."""
     place = place_of(event.thread) if isinstance(event, Said) and event.message.role == "assistant" else None
     return place[1] if place and "/" not in place[1] else ""
 
 
 def read_results(log: Log) -> tuple[list[Finished], frozenset[str]]:
-    """What became of the work that councils spoke about, and the sessions that had any.
+    """Read the outcomes of work that councils discussed, and the sessions with councils.
 
-    Work that was never carried out, or is not over, has no result.
+    Work that was never carried out, or is unfinished, has no result.
     """
     sessions = log.having("Concluded")
     found = (_result(log, session) for session in sessions)
@@ -152,7 +152,7 @@ def read_results(log: Log) -> tuple[list[Finished], frozenset[str]]:
 
 
 def read_others(log: Log, kind: str, councils: frozenset[str]) -> list[Finished]:
-    """What became of work of the same command without a council, for councils inside of one (panels)."""
+    """Read outcomes of the same command without a council, to compare panels inside it."""
     commands = set[str]()
     for session in councils:
         events = [record.event for record in log.events(session, kinds=_BEGUN)]
@@ -175,7 +175,7 @@ def _result(log: Log, session: str, kind: str = "") -> Finished | None:
 
 
 def _was_solved(log: Log, events: Iterable[Event]) -> bool | None:
-    """Adopted, and not taken back since: solved. Tests or the person said no: not. Else nobody knows."""
+    """Adopted, and not undone since: solved. Tests or the person said no: not. Else nobody knows."""
     started: RunStarted | None = None
     applied: Applied | None = None
     ended: RunEnded | None = None

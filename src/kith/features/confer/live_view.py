@@ -41,14 +41,14 @@ class WordFlow:
     _word: str = field(default="", init=False)
 
     def take(self, piece: str) -> str:
-        """What to show after one more piece of the text."""
+        """Return the text to show after one more piece."""
         *whole, last = re.split(r"(\s)", self._word + piece)
         shown = "".join(map(self._place, whole))
         self._word = last
         return shown if self._columns(last) < HELD else shown + self.end()
 
     def end(self) -> str:
-        """What is held back still."""
+        """Return the rest of the buffered text."""
         word, self._word = self._word, ""
         return self._place(word)
 
@@ -111,7 +111,7 @@ class PlainCouncil:
 
 @dataclass(slots=True)
 class SpeakerBlock:
-    """What somebody says; `words` wait while another block is on the screen."""
+    """A speaker's text; `words` wait while another block is on the screen."""
 
     label: str
     title: FeatureLine
@@ -260,5 +260,5 @@ def _lines_of(event: Claimed | Concluded) -> Iterable[FeatureLine]:
 
 
 def _what(path: tuple[str, ...]) -> str:
-    """What a speaker does in this step."""
+    """Return a speaker's activity in this step."""
     return next((_ROUNDS[name] for name in reversed(path) if name in _ROUNDS), "")

@@ -1,4 +1,4 @@
-"""Who confers, what that may cost, and one round in which all of them are asked."""
+"""Define a council's members and budget, and one round that asks all of them."""
 
 import asyncio
 import random
@@ -42,7 +42,7 @@ class Member:
 
 @dataclass(slots=True)
 class Ledger:
-    """What a council may use in tokens (new ones read, and written), and what each member has used of it."""
+    """The token budget of a council (new ones read, and written), and each member's use of it."""
 
     tokens: int
     spent: int = 0
@@ -73,12 +73,12 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Council:
-    """One council at work: what never changes first, then what its rounds fill in.
+    """One council at work: first the constant fields, then those that its rounds fill in.
 
-    `facts` is what all members are shown: the project as far as it matters, and the question. `tested`: plans
-    will be carried out, and tests decide. `hurry` is set when the person wants a decision with what is there.
-    `work` is what it costs to carry plans out, `silent` says why a member is asked no more, and `short` names
-    rounds for which the tokens did not last.
+    `facts` is shown to all members: the relevant part of the project, and the question. `tested`: plans
+    will be carried out, and tests decide. `hurry` is set when the person wants a decision at once. `work`
+    is the cost of carrying plans out. `silent` gives the reason why a member is no longer asked, and
+    `short` names rounds that ran out of tokens.
     """
 
     id: str
@@ -109,7 +109,7 @@ def draw_labels(number: int) -> list[str]:
 
 
 async def unless_hurried(hurry: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """What the work returns; None when somebody was in a hurry meanwhile, and it was cut short."""
+    """Return the work's result; None when a person's hurry cut it short."""
     task, waiter = asyncio.ensure_future(work), asyncio.ensure_future(hurry.wait())
     try:
         await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
@@ -133,7 +133,7 @@ class Nonsense(KithError):
 
 @dataclass(frozen=True, slots=True)
 class Agenda(Generic[T]):
-    """What one round is for: a letter to each member, how to read an answer, and what to do with it."""
+    """The agenda of one round: a message to each member, a reader of answers, and their use."""
 
     round: Round
     letters: Mapping[str, str]
@@ -142,7 +142,7 @@ class Agenda(Generic[T]):
 
 
 async def hold_round(run: Run, council: Council, agenda: Agenda[T]) -> None:
-    """Ask every member that has a letter, and do with each answer what is to be done as it comes.
+    """Send each member its message, and handle each answer as it comes.
 
     Members on one server are asked one after the other, others side by side. It ends early when the person is
     in a hurry, and asks nobody for whom the tokens do not last.
@@ -187,9 +187,9 @@ async def _ask_member(run: Run, council: Council, member: Member, room: int, age
 
 
 async def ask(run: Run, member: Member, thread: Thread, letter: str, room: int, read: Read[T]) -> T | None:
-    """What a member answers to a letter, asked once more if that cannot be read; None without room for it.
+    """Ask a member, once more if the answer cannot be read; None without room for it.
 
-    `room`: tokens for what is new in the prompt, and the reply. Raises Nonsense, and what its model raises.
+    `room`: tokens for the new part of the prompt, and the reply. Raises Nonsense, and its model's errors.
     """
     fault = ""
     for attempt in range(1, TRIES + 1):
@@ -210,7 +210,7 @@ async def ask(run: Run, member: Member, thread: Thread, letter: str, room: int, 
 
 
 async def _speak(run: Run, member: Member, thread: Thread, room: int, attempt: int) -> str:
-    """One reply, added to the thread; of one that is cut short the words that came are kept too."""
+    """Add one reply to the thread; an interrupted one is kept as far as it came."""
     role, heard = member.role, list[str]()
 
     def listen(event: Event) -> None:

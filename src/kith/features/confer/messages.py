@@ -1,4 +1,4 @@
-"""What members of a council are told in each round, and their answers read as data."""
+"""Write the messages of each round to members of a council, and parse their answers."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class JudgeChoice:
-    """Which proposal a judge would follow, and why."""
+    """The proposal that a judge would follow, and the reason."""
 
     label: str
     why: str
@@ -222,7 +222,7 @@ def _objection(fields: Fields) -> Objection | None:
 
 
 def read_revision(words: str, ids: Sequence[str]) -> tuple[Revision | None, str]:
-    """What an author makes of the claims `ids`, with its plan if it wrote one; or what is wrong."""
+    """Parse an author's reply to the claims `ids`, with its new plan if any; or the fault."""
     fields = read_fields(words, _REVISION)
     given = {key: set(_ID.findall(value)) for key, value in fields if key in ("accept", "reject")}
     if not given:
@@ -295,23 +295,23 @@ Which should be followed?"""
 
 
 def to_propose(facts: str) -> str:
-    """The first letter: the same for everybody."""
+    """The first message: the same for all members."""
     return _PROPOSE.format(facts=facts)
 
 
 def to_criticise(others: Mapping[str, Proposal]) -> str:
-    """The second letter, with the proposals of the others under their labels."""
+    """The second message, with the proposals of the others under their labels."""
     return _CRITICISE.format(others=_proposals(others), label=min(others))
 
 
 def to_revise(claims: Sequence[Claimed]) -> str:
-    """The third letter, with those claims only that hold."""
+    """The third message, with the confirmed claims only."""
     rows = (f"{each.id}: {each.text}\n  {each.evidence}\n  checked: {each.why}" for each in claims)
     return _REVISE.format(claims="\n".join(rows))
 
 
 def to_judge(facts: str, proposals: Mapping[str, Proposal], claims: Sequence[Claimed]) -> str:
-    """The letter to the judge: proposals, and each claim with what its check said."""
+    """The message to the judge: proposals, and each claim with what its check said."""
     rows = [f"against {each.of}: {each.text} ({each.check}: {each.why})" for each in claims]
     return _JUDGE.format(facts=facts, proposals=_proposals(proposals), claims="\n".join(rows) or "Nothing.")
 

@@ -25,7 +25,7 @@ _JUDGE: Final = "judge"
 
 
 def council_html(minutes: Minutes) -> Html:
-    """Who said what, a column for each speaker, and what came of it. Replies of kith's own are left out."""
+    """Show a council: a column for each speaker, and the result. Replies of kith's own are left out."""
     speakers = list(minutes.members) + [who for who, _ in minutes.said if _speaks(who)]
     chosen = minutes.concluded.choice if minutes.concluded else ""
     columns = [_column(minutes, who, who == chosen) for who in dict.fromkeys(speakers) if who != _JUDGE]
@@ -61,7 +61,7 @@ def _column(minutes: Minutes, who: str, chosen: bool) -> Html:
 
 
 def _message(message: Message) -> Html:
-    """What a model said; what people and kith said to it is not shown."""
+    """Show a model's message; messages of people and kith are left out."""
     if message.role != "assistant":
         return NOTHING
     cut = NOTHING if message.complete else element("p", "Cut short.", class_="warn")
@@ -86,7 +86,7 @@ def _claim(claim: Claimed) -> Html:
 
 
 def _conclusion(concluded: Concluded) -> Html:
-    """Whose plan holds, what decided it, and what that cost against a single call."""
+    """Show the chosen plan, the kind of decision, and its cost against a single call."""
     figures, name = concluded.figures, concluded.members.get(concluded.choice, "")
     tokens, single = int(figures.get("tokens", 0)), int(figures.get("single_tokens", 0))
     claims = int(figures.get("claims", 0))
@@ -111,7 +111,7 @@ def _conclusion(concluded: Concluded) -> Html:
 
 
 def councils_html(events: Iterable[Event]) -> Iterator[Html]:
-    """The councils that these events tell of."""
+    """The councils in these events."""
     return (council_html(minutes) for minutes in read_minutes(events).values())
 
 

@@ -145,7 +145,7 @@ class Panel:
         await hold_round(run, council, Agenda("propose", letters, _any_words, take))
 
     async def _confer(self, run: Run, council: Council, texts: dict[str, str], lead: str) -> str:
-        """Whose answer holds; `texts` has it as its author wrote it last."""
+        """Choose an answer; `texts` has each in its author's latest version."""
         if len(texts) == 1:
             return lead
         if agree(list(council.proposals.values())):
@@ -188,7 +188,7 @@ async def _revise(run: Run, council: Council, texts: dict[str, str]) -> None:
 
 
 def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
-    """What is accepted and rejected in the first lines, and the answer below them."""
+    """Parse accepted and rejected ids in the first lines, and the answer below them."""
     lines = words.strip().split("\n")
     head = 0
     while head < len(lines) and (_ANSWERED.match(lines[head]) or not lines[head].strip()):
@@ -205,7 +205,7 @@ def _read_revision(words: str) -> tuple[tuple[Revision, str] | None, str]:
 
 
 def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
-    """Let the opening stand in the opener's thread, after what everybody is shown."""
+    """Put the opening into the opener's thread, after the text shown to everybody."""
     thread = Thread(council_thread(council.id, label), (say(council.facts, AUTHOR),))
     council.threads[label] = thread
     thread.add(run, replace(reply.message, author=council.members[label].name))
@@ -221,7 +221,7 @@ def _any_words(words: str) -> tuple[str | None, str]:
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as one letter: what the model was told and what it read, without what it said itself."""
+    """A conversation as one message: the model's input and tool results, without its own replies."""
     read = ("\n\n".join(result.text for result in each.results) for each in messages)
     told = (each.text if each.role == "user" else "" for each in messages)
     parts = [part for pair in zip(told, read, strict=True) for part in pair]
@@ -229,7 +229,7 @@ def _as_text(messages: Sequence[Message]) -> str:
 
 
 def _quotes_of(shown: str) -> Check:
-    """A check that knows only what everybody was shown: a quote must stand there."""
+    """A check of quotes against the text shown to everybody."""
 
     async def check(objection: Objection) -> Checked:
         if objection.command:
@@ -244,7 +244,7 @@ def _quotes_of(shown: str) -> Check:
 
 
 def measured_legs(project: Project) -> tuple[LegRow, ...]:
-    """What models did before, task by task."""
+    """Read the measured tasks of each model."""
     return read_measured(project.log, cache=project.settings.cache).legs
 
 
@@ -256,7 +256,7 @@ def ability_of(legs: Sequence[LegRow], opened: Opened, kind: str) -> float:
 
 
 def weigh_councils(project: Project, kind: str) -> Payoff:
-    """Whether councils pay for this kind of work here, by all that was done with and without them."""
+    """Judge if councils pay for this kind of work here, by all results with and without them."""
     results, sessions = read_results(project.log)
     if sum(each.kind == kind for each in results) < ENOUGH:
         return Payoff(kind, len(results), 0)

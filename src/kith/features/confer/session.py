@@ -45,7 +45,7 @@ _NEED: Final = "A council needs two models, or three: name them (--models A,B), 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """What is conferred about, by whom (as after -m; none: as configured), and whether it is carried out."""
+    """The question, the models (as after -m; none: as configured), and if it is carried out."""
 
     question: str
     models: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ async def run_confer(
 
 
 def choose_models(project: Project, motion: Motion) -> tuple[str, ...]:
-    """Who confers: those named, else two that are configured. Raises UsageError."""
+    """Choose the members: those named, else two that are configured. Raises UsageError."""
     chosen = project.settings
     routed = (*chosen.route.local[:1], *filter(None, [chosen.route.frontier]))
     names = motion.models or chosen.section(ConferSettings).models[:FEWEST] or routed
@@ -209,14 +209,14 @@ async def _worker(terms: Terms, opened: dict[str, Opened], label: str) -> Player
 
 
 def _patience(council: Council) -> float:
-    """How long the first plan may take for the next one to be tried as well; no cloud is paid twice."""
+    """Return the time limit of the first plan for trying the next one too; no cloud is paid twice."""
     return 0.0 if any(member.cloud for member in council.members.values()) else BOTH_S
 
 
 async def _begin(
     project: Project, letter: Letter, answerer: Answerer, listeners: Sequence[Listener], id: str
 ) -> object:
-    """Hold a council of the models that the letter names, if it names several."""
+    """Hold a council of the models in the message, if it names several."""
     named = tuple(str((letter.flags or {}).get("model", "")).split(","))
     motion = Motion(letter.words, named if len(named) > 1 else ())
     return await run_confer(project, motion, answerer, listeners, id=id)

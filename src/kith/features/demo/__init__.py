@@ -8,12 +8,12 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "demo",
-    "the whole path on a small project, and the stand-in model servers",
+    "one whole task on a sample project, and stand-in model servers",
     models={"replay": _here("replay:Scripts")},
     commands=(
         Command(
             "demo",
-            "see the whole path on a small project, no model needed",
+            "show one whole task, without a model",
             Lazy(f"{__name__}:demo_arguments"),
             _here("command:demo_command"),
         ),

@@ -60,7 +60,7 @@ def _show(project: Path, model: str, keep: bool) -> int:
     if result.report["applied"] and not keep:
         print("\n$ kith undo")
         undone = run_loop(app.undo())
-        print(f"Took {short_id(undone.undoes)} back; stats.py is as it was.")
+        print(f"Undid {short_id(undone.undoes)}; stats.py is as it was.")
     return result.code
 
 

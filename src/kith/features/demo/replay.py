@@ -1,13 +1,13 @@
-"""A model that plays a script, for demos and tests, and a recorder that writes one from a real conversation.
+"""Play a script as a model, for demos and tests; record one from a real conversation.
 
 A script is a JSON list of replies, an object `{"replies": [...]}`, or (`.jsonl`) one reply a line. A reply
 is a text, or:
 
-    {"text": "Done.",                                   what is said
+    {"text": "Done.",                                   the message
      "thinking": "...",                                 reasoning, shown and not sent back
      "calls": [{"name": "read_file", "args": {...}}],   tools to use ("id" may be given)
-     "stop": "length",                                  end, tools or length; if left out, the calls say
-     "usage": {"input": 900, "output": 20},             tokens, and "cached"; estimated if left out
+     "stop": "length",                                  end, tools or length; by default the calls decide
+     "usage": {"input": 900, "output": 20},             tokens, and "cached"; estimated by default
      "delay": 0.5,                                      seconds before it answers
      "expect": "2 passed",                              regular expression that the last message must match
      "error": {"text": "...", "retryable": true}}       fail instead (also overflow, after_s; or a text)
@@ -45,7 +45,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(slots=True)
 class Replay:
-    """Plays `replies` in order, one for each call, whoever asks. Raises UsageError for a malformed script."""
+    """Plays `replies` in order, one for each call. Raises UsageError for a malformed script."""
 
     name: str
     replies: Sequence[Any]
@@ -208,7 +208,7 @@ def _scripted(error: str | Mapping[str, Any]) -> ModelError:
 
 
 def _problem(reply: Any) -> str:
-    """What is wrong with a scripted reply, to follow "reply 3"; empty when nothing is."""
+    """Describe the fault of a scripted reply, to follow "reply 3"; empty for none."""
     if not isinstance(reply, Mapping):
         return "is not an object"
     for key, value in reply.items():
@@ -241,7 +241,7 @@ def _tokens(chars: int) -> int:
 
 
 def _common(one: str, two: str) -> int:
-    """How many characters two texts share at their beginning."""
+    """Count the characters that two texts share at the start."""
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""`kith doctor`: looks at everything kith stands on, and names the command that mends what is broken."""
+"""`kith doctor`: check kith's environment, and name the command that fixes each problem."""
 
 import argparse
 
@@ -31,8 +31,8 @@ FEATURE = Feature(
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     rounds = parser.add_mutually_exclusive_group()
-    rounds.add_argument("--deep", action="store_true", help="also what takes a call to each model")
-    words = "only this: try to get out of the sandbox that commands run in, in every known way"
+    rounds.add_argument("--deep", action="store_true", help="also checks that need a call to each model")
+    words = "only try to escape the sandbox, in every known way"
     rounds.add_argument("--sandbox", action="store_true", help=words)
     add_offline(parser)
     add_json(parser)

@@ -18,34 +18,34 @@ LIMIT_S: Final = 3.0  # for each examination; they run side by side
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, how it stands, in one sentence, and the command or setting that mends it.
+    """The result of one check: its name, level, one sentence, and the command or setting that fixes it.
 
-    Green is well; yellow works, but not as well as it could; red does not work. `mend` is "" where there is
-    nothing to mend.
+    Green works; yellow works, but could be better; red does not work. `fix` is "" where there is nothing
+    to fix.
     """
 
     name: str
     level: Level
     text: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """A part of the doctor's round: `look` tells what it finds as it finds it.
+    """One part of the doctor's checks: `look` reports each result as it finds it.
 
-    `subject` and `mend` are for the case that it takes longer than `limit_s`.
+    `subject` and `fix` are for the case that it takes longer than `limit_s`.
     """
 
     name: str
     look: Callable[[Tell], Awaitable[None]]
     limit_s: float = LIMIT_S
     subject: str = "This"
-    mend: str = "try again when the machine is less busy"
+    fix: str = "try again when the machine is less busy"
 
 
 async def run_all(examinations: Sequence[Examination]) -> tuple[Check, ...]:
-    """What all of them find, in their order; one that hangs is left behind, with what it had found."""
+    """Run all of them; return the results in order. One that hangs is abandoned, with its results so far."""
     rounds = await asyncio.gather(*(_run(each) for each in examinations))
     return tuple(check for found in rounds for check in found)
 
@@ -57,7 +57,7 @@ async def _run(examination: Examination) -> list[Check]:
             await examination.look(found.append)
     except TimeoutError:
         text = f"{examination.subject} took too long: no answer within {examination.limit_s:.0f} s."
-        found.append(Check(examination.name, "yellow", text, examination.mend))
+        found.append(Check(examination.name, "yellow", text, examination.fix))
     except KithError as error:  # whoever knows more of the mending catches it first
         found.append(Check(examination.name, "red", closed(str(error))))
     except OSError as error:
@@ -67,10 +67,10 @@ async def _run(examination: Examination) -> list[Check]:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """The result of work that blocks.
+    """Return the result of blocking work.
 
-    Its thread does not keep the process alive: a file system that hangs must not make the doctor hang, as
-    the threads of asyncio's own pool would.
+    Its thread does not keep the process alive, unlike those of asyncio's own pool. So a file system that
+    hangs does not make the doctor hang.
     """
     loop, done = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
 

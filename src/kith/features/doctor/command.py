@@ -1,4 +1,4 @@
-"""`kith doctor` on the screen: what is broken and how to mend it, and attempts to leave the sandbox."""
+"""Show `kith doctor` on the screen: problems and their fixes, and attempts to escape the sandbox."""
 
 import argparse
 import json
@@ -58,10 +58,13 @@ def sandbox_command(args: argparse.Namespace) -> int:
     elif fault:
         print(fault, file=sys.stderr)
     else:
-        held = f"{len(told) - escaped} of {count(len(told), 'attempt')} to get out of the sandbox were held."
+        held = f"{len(told) - escaped} of {count(len(told), 'attempt')} to escape the sandbox were blocked."
         print(f"\n{held}" + f" {escaped} ESCAPED." * bool(escaped))
         if settings.sandbox in ("off", "outside"):
-            print(f'Yet kith runs commands without it here: sandbox = "{settings.sandbox}".', file=sys.stderr)
+            print(
+                f'Yet kith runs commands without a sandbox here: sandbox = "{settings.sandbox}".',
+                file=sys.stderr,
+            )
     return EXIT_FAILED if escaped or fault else EXIT_DONE
 
 
@@ -141,8 +144,8 @@ def lines_of(checks: Sequence[Check], width: int) -> Iterator[tuple[Level | None
             for number, line in enumerate(wrapped):
                 yield (check.level if number == 0 else None, title if number == 0 else "", line)
                 title = ""
-            if check.mend:
-                yield None, "", f"> {printable(check.mend)}"
+            if check.fix:
+                yield None, "", f"> {printable(check.fix)}"
 
 
 def summary(checks: Sequence[Check]) -> str:
@@ -153,4 +156,4 @@ def summary(checks: Sequence[Check]) -> str:
         return "All is well."
     parts = [f"{wrong} wrong" * bool(wrong), count(notes, "note") * bool(notes)]
     parts.append(f"{len(checks) - wrong - notes} ok")
-    return f"{', '.join(filter(None, parts))}. What mends it stands behind the >."
+    return f"{', '.join(filter(None, parts))}. Fixes are shown after >."

@@ -6,7 +6,7 @@ from kith.terminal.conversation.talk import Talk
 
 
 async def doctor(talk: Talk, rest: str) -> None:
-    """Whether servers, sandbox and folders are well, and what mends them."""
+    """Check servers, sandbox and folders, and show the fixes."""
     from rich.text import Text
 
     checks = await examine(talk.root, talk.flags)

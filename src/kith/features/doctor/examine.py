@@ -67,14 +67,14 @@ def _asking(place: Place, server: Server, places: Places) -> Examination:
 
 
 def _open(kind: ServerKind, card: Card, place: Place) -> Model:
-    """The model with the window it runs with: another one would make Ollama load it anew."""
+    """The model with its running window: another one would make Ollama reload it."""
     if kind == "ollama":
         return Ollama(card.name, endpoint_of(place), card.window or None)
     return OpenAILike(card.name, endpoint_of(place), kind)
 
 
 async def _try_call(model: Model, card: Card, place: Place, name: str) -> Check:
-    """Whether a tool that must be used is called; `name` is the model's for `kith -m`. Raises ModelError."""
+    """Test if a required tool is called; `name` is the model's for `kith -m`. Raises ModelError."""
     prompt = _prompt("Read the file notes.txt with your tool.", (_READ,), 256)
     calls = (await model(prompt, _ignore)).message.calls
     if calls and calls[0].name == _READ.name and not calls[0].fault:
@@ -84,7 +84,7 @@ async def _try_call(model: Model, card: Card, place: Place, name: str) -> Check:
 
 
 async def _try_overflow(model: Model, server: Server, card: Card, place: Place) -> Check:
-    """Whether a prompt a quarter larger than the window is refused, before any of it is read."""
+    """Test if a prompt a quarter larger than the window is refused before it is read."""
     listed = await cards(server.kind, endpoint_of(place))
     window = next((each.window for each in listed if each.name == card.name), 0)
     if not 0 < window <= _LARGEST:
@@ -185,6 +185,6 @@ async def examine(
 
 
 def _grouped(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """What was found out of one thing stands together, also what was asked later."""
+    """Group the results by subject, including later ones."""
     names = [check.name for check in checks]
     return tuple(sorted(checks, key=lambda check: names.index(check.name)))

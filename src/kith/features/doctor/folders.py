@@ -50,7 +50,7 @@ def _mend(error: str, files: tuple[Path, ...]) -> str:
 
 
 def check_disk(settings: Settings, tell: Tell) -> None:
-    """Whether the folders for state, cache and trials can be written, and have room."""
+    """Check that the folders for state, cache and trials are writable and have room."""
     places = {
         "state": settings.state,
         "cache": settings.cache,
@@ -58,9 +58,9 @@ def check_disk(settings: Settings, tell: Tell) -> None:
     }
     free: dict[str, int] = {}
     for title, folder in places.items():
-        fault, mend = _fault(folder)
+        fault, fix = _fault(folder)
         if fault:
-            tell(Check("disk", "red", f"The folder for {title} cannot be used: {fault}.", mend))
+            tell(Check("disk", "red", f"The folder for {title} cannot be used: {fault}.", fix))
         else:
             free[title] = shutil.disk_usage(_nearest(folder)).free
     _tell_room(free, places, tell)
@@ -84,7 +84,7 @@ def _nearest(folder: Path) -> Path:
 
 
 def _fault(folder: Path) -> tuple[str, str]:
-    """Why a folder cannot be written, and what mends it."""
+    """Return the reason why a folder cannot be written, and the fix."""
     there = _nearest(folder)
     if not there.is_dir():
         return f"{there} is a file", f"mv {_quoted(there)} {_quoted(there, '.old')}"
@@ -99,14 +99,14 @@ def _quoted(path: Path, ending: str = "") -> str:
 
 
 def check_log(settings: Settings, tell: Tell) -> None:
-    """Whether the log can be opened, and is whole."""
+    """Check that the log opens and is undamaged."""
     path = settings.state / LOG_FILE
     if not settings.state.is_dir() or not path.exists():
         tell(Check("log", "green", f"None yet; it will be {path}."))
         return
     size = path.stat().st_size
     if size <= _LARGEST_CHECKED and (fault := _damage(path)):  # who opens it mends it, and this only looks
-        text = f"{closed(fault)} What can be read goes into a new one, and this is kept."
+        text = f"{closed(fault)} kith copies what it can read to a new one, and keeps this one."
         tell(Check("log", "red", text, "kith sessions"))
         return
     try:

@@ -42,53 +42,57 @@ _FORBIDDING: Final = (
 
 
 def install_command(package: str) -> str:
-    """How this machine's package manager installs it."""
+    """Return the install command of this machine's package manager."""
     found = next((command for program, command in _INSTALLERS.items() if shutil.which(program)), "install")
     return f"{found} {package}"
 
 
 def check_memory(tell: Tell) -> None:
-    """Whether a model fits at all."""
+    """Check if a model fits into memory."""
     tell(judge_memory(read_memory(cards=True)))
 
 
 def judge_memory(memory: Memory) -> Check:
-    """What is free, and whether it is enough for a model that writes code."""
+    """Judge if the free memory is enough for a model that writes code."""
     cards = f", and {size_text(memory.gpu)} on graphics cards" if memory.gpu else ""
     limit = f" (the limit {memory.limit})" if memory.limit else ""
     text = f"{size_text(memory.available)} of {size_text(memory.total)} are free{limit}{cards}"
     if memory.budget >= LEAST_MEMORY:
         return Check("memory", "green", f"{text}.")
-    mend = "close what is not needed, or use a model on another machine"
-    return Check("memory", "yellow", f"{text}: too little for a model that writes code.", mend)
+    fix = "close other programs, or use a model on another machine"
+    return Check("memory", "yellow", f"{text}: too little for a model that writes code.", fix)
 
 
 def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
-    """Whether commands are confined, and what a trial costs."""
+    """Check that commands run in a sandbox, and show the cost of a trial."""
     if settings.sandbox == "off":
-        text = "The sandbox is switched off: commands of the model run with all your rights."
+        text = "The sandbox is off: a model's commands run with all your rights."
         tell(Check("sandbox", "yellow", text, 'sandbox = "auto"'))
         return
     if settings.sandbox == "outside":
-        text = "kith confines no command itself: you said that a container or a virtual machine does."
+        text = "The sandbox is outside: you said that a container or virtual machine confines commands."
         tell(Check("sandbox", "green", text))
         return
     can = probe(root.resolve(), settings.state.absolute(), settings.cache.absolute())
     if not can.sandbox:
         level: Level = "red" if settings.sandbox == "require" else "yellow"
-        asked = "you are asked about each that may do more than look"
-        text = f"Commands cannot be confined, so {asked}: {can.no_sandbox}."
-        tell(Check("sandbox", level, text, _mend_sandbox(can.no_sandbox)))
+        asked = "kith asks before every command that can change something"
+        text = f"No sandbox: {can.no_sandbox}. {asked}."
+        tell(Check("sandbox", level, text, _fix_sandbox(can.no_sandbox)))
     elif not can.overlay:
-        tell(Check("sandbox", "green", f"Commands are confined; trials are copies, since {can.no_overlay}."))
+        tell(
+            Check(
+                "sandbox", "green", f"Commands run in a sandbox; trials are copies, since {can.no_overlay}."
+            )
+        )
     else:
-        tell(Check("sandbox", "green", "Commands are confined, and a trial costs no copy."))
+        tell(Check("sandbox", "green", "Commands run in a sandbox, and trials need no copy."))
     if can.sandbox and (shown := find_toolchains(root.resolve())):
         places = ", ".join(map(str, shown))
-        tell(Check("sandbox", "green", f"Beside the system's programs they see, read-only: {places}."))
+        tell(Check("sandbox", "green", f"Besides the system's programs, commands can read: {places}."))
 
 
-def _mend_sandbox(reason: str) -> str:
+def _fix_sandbox(reason: str) -> str:
     if "not installed" in reason:
         return install_command("bubblewrap")
     for name, forbids, setting in _FORBIDDING:
@@ -99,7 +103,7 @@ def _mend_sandbox(reason: str) -> str:
 
 
 async def check_git(root: Path, tell: Tell) -> None:
-    """Whether git is there, new enough, and willing to look at this folder."""
+    """Check that git exists, is new enough, and accepts this folder."""
     try:
         said = (await run_git(root, "version")).stdout.decode(errors="replace")
         version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
@@ -116,20 +120,18 @@ async def check_git(root: Path, tell: Tell) -> None:
     if top.ok:
         tell(Check("git", "green", f"{name}; this folder is a repository."))
     elif b"dubious ownership" in top.stderr:
-        text = f"{name} refuses this repository, because it belongs to somebody else."
+        text = f"{name} refuses this repository, because another user owns it."
         tell(
             Check("git", "yellow", text, f"git config --global --add safe.directory {shlex.quote(str(root))}")
         )
     elif b"not a git repository" in top.stderr:
-        tell(
-            Check("git", "green", f"{name}; this folder is no repository, and kith undo works all the same.")
-        )
+        tell(Check("git", "green", f"{name}; this folder is not a repository, but kith undo works."))
     else:
         tell(Check("git", "yellow", closed(f"{name} says of this folder: {top.complaint}"), "git status"))
 
 
 def check_search(tell: Tell) -> None:
-    """Whether ripgrep is there."""
+    """Check for ripgrep."""
     if shutil.which("rg"):
         tell(Check("search", "green", "Ripgrep is there."))
     else:
@@ -138,10 +140,10 @@ def check_search(tell: Tell) -> None:
 
 
 def check_terminal(stream: TextIO, environ: Mapping[str, str], tell: Tell) -> None:
-    """Whether all characters can be shown, and colour."""
+    """Check that the terminal can show all characters, and colour."""
     encoding = (stream.encoding or "ascii").lower().replace("_", "-")
     if encoding not in ("utf-8", "utf8"):
-        text = f"The output is written in {encoding}, which lacks many characters; they are spelled out."
+        text = f"The output is written in {encoding}, which lacks many characters; kith spells them out."
         tell(Check("terminal", "yellow", text, "export LANG=C.UTF-8"))
         return
     why = ""
@@ -155,30 +157,30 @@ def check_terminal(stream: TextIO, environ: Mapping[str, str], tell: Tell) -> No
 
 
 def check_proxies(environ: Mapping[str, str], tell: Tell) -> None:
-    """Whether a proxy of the environment would catch what goes to this machine itself."""
+    """Check if a proxy in the environment would catch requests to this machine."""
     names = [name for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY") if environ.get(name)]
     if not names:
-        tell(Check("proxy", "green", "No proxy stands between programs and the servers of this machine."))
+        tell(Check("proxy", "green", "No proxy catches requests to this machine."))
         return
     exempt = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     spared = {host.strip().lstrip(".") for host in exempt.split(",")}
     caught = [host for host in ("localhost", "127.0.0.1") if not spared & {host, "*"}]
     if not caught:
-        tell(Check("proxy", "green", f"{names[0]} is set, and leaves this machine's own servers alone."))
+        tell(Check("proxy", "green", f"{names[0]} is set, and excludes this machine."))
         return
-    text = f"{names[0]} catches {' and '.join(caught)} too: kith goes past it, other programs do not."
+    text = f"{names[0]} catches {' and '.join(caught)} too: kith bypasses it, other programs do not."
     wanted = ",".join(filter(None, [exempt, "localhost", "127.0.0.1", "::1"]))
     tell(Check("proxy", "yellow", text, f"export NO_PROXY={wanted}"))
 
 
 def check_start(tell: Tell) -> None:
-    """How long it takes until kith can do anything."""
+    """Measure kith's start-up time."""
     command = [sys.executable, "-P", "-m", "kith", "--version"]
     began = time.monotonic()
     try:
         ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        tell(Check("start", "yellow", closed(f"kith could not be started once more: {error}")))
+        tell(Check("start", "yellow", closed(f"kith could not be started again: {error}")))
         return
     took = time.monotonic() - began
     if ran.returncode:

@@ -195,7 +195,7 @@ _AT_ONCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class EscapeOutcome:
-    """How an attempt ended: it was held, or it escaped, and why, in a few words."""
+    """The result of an escape attempt: held or escaped, and why, in a few words."""
 
     attempt: Attempt
     held: bool
@@ -204,7 +204,7 @@ class EscapeOutcome:
 
 @dataclass(slots=True)
 class _Stage:
-    """A project, a folder beside it with things to steal or to break, and ears for whoever calls."""
+    """A project, a folder beside it with things to steal or to break, and listeners for connections."""
 
     root: Path
     outside: Path
@@ -216,7 +216,7 @@ class _Stage:
     before: Mapping[str, object] = field(default_factory=dict)
 
     def given(self) -> dict[str, object]:
-        """What the programs know of it."""
+        """The facts that the escape programs are given."""
         names = {"outside": self.outside, "state": self.state, "home": Path("~").expanduser()}
         paths: dict[str, object] = {name: str(path) for name, path in names.items()}
         # The canary itself is not among it: a program that prints it has found it.
@@ -225,11 +225,11 @@ class _Stage:
 
     @property
     def asleep(self) -> int:
-        """How many seconds, for ever, the process sleeps that shall not outlive its command: its mark."""
+        """The sleep time in seconds that marks a process which must not outlive its command."""
         return 31_500_000 + self.process
 
     def look(self) -> dict[str, object]:
-        """What an attempt must not change."""
+        """Record the files that an attempt must not change."""
         return {str(path): _look_at(path) for top in (self.root, self.outside) for path in top.rglob("*")}
 
 
@@ -239,7 +239,7 @@ def _look_at(path: Path) -> object:
 
 
 async def try_sandbox(settings: Settings, tell: Callable[[EscapeOutcome], None]) -> None:
-    """Make every attempt, a few at a time, in trials of small projects made for it; tell of them in order.
+    """Make every attempt, a few at a time, in trials of small sample projects; report them in order.
 
     Raises TreeError where commands cannot be confined at all.
     """
@@ -282,7 +282,7 @@ async def _make(attempt: Attempt, trial: Trial, stage: _Stage) -> EscapeOutcome:
 
 
 def _escape(ran: Ran, stage: _Stage) -> str:
-    """What shows that an attempt got out; "" if nothing does."""
+    """Describe the evidence that an attempt escaped; "" for none."""
     changed = [name for name, now in stage.look().items() if stage.before.get(name) != now]
     if changed:
         return f"changed {Path(changed[0]).name} outside the trial"
@@ -296,7 +296,7 @@ def _escape(ran: Ran, stage: _Stage) -> str:
         return f"it ran for {ran.seconds:.1f} s"
     if _runs_on(stage):
         return "it still runs"
-    return "nothing stood in the way" if REACHED in ran.output else ""
+    return "nothing blocked it" if REACHED in ran.output else ""
 
 
 def _runs_on(stage: _Stage) -> bool:
@@ -309,7 +309,7 @@ def _runs_on(stage: _Stage) -> bool:
 
 
 def _reason(ran: Ran) -> str:
-    """What a program said last, without what Python puts around it."""
+    """Return a program's last line, without Python's prefix."""
     if ran.timed_out:
         return f"stopped after {LIMITS.seconds:.0f} s"
     lines = [line for line in ran.output.strip().splitlines() if line.strip(" \0")] or ["no effect outside"]

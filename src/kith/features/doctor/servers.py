@@ -68,7 +68,7 @@ _PROMPTS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 async def check_template(endpoint: Endpoint, model: str, name: str, tell: Tell) -> None:
-    """Roles, then the beginning, told under `name`; a server without the endpoint is passed over.
+    """Roles, then the beginning, told under `name`; a server without the endpoint is skipped.
 
     Raises UnreachableError.
     """
@@ -98,20 +98,20 @@ async def check_template(endpoint: Endpoint, model: str, name: str, tell: Tell) 
 
 
 async def _check_beginning(endpoint: Endpoint, model: str, name: str, tell: Tell) -> None:
-    """Whether each prompt of a conversation begins with the one before, byte for byte."""
+    """Check that each prompt of a conversation begins with the one before, byte for byte."""
     broken = await _first_break(endpoint, model, {})
     if broken is None:
         tell(Check(name, "green", "Its template only appends, so nothing is read twice."))
     elif await _first_break(endpoint, model, _QUIET) is None:
-        text = f"While it may think, its template rewrites {broken}: the server reads that again."
+        text = f"While it may think, its template rewrites {broken}: the server processes that again."
         tell(Check(name, "yellow", text, "think = false"))
     else:
-        text = f"Its template rewrites {broken}: the server reads that again."
+        text = f"Its template rewrites {broken}: the server processes that again."
         tell(Check(name, "yellow", text, "llama-server --chat-template-file FILE ..."))
 
 
 async def _first_break(endpoint: Endpoint, model: str, extra: Row) -> str | None:
-    """What the template changes when the conversation goes on, None when it changes nothing."""
+    """Return the part that the template changes in a growing conversation; None for no change."""
     texts = [await _render(endpoint, model, messages, extra) for messages in _PROMPTS]
     if not texts[1].startswith(texts[0]) or not texts[2].startswith(texts[1]):
         return "the turn with each tool call"
@@ -138,10 +138,10 @@ _CONNECT_S: Final = 0.5
 
 @dataclass(slots=True)
 class Ward:
-    """What there is to ask: servers with their models, by place, and the names of files that can be run.
+    """The models to check: servers with their models, by place, and the names of model files that can run.
 
-    `places` are where models may be asked: they tell what to call a model. `lacks_engine`: there are files
-    that fit, and nothing to run them.
+    `places` are the configured places of models, which give each model its name. `lacks_engine`: there
+    are files that fit, and no engine to run them.
     """
 
     servers: dict[Place, Server] = field(default_factory=dict)
@@ -164,8 +164,8 @@ def server_examinations(settings: Settings, environ: Mapping[str, str], ward: Wa
         async def look(tell: Tell, place: Place = place) -> None:
             await check_server(place, settings, ward, tell)
 
-        mend = "restart that server, or try again when it has nothing to do"
-        yield Examination(title(place), look, subject=place.url, mend=mend)
+        fix = "restart that server, or try again when it is idle"
+        yield Examination(title(place), look, subject=place.url, fix=fix)
 
 
 def title(place: Place) -> str:
@@ -194,7 +194,7 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
     except UnreachableError:
         if place.said:
             text = f"Nothing answers at {place.url}, which {place.said} names."
-            tell(Check(title(place), "yellow", text, f"start that server, or take {place.said} away"))
+            tell(Check(title(place), "yellow", text, f"start that server, or remove {place.said}"))
     except LoadingError:
         text = f"The server at {place.url} is still loading its model."
         tell(Check(title(place), "yellow", text, "wait a moment"))
@@ -205,7 +205,7 @@ async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell)
 
 
 def _stranger(place: Place) -> Check:
-    text = f"What answers at {place.url} is no model server."
+    text = f"The server at {place.url} is not a model server."
     if place.said:
         return Check(title(place), "yellow", text, f"correct {place.said}")
     return Check(title(place), "green", text)
@@ -214,8 +214,8 @@ def _stranger(place: Place) -> Check:
 def _roll_call(server: Server, place: Place) -> Check:
     who = f"{TITLES[server.kind] if server.kind != 'openai' else 'A server'} at {place.url}"
     if not server.models:
-        mend = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
-        return Check(title(place), "yellow", f"{who} runs, but has no model.", mend)
+        fix = "ollama pull qwen3:8b" if server.kind == "ollama" else "start it with a model"
+        return Check(title(place), "yellow", f"{who} runs, but has no model.", fix)
     names = ", ".join(bare(card.name) for card in server.models[:_NAMED])
     more = f" and {len(server.models) - _NAMED} more" if len(server.models) > _NAMED else ""
     return Check(title(place), "green", f"{who} has {names}{more}.")
@@ -255,16 +255,16 @@ def _check_window(kind: ServerKind, card: Card, place: Place, path: str) -> Chec
     if card.window >= LEAST_WINDOW:
         return Check(title(place), "green", f"{text}.")
     if 0 < card.trained <= card.window:
-        mend = "kith models recommend"
+        fix = "kith models recommend"
     else:
-        mend = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
+        fix = _enlarge(kind, card.name, path, min(card.trained or WANTED_WINDOW, WANTED_WINDOW))
     return Check(
-        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", mend
+        title(place), "yellow", f"{text}; less than {LEAST_WINDOW:,} leave little room to work.", fix
     )
 
 
 def _enlarge(kind: ServerKind, model: str, path: str, window: int) -> str:
-    """How a server of this kind is started with a larger window."""
+    """Return the command that starts a server of this kind with a larger window."""
     model, path = shlex.quote(model), shlex.quote(path) if path else "FILE"
     return {
         "ollama": f"OLLAMA_CONTEXT_LENGTH={window} ollama serve",
@@ -279,7 +279,7 @@ def _check_tools(card: Card, place: Place) -> Check:
     model = bare(card.name)
     if card.tools:
         return Check(title(place), "green", f"{model} takes tools.")
-    text = f"The template of {model} takes no tools; its calls come as text, and less surely."
+    text = f"The template of {model} takes no tools; calls come as text, less reliably."
     return Check(title(place), "yellow", text, "kith models recommend")
 
 
@@ -294,7 +294,7 @@ ENGINE: Final = 'pip install "kith-agent[engine]"'
 
 
 def check_files(settings: Settings, ward: Ward, tell: Tell) -> None:
-    """What lies on the disk, whether it fits the memory, and whether there is an engine to run it."""
+    """Check the model files on disk, if they fit the memory, and the engine that runs them."""
     own = engine_of(settings)
     stored = find_stored(own.folders, cache=settings.cache)
     fault = ""
@@ -322,7 +322,7 @@ def check_files(settings: Settings, ward: Ward, tell: Tell) -> None:
 
 
 def check_choice(settings: Settings, ward: Ward) -> Check:
-    """Whether there is a model to ask, and the one that the person chose is among them."""
+    """Check that there is a model to ask, and that the chosen one exists."""
     chosen = settings.model
     if chosen.startswith("replay/"):
         return Check("model", "green", f"{chosen} plays a script.")
@@ -330,7 +330,7 @@ def check_choice(settings: Settings, ward: Ward) -> Check:
         names = [card.name for server in ward.servers.values() for card in server.models]
         if _is_there(chosen, {*names, *ward.files}):
             return Check("model", "green", f"{chosen} is there.")
-        text = f"{chosen}, the model that is chosen, is nowhere to be found."
+        text = f"The chosen model {chosen} was not found."
         return Check("model", "red", text, "kith models")
     if found := first_model(ward.ranks):
         server, card = found
@@ -344,7 +344,7 @@ def check_choice(settings: Settings, ward: Ward) -> Check:
 
 
 def _is_there(chosen: str, names: Collection[str]) -> bool:
-    """Whether a chosen name means one of these: with its provider or without, its tag or quantisation too."""
+    """True if a chosen name is one of these, with or without provider, tag or quantisation."""
     known = {name.casefold() for name in names}
     known |= {name.rpartition(":")[0] for name in known}
     model = chosen.partition("/")[2]

@@ -1,4 +1,4 @@
-"""What an editor may ask of kith: to open conversations, go back to them, choose, and prompt."""
+"""Answer an editor's requests: open conversations, return to them, choose, and prompt."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 def in_words(method: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """What a person can mend is an error of one sentence."""
+    """Turn a KithError into an error of the protocol with one sentence."""
 
     @wraps(method)
     async def answered(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -87,7 +87,7 @@ class Editor:
         client_info: Implementation | None = None,
         **_: Any,
     ) -> InitializeResponse:
-        """What kith can do; an editor that speaks another version decides whether this one will do."""
+        """Report kith's abilities; an editor with another protocol version decides if it continues."""
         files = client_capabilities.fs if client_capabilities else None
         self._reads = bool(files and files.read_text_file)
         if client_info:

@@ -19,7 +19,7 @@ _LARGEST: Final = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """What the editor holds of a session's files, as far as it tells (`offered`)."""
+    """The editor's versions of a session's files, if it offers them (`offered`)."""
 
     client: Any  # acp's AgentSideConnection
     session: str

@@ -61,7 +61,7 @@ _NO: Final = {"change": "none"}  # any other kind: "no"
 
 
 class Asker:
-    """Puts a session's questions to the editor; `by` names it to the other faces."""
+    """Puts a session's questions to the editor; `by` names it on other screens."""
 
     def __init__(
         self, outbox: Outbox, wire: Wire, updates: Updates, buffers: Buffers, root: Path, by: str
@@ -115,7 +115,7 @@ class Asker:
 
 
 def _offered(question: Question) -> list[PermissionOption]:
-    """What the person may choose, yes before no."""
+    """Return the person's choices, yes before no."""
     choices = [choice for choice in _OPTIONS if choice in question.choices]
     no = _NO.get(question.kind, "no")
     choices += [no] if no not in choices else []
@@ -126,7 +126,7 @@ def _offered(question: Question) -> list[PermissionOption]:
 
 
 def _name(question: Question, choice: str) -> str:
-    """What a choice is called: "always" says what it allows, since some editors show nothing else."""
+    """Name a choice: "always" says what it allows, since some editors show nothing else."""
     always = always_words(question).replace("\n", " ⏎ ") if choice == "always" else ""
     return always or _OPTIONS[choice][1]
 
@@ -218,7 +218,7 @@ class EditorConversation:
         return prompts.config_options(self._way, self._model, self._models, settings.model)
 
     def choose_way(self, id: str) -> None:
-        """How the next tasks are done. Raises UsageError."""
+        """Set the mode of the next tasks. Raises UsageError."""
         if id not in WAYS:
             raise UsageError(f"There is no mode {id!r}; there are: {', '.join(WAYS)}.")
         self._way = WAYS[id]
@@ -227,7 +227,7 @@ class EditorConversation:
         self.outbox.put(ConfigOptionUpdate(session_update="config_option_update", config_options=options))
 
     async def choose_model(self, name: str) -> None:
-        """Which model the next tasks ask; it is looked for when it is asked."""
+        """Set the model of the next tasks; it is opened when first asked."""
         self._model = "" if name == prompts.DEFAULT_MODEL else name
         if self._turn is None:  # else the present task keeps its own
             await self._let_go()
@@ -237,7 +237,7 @@ class EditorConversation:
         self.outbox.put(prompts.commands_update())
 
     def tell_again(self) -> None:
-        """Tell of everything that happened in the session, as the log has it."""
+        """Send everything that happened in the session, from the log."""
         self.updates.again = True
         for record in self.project.log.events(self.id):
             self.updates.hear(record.event, record.path)
@@ -267,7 +267,7 @@ class EditorConversation:
             self._turn.cancel()
 
     async def close(self) -> None:
-        """Leave: the log holds the conversation, and what was cut short can be resumed."""
+        """Leave: the log holds the conversation, and an interrupted task can be resumed."""
         self.cancel()
         if self._turn is not None:
             await asyncio.wait([self._turn])
@@ -358,7 +358,7 @@ class EditorConversation:
         last = self.project.log.past(self.id).applied
         undone = await self.project.undo(rest or (last[-1].change_id if last else ""))
         names = ", ".join(file.path for file in undone.files)
-        return f"Took {names} back. To have it again: /undo {short_id(undone.change_id)}"
+        return f"Undid {names}. /undo {short_id(undone.change_id)} restores it."
 
     def _show(self, name: str) -> str:
         if name == "why":
@@ -370,7 +370,7 @@ class EditorConversation:
 
 
 def _reason(result: Result) -> StopReason:
-    """Why a turn is over, in the protocol's words; what is wrong was said in the conversation."""
+    """Return the protocol's reason for the end of a turn; the conversation has the details."""
     if result.report["status"] != "limit":
         return "end_turn"
     return "max_turn_requests" if _STEPS in result.report["text"] else "max_tokens"

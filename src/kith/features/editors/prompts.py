@@ -94,7 +94,7 @@ DEFAULT_MODEL: Final = "default"  # what the settings say
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a task is done: `plan` first and ask about it, or look and change nothing."""
+    """The mode of a task: `plans` first and asks about the plan, or reads only."""
 
     id: str
     name: str
@@ -103,7 +103,7 @@ class Way:
     read_only: bool = False
 
 
-AUTO = Way("auto", "Auto", "Work in a trial, where everything goes, and ask once before anything is applied")
+AUTO = Way("auto", "Auto", "Work in a trial without questions; ask once before anything is applied")
 ASK = Way("ask", "Ask", "Plan first and ask about the plan, then work and ask about the change", plans=True)
 PLAN = Way("plan", "Plan", "Only read and answer; nothing is changed", read_only=True)
 WAYS: Final = {way.id: way for way in (AUTO, ASK, PLAN)}
@@ -111,10 +111,10 @@ WAYS: Final = {way.id: way for way in (AUTO, ASK, PLAN)}
 # Name, what it does, and the words that follow it ("" for none).
 COMMANDS: Final = {
     "plan": ("Plan first, and ask about the plan", "what to do"),
-    "undo": ("Take an applied change back", "a change's id (the last one)"),
+    "undo": ("Undo an applied change", "a change's id (the last one)"),
     "diff": ("Show the last change of this conversation", ""),
-    "why": ("Say which models were asked here, and why", ""),
-    "resume": ("Go on with a task that was interrupted", ""),
+    "why": ("Show which models were asked here, and why", ""),
+    "resume": ("Resume an interrupted task", ""),
 }
 
 

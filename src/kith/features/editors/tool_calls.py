@@ -194,7 +194,7 @@ def _place(root: Path, path: str) -> Path | None:
 
 
 def _line(place: Path, old: object) -> int | None:
-    """The line at which a text stands in a file, as far as that is easily seen."""
+    """The line of a text in a file, as far as that is easily found."""
     text = read_small(place) if isinstance(old, str) and old else None
     before, found, _ = (text or "").partition(str(old))
     return before.count("\n") + 1 if found else None

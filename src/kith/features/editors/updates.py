@@ -140,7 +140,7 @@ class Updates:
         self.again = False  # it is told from the log: what the person said and was asked belongs to it
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
-        """Tell of one event."""
+        """Send one event."""
         if isinstance(event, Delta):
             self._stream(event, "plan" in path)
         for changed in self._items.take(event, path):

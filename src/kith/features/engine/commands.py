@@ -46,7 +46,7 @@ def engine_command(args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-GO_ON = "The same command goes on where this one stopped."
+GO_ON = "Run the same command to resume."
 STEP_S = 10.0  # seconds between two lines where there is no bar
 Hear = Callable[[Event], None]
 
@@ -90,7 +90,7 @@ def follow(work: Callable[[Hear], Awaitable[Path | str]], stream: IO[str]) -> in
 
 
 class PullDisplay(Protocol):
-    """Where a person sees what happens."""
+    """A display of the download for a person."""
 
     def hear(self, event: Event) -> None: ...
 

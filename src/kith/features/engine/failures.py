@@ -1,4 +1,4 @@
-"""Why an engine failed, in one sentence, from its last words and the way it ended."""
+"""Explain an engine's failure in one sentence, by its last lines and its exit."""
 
 import re
 import signal
@@ -47,7 +47,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def why_it_failed(name: str, said: Sequence[str], code: int, *, loading: bool) -> str:
-    """One sentence for an engine that ended by itself. `said`: its last lines, `code` as of Popen."""
+    """Explain in one sentence why an engine ended. `said`: its last lines, `code` as of Popen."""
     whole = "\n".join(said)
     line = last_words(said) if loading else last_words([line for line in said if _is_error(line)])
     if loading:
@@ -79,7 +79,7 @@ def _plain(text: str) -> str:
 
 
 def _ending(code: int) -> str:
-    """How a process ended, by its exit code as Popen gives it."""
+    """Explain a process's exit, by its exit code as Popen gives it."""
     if code >= 0:
         return f"exit code {code}"
     try:

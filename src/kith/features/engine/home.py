@@ -23,9 +23,9 @@ _VERSION = 1  # of the files here: two versions of kith that do not understand e
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """What an engine is to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
+    """An engine to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
-    `size`: bytes of the model's files. After `idle_s` seconds without a kith that wants it, it ends.
+    `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends.
     """
 
     name: str
@@ -39,10 +39,10 @@ class EngineSpec:
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """How an engine is: written by its keeper, read by everybody who wants it.
+    """The state of an engine: written by its keeper, read by every kith that uses it.
 
-    `loaded` is in percent, `window` in tokens. `trouble` is why it failed, `crash` why it last had to be
-    started again, as sentences; `crashes` counts.
+    `loaded` is in percent, `window` in tokens. `trouble` explains a failure, `crash` the last restart, as
+    sentences; `crashes` counts.
     """
 
     state: Literal["loading", "ready", "failed"]
@@ -132,7 +132,7 @@ class EngineHome:
         new.replace(path)
 
     def clear(self) -> None:
-        """Remove everything; only whoever holds the keeper's lock may."""
+        """Remove everything; only the holder of the keeper's lock may."""
         for file in self.folder.iterdir():
             if file != self.keeper:
                 file.unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class EngineHome:
 
 
 def engines_folder(state: Path) -> Path:
-    """Where the engines of this user are kept."""
+    """The folder of this user's engines."""
     return state / "engines"
 
 
@@ -154,7 +154,7 @@ def all_homes(state: Path) -> Iterator[EngineHome]:
 
 
 def home_for(spec: EngineSpec, state: Path) -> EngineHome:
-    """Where the engine for just this model, run just so, is kept.
+    """The home of the engine for this model and these options.
 
     A changed file, other flags, another engine or another machine (a home folder may be shared) is another.
     """
@@ -168,7 +168,7 @@ def home_for(spec: EngineSpec, state: Path) -> EngineHome:
 
 
 def real_path(model: Path) -> Path:
-    """Where a model's file really is; one that is split keeps its name, for it names the other parts."""
+    """Resolve the path of a model's file; a split one keeps its name, which leads to the other parts."""
     path = model.expanduser().absolute()
     return path.resolve() if len(parts_of(path.name)) == 1 else path
 
@@ -192,7 +192,7 @@ def share(path: Path) -> FileIO | None:
 
 
 def holds(lock: FileIO, path: Path) -> bool:
-    """Whether a lock is still on the file that is at `path` now, and not on one that was removed."""
+    """True if a lock is on the file now at `path`, and not on one that was removed."""
     try:
         return os.fstat(lock.fileno()).st_ino == path.stat().st_ino
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def holds(lock: FileIO, path: Path) -> bool:
 
 
 def is_taken(path: Path) -> bool:
-    """Whether anybody has a lock on the file."""
+    """True if any process has a lock on the file."""
     if not path.exists():
         return False
     lock = take(path)

@@ -32,7 +32,7 @@ _YES = frozenset({"1", "true", "yes", "on"})
 
 
 class ChangedFileError(ModelError):
-    """What the server has now does not go on where the part that is here ends: begin anew."""
+    """The server's file changed, so the partial download cannot continue: start over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class Hub:
     async def open(
         self, repo: str, commit: str, file: HubFile, start: int = 0, etag: str = ""
     ) -> AsyncIterator[Arrival]:
-        """A file from `start` on if its content is still called `etag`, else from its beginning.
+        """Open a file from `start` on if its content still has the tag `etag`, else from its beginning.
 
-        Raises ChangedFileError when it cannot go on at `start`, ModelError (retryable) when the connection
-        breaks, KithError for a file that is not the one of the listing.
+        Raises ChangedFileError when it cannot continue at `start`, ModelError (retryable) when the
+        connection breaks. Raises KithError for a file that differs from the listing.
         """
         path = f"/{repo}/resolve/{commit}/{quote(file.path)}"
         headers = {"range": f"bytes={start}-"} if start else {}
@@ -144,7 +144,7 @@ class Hub:
         raise KithError(f"{self.url} redirects more than {REDIRECTS} times.")
 
     def _next(self, url: str, location: str) -> str:
-        """Where a redirect leads: never from an encrypted connection to a plain one."""
+        """Resolve a redirect: never from an encrypted connection to a plain one."""
         try:
             target = urljoin(url, location)
             scheme, host, _ = origin(target)
@@ -176,7 +176,7 @@ async def open_hub(environ: Mapping[str, str] = os.environ) -> AsyncIterator[Hub
 
 
 def is_offline(environ: Mapping[str, str]) -> bool:
-    """Whether the person told all programs to leave the hub alone."""
+    """True if the person told all programs not to contact the hub."""
     return environ.get("HF_HUB_OFFLINE", "").lower() in _YES
 
 
@@ -209,7 +209,7 @@ def read_token(environ: Mapping[str, str]) -> str:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a name from a server may become a file: relative, staying inside, plain on every system."""
+    """True if a name from a server may become a file: relative, staying inside, plain on every system."""
     return len(path) <= 500 and all(
         0 < len(part) <= 200
         and part not in (".", "..")
@@ -250,17 +250,17 @@ def _compare(file: HubFile, response: "httpx2.Response", told: Mapping[str, str]
                 "try again."
             )
     if _DIGEST.fullmatch(digest) and digest != file.digest:
-        raise KithError(f"{file.path} is not the file of the listing any more; try again.")
+        raise KithError(f"{file.path} changed on the server; try again.")
 
 
 def _start_of(response: "httpx2.Response", start: int, etag: str) -> int:
-    """Where the bytes of an answer begin. Raises ChangedFileError when that is not where they should."""
+    """Return the first byte of an answer. Raises ChangedFileError when it is not the requested one."""
     if response.status_code == 200:
         return 0
     begins = re.match(r"bytes (\d+)-", response.headers.get("content-range", ""))
     now = response.headers.get("etag", "")
     if not begins or int(begins[1]) != start or (etag and now and tag_of(now) != tag_of(etag)):
-        raise ChangedFileError("the server goes on with something else", retryable=True)
+        raise ChangedFileError("the server's file has changed", retryable=True)
     return start
 
 
@@ -285,7 +285,7 @@ def refusal(url: str, token: str, repo: str, response: "httpx2.Response", path: 
         return ModelError(f"{host} cannot answer now ({status})", retryable=True)
     if origin(str(response.url)) != origin(url):
         # Only the hub decides who may read; the links that it hands out to other hosts grow old.
-        return ModelError(f"{host} does not give the file out ({status})", retryable=True)
+        return ModelError(f"{host} refused the file ({status})", retryable=True)
     if code == "GatedRepo" or (status == 403 and code != "RepoNotFound"):
         return _gated(url, token, repo)
     if code == "RepoNotFound" or (status == 404 and not path) or (status == 401 and not token):

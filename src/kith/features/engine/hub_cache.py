@@ -54,7 +54,7 @@ class Shelf:
         return self.folder / "snapshots" / commit / file.path
 
     def holds(self, commit: str, file: HubFile) -> bool:
-        """Whether the whole file is there, here or in the snapshot itself (where links cannot be made)."""
+        """True if the whole file is there, here or in the snapshot (where links cannot be made)."""
         return any(size_of(path) == file.size for path in (self.blob(file), self.snapshot(commit, file)))
 
     def show(self, commit: str, file: HubFile) -> Path:
@@ -115,7 +115,7 @@ async def hold_lock(path: Path, tell_busy: Callable[[], None]) -> AsyncIterator[
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the lock file."""
+    """True if a process holds the lock file."""
     try:
         fd = os.open(path, os.O_RDWR)
     except FileNotFoundError:
@@ -166,7 +166,7 @@ Tell = Callable[[int], None]  # hears how many bytes of the file are here
 async def fetch(
     hub: Hub, listing: Listing, file: HubFile, shelf: Shelf, emit: Emit, tell: Tell, pauses: tuple[float, ...]
 ) -> None:
-    """Bring a file's blob into the cache, checked against its digest; nothing happens when it is there.
+    """Download a file's blob into the cache, checked against its digest; nothing happens when it is there.
 
     Another process that fetches the same file is waited for. Raises KithError for what a hub refuses or sends
     wrong, ModelError (retryable) when the connection stays broken, OSError from the disk.
@@ -237,7 +237,7 @@ class _Part:
             emit(Progress("checking", self.size, there))
             await asyncio.sleep(0)  # may be cancelled here
         if self.size:
-            emit(Notice(f"Going on at {size_text(self.size)} of {size_text(self.file.size)}."))
+            emit(Notice(f"Resuming at {size_text(self.size)} of {size_text(self.file.size)}."))
 
     def restart(self, etag: str) -> None:
         """Forget the bytes, then note what comes next: a note is never older than the bytes beside it."""
@@ -262,10 +262,7 @@ class _Part:
         """Make it the blob, durably. Raises KithError, and deletes it, when its digest is another."""
         if self.hash.hexdigest() != self.file.digest:
             self.discard()
-            raise KithError(
-                f"{self.file.path} came damaged: its checksum is not the one in the listing, so it was "
-                "deleted; try again."
-            )
+            raise KithError(f"{self.file.path} had a wrong checksum and was deleted; try again.")
         os.fsync(self.stream.fileno())
         self.stream.close()
         # The note first: killed in between, the next process finds a whole part, and nothing else.
@@ -317,7 +314,7 @@ def _given_up(error: ModelError, part: _Part) -> ModelError:
         return error
     kept = f"{size_text(part.size)} of {size_text(part.file.size)} are kept"
     return ModelError(
-        f"{error}; {kept}, and the same command goes on.", retryable=error.retryable, after_s=error.after_s
+        f"{error}; {kept}, and the same command resumes.", retryable=error.retryable, after_s=error.after_s
     )
 
 
@@ -341,7 +338,7 @@ def _note(blob: Path) -> Path:
 
 
 def _read_note(blob: Path) -> dict[str, str]:
-    """What is noted beside a part; empty when there is nothing, or half of it."""
+    """Read the note beside a partial download; empty when it is missing or incomplete."""
     with suppress(OSError, ValueError):
         note = json.loads(_note(blob).read_text(encoding="utf-8"))
         return {key: str(value) for key, value in note.items()} if isinstance(note, dict) else {}

@@ -74,10 +74,10 @@ class EngineLog:
 
 
 def keep(folder: str, spec_text: str) -> None:
-    """Keep the engine of `folder` until nobody wants it. Returns at once in the process that was called.
+    """Keep the engine of `folder` until it is unused. Returns at once in the process that was called.
 
-    The work goes on in a child that belongs to nobody: when this returns, either that child holds the
-    keeper's lock and has written a record, or another keeper was there before.
+    The work continues in a detached child. When this returns, either that child holds the keeper's lock
+    and has written a record, or another keeper was there before.
     """
     os.umask(0o077)
     home, spec = EngineHome(Path(folder)), decode(json.loads(spec_text), EngineSpec)
@@ -219,7 +219,7 @@ class _Keeper:
             self._tell(replace(self.record, state="loading", crash=words, trouble=words, crashes=crashes))
 
     def _unwanted(self, patience_s: float) -> bool:
-        """Whether nobody has wanted the engine for so long; from then on, nobody can begin to."""
+        """True if the engine was unused for so long; from then on, it cannot be taken."""
         now = time.monotonic()
         lease = take(self.home.lease)
         if lease is None and not self.home.lease.exists():

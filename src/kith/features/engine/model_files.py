@@ -36,8 +36,8 @@ _LOOKS, _PAUSE_S = 20, 0.05
 class EngineModel:
     """The provider that `make` builds for the engine that `open` finds or starts.
 
-    A call that lost its engine is made once more: of an answer that broke off nothing was stored, and no tool
-    has run because of it.
+    A call that lost its engine is repeated once: nothing of a broken answer was stored, and no tool ran
+    because of it.
     """
 
     name: str
@@ -57,7 +57,7 @@ class EngineModel:
         return replace(reply, message=message, model=self.name)
 
     async def facts(self, emit: Emit = ignore) -> Facts:
-        """What really runs, with the digest of the file's weights."""
+        """Return the running model's facts, with the digest of the file's weights."""
         facts = await self._ask(lambda provider: provider.facts(emit), emit)
         address = await self.start(ignore)
         return replace(
@@ -123,7 +123,7 @@ class EngineModel:
 
 
 async def _crash_of(address: EngineAddress) -> str:
-    """Why the engine ended since it was opened, as its keeper wrote it down; "" if it did not say."""
+    """Explain why the engine ended since it was opened, from its keeper's record; "" if unknown."""
     for _ in range(_LOOKS):  # the keeper may hear of it a moment after its clients
         record = address.home.read()
         if record is not None and record.crashes > address.crashes:
@@ -136,9 +136,9 @@ async def _crash_of(address: EngineAddress) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnEngine(Source):
-    """What kith needs to run a model file: where files are, how to run them, and where engines are shared.
+    """The resources to run a model file: folders of files, the engine and its options, and shared state.
 
-    `window` is the person's wish in tokens, 0 for what model and memory allow. `program` is "auto",
+    `window` is the person's choice in tokens, 0 for what model and memory allow. `program` is "auto",
     "xllamacpp", "llama-server" or "off".
     """
 
@@ -174,7 +174,7 @@ class OwnEngine(Source):
         return best.name if best else ""
 
     async def excuse(self) -> str:
-        """Why none of the files that there are can be run; "" when there are none."""
+        """Explain why no existing file can be run; "" when there are none."""
         stored = await self.stored()
         if not stored:
             return ""
@@ -224,13 +224,13 @@ class OwnEngine(Source):
         return choice
 
     def engine(self) -> str:
-        """What would run a file: "xllamacpp", or the path of a llama-server. Raises NoModelError."""
+        """Return the engine for a file: "xllamacpp", or the path of a llama-server. Raises NoModelError."""
         if self.program == "off":
             raise NoModelError("kith's own engine is switched off (engine.program).")
         return find_engine("" if self.program == "auto" else self.program)
 
     def no_engine(self) -> str:
-        """Why no file can be run here, "" when one can."""
+        """Explain why no file can be run here, "" when one can."""
         try:
             self.engine()
         except NoModelError as error:
@@ -255,7 +255,7 @@ def engine_of(chosen: Settings) -> OwnEngine:
 
 
 def rank(stored: Stored, memory: Memory) -> tuple[bool, bool, int]:
-    """How good a file is to begin with: it takes tools, is quick enough, and as large as can be."""
+    """Rank a file as the first choice: it takes tools, is fast enough, and as large as possible."""
     header = stored.header
     tools = header.template is None or header.template.tools
     active = stored.size

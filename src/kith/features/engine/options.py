@@ -1,4 +1,4 @@
-"""How a model is run: the choices of a person or of kith, as the flags of llama-server."""
+"""Convert engine settings to flags of llama-server."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kith.models.discovery.machine import total_memory, usable_cores
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How kith's own engine runs a model file; None and "" leave the choice to kith or to the engine."""
+    """The settings of kith's own engine; None and "" leave the choice to kith or to the engine."""
 
     program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
     ngl: int | None = field(default=None, metadata={"least": 0})  # layers on the GPU
@@ -36,12 +36,12 @@ OURS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How to run a model; what is left at its default, kith or the engine chooses.
+    """The options of running a model; kith or the engine chooses the defaults.
 
-    `window` is in tokens (0: what the model was trained for, as far as memory allows), `ngl` the layers that
-    a graphics card takes, `threads` 0 all physical cores but one. `cache_type_k` and `cache_type_v` are the
-    number types of the key-value cache (f16, q8_0, q4_0 ...). `extra` are more flags of llama-server, passed
-    on as they are.
+    `window` is in tokens (0: the trained window, as far as memory allows). `ngl` counts the layers on a
+    graphics card, `threads` 0 means all physical cores but one. `cache_type_k` and `cache_type_v` are the
+    number types of the key-value cache (f16, q8_0, q4_0 ...). `extra` are more flags of llama-server,
+    passed on unchanged.
     """
 
     window: int = 0
@@ -69,7 +69,7 @@ def flags_of(options: EngineOptions) -> tuple[str, ...]:
 
 
 def standing_flags() -> tuple[tuple[str, ...], ...]:
-    """What kith always asks for; older builds of llama-server do not know all of these."""
+    """Return the flags that kith always sets; older builds of llama-server do not know all of these."""
     return (
         ("--offline",),
         ("--no-webui",),

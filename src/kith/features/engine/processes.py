@@ -25,9 +25,10 @@ _POLITE_S = 3.0
 
 
 def birth(pid: int) -> str:
-    """What tells a process from a later one with its number: its start, and the boot; "" if it is not there.
+    """Identify a process beyond its number: its start and the boot; "" if it does not exist.
 
-    On Linux field 22 of /proc/PID/stat, in clock ticks since the boot (proc(5)); elsewhere what `ps` says.
+    On Linux field 22 of /proc/PID/stat, in clock ticks since the boot (proc(5)); elsewhere the output of
+    `ps`.
     """
     if pid <= 0:
         return ""
@@ -45,7 +46,7 @@ def birth(pid: int) -> str:
 
 
 def lives(pid: int, born: str) -> bool:
-    """Whether that very process is there. Of one whose birth nobody noted, nothing can be said: no."""
+    """True if that very process exists; False where its birth is unknown."""
     return bool(born) and birth(pid) == born
 
 
@@ -126,9 +127,9 @@ def find_engine(prefer: str = "") -> str:
 
 
 def _why_no_wheel() -> str:
-    """Why the wheel cannot be used, and what helps; "" when it can be.
+    """Explain why the wheel cannot be used, and the remedy; "" when it can be.
 
-    It is not loaded to find out: a crash of it must not be kith's.
+    It is not loaded for this: its crash must not be kith's.
     """
     if importlib.util.find_spec(WHEEL) is None:
         return f"No engine is installed: {_HOW}"

@@ -35,11 +35,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """What to get, and what it may take.
+    """A download, and its limits.
 
-    `name`: USER/REPO, USER/REPO:QUANT or USER/REPO:FILE for a hub; ollama/NAME, or a bare name, for Ollama.
-    `force`: whatever the memory (bytes, that of graphics cards apart) can carry. `spare_disk` in bytes,
-    `pauses` in seconds before each new try after a broken connection.
+    `name`: USER/REPO, USER/REPO:QUANT or USER/REPO:FILE for a hub; ollama/NAME, or a bare name, for
+    Ollama. `force`: ignore the memory limit (in bytes, that of graphics cards separate). `spare_disk` in
+    bytes, `pauses` in seconds before each new try after a broken connection.
     """
 
     name: str
@@ -64,7 +64,7 @@ async def pull(request: PullRequest, emit: Emit) -> Path | str:
     """Get a model; returns its file, the first of its parts, or its name in Ollama.
 
     Emits Progress("downloading", bytes, of bytes), Progress("checking", ...) and Notices. Raises KithError
-    with one sentence; what came until then is kept, and the same call goes on with it.
+    with one sentence; the partial download is kept, and the same call resumes it.
     """
     if request.offline:
         raise UsageError("Nothing is downloaded offline; leave --offline out to get a model.")
@@ -120,7 +120,7 @@ async def _fetch_all(
         if not shelf.holds(listing.commit, file):
             await fetch(hub, listing, file, shelf, emit, tell, request.pauses)
         before += file.size
-    emit(Notice("Checked: every byte is as the hub's checksum says."))
+    emit(Notice("Checksum verified."))
 
 
 def _refuse_too_large(request: PullRequest, name: str, size: int) -> None:
@@ -128,8 +128,8 @@ def _refuse_too_large(request: PullRequest, name: str, size: int) -> None:
     carries = int(memory * SHARE_OF_MEMORY)
     if size > carries and not request.force:
         raise KithError(
-            f"{name} is {size_text(size)}, and the {size_text(memory)} of memory here carry at most "
-            f"{size_text(carries)}; a smaller quantisation or model fits, --force downloads it anyway."
+            f"{name} is {size_text(size)}, but the {size_text(memory)} of memory here carry "
+            f"at most {size_text(carries)}; choose a smaller one, or --force."
         )
 
 
@@ -140,8 +140,8 @@ def _refuse_full_disk(request: PullRequest, shelf: Shelf, listing: Listing, vari
     free = shutil.disk_usage(next(p for p in (shelf.cache, *shelf.cache.parents) if p.exists())).free
     if free < left + request.spare_disk:
         raise TreeError(
-            f"{variant.name} needs {size_text(left)} more, and {size_text(request.spare_disk)} should stay "
-            f"free, but {shelf.cache} has room for {size_text(free)} only."
+            f"{variant.name} needs {size_text(left)} more, but {shelf.cache} has only "
+            f"{size_text(free)} free ({size_text(request.spare_disk)} must stay free)."
         )
 
 
@@ -152,8 +152,8 @@ def _disk_in_words(cache: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise TreeError(
-                f"{cache} takes no more ({error.strerror}); what came is kept, and the same command goes on "
-                "when there is room."
+                f"{cache} is full ({error.strerror}); the partial download is kept. The same "
+                "command resumes it."
             ) from error
         raise TreeError(f"{error.filename or cache}: {error.strerror or error}.") from error
 
@@ -162,7 +162,7 @@ def _disk_in_words(cache: Path) -> Iterator[None]:
 
 
 async def _pull_through_ollama(request: PullRequest, name: str, emit: Emit) -> str:
-    """Ollama downloads, checks and resumes by itself; it stops when nobody listens any more."""
+    """Ollama downloads, checks and resumes on its own; it stops when the client leaves."""
     if not re.fullmatch(r"[\w.:/@-]+", name, re.ASCII):
         raise UsageError(
             f"{request.name!r} names no model; it should look like qwen3:8b or USER/REPO:Q4_K_M."
@@ -206,4 +206,4 @@ def _in_words(error: ModelError, name: str) -> KithError:
         return NoModelError(f"Ollama's library has no model {name!r}.")
     if error.code != EXIT_TRY_LATER or "failed in the middle" in text:  # Ollama itself said why
         return error
-    return ModelError(f"{text}; the same command goes on", retryable=True, after_s=error.after_s)
+    return ModelError(f"{text}; the same command resumes", retryable=True, after_s=error.after_s)

@@ -1,4 +1,4 @@
-"""Which file of a repository is meant: its GGUF files as variants, and the one for a quantisation."""
+"""Choose a file of a repository: its GGUF files as variants, and the one for a quantisation."""
 
 import re
 from collections import defaultdict

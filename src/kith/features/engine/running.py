@@ -179,12 +179,12 @@ async def open_engine(
     idle_s: float = IDLE_S,
     wider: Sequence[int] = (),
 ) -> EngineAddress:
-    """The engine that runs this model file with these options: one that is there already, or a new one.
+    """Open the engine for this model file with these options: a running one, or a new one.
 
-    `wider` are windows that will do as well where an engine runs with one: what it holds itself was not free
-    any more when the window of `options` was chosen. Emits Progress while it loads. Raises NoModelError when
-    there is no engine, ModelFileError for a file that is no model, UsageError for flags that cannot be,
-    ModelError when the engine fails.
+    `wider` are other windows that are accepted if an engine already runs with one. Its own memory was not
+    free when the window of `options` was chosen. Emits Progress while it loads. Raises NoModelError without
+    an engine, ModelFileError for a file that is no model, UsageError for invalid flags, ModelError when the
+    engine fails.
     """
     spec = await asyncio.to_thread(_describe, model, options, name, prefer, idle_s)
     others = (replace(spec, flags=flags_of(replace(options, window=window))) for window in wider)
@@ -218,7 +218,7 @@ async def make_room(state: Path, emit: Emit, *, spare: Collection[EngineHome]) -
 
 
 async def answers(url: str) -> bool:
-    """Whether an engine at an address of this machine says that it is well.
+    """True if an engine at an address of this machine reports that it is healthy.
 
     A connection alone proves nothing: the system accepts it for a process that is just dying.
     """
@@ -235,14 +235,14 @@ async def answers(url: str) -> bool:
 
 
 async def runs(address: EngineAddress) -> bool:
-    """Whether the engine still runs that was opened, and not another one in its place."""
+    """True if the opened engine still runs, and not another one in its place."""
     record = address.home.read()
     same = record is not None and (record.url, record.crashes) == (address.url, address.crashes)
     return same and await answers(address.url)
 
 
 def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_s: float) -> EngineSpec:
-    """What is to run, checked as far as it can be checked before anything is started."""
+    """Describe the engine to run, with all checks that are possible before the start."""
     engine = find_engine(prefer)
     check_flags(options.extra, known=engine == WHEEL)
     path = real_path(model)

@@ -15,7 +15,7 @@ from kith.features.engine.processes import WHEEL
 
 @dataclass(frozen=True, slots=True)
 class FlagChoice:
-    """A word that stands for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
+    """A word for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
 
     enum: str
     prefix: str
@@ -174,5 +174,5 @@ def run_engine(words: Sequence[str]) -> None:
 
 
 def _place(words: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
-    """What kith sets itself, four pairs at the beginning, and the other flags."""
+    """Split kith's own settings, four pairs at the beginning, from the other flags."""
     return dict(zip(words[:8:2], words[1:8:2], strict=True)), words[8:]

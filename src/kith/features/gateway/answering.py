@@ -51,7 +51,7 @@ class ChatRequest:
 
     @property
     def words(self) -> str:
-        """What was said last by whoever asks."""
+        """The last user message."""
         said = (message.text for message in reversed(self.messages) if message.role == "user")
         return next(said, "")
 
@@ -73,7 +73,7 @@ def call_shape(tools: Sequence[Tool]) -> Mapping[str, Any]:
 
 
 def foreign_tool(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
-    """A tool of whoever asks: its calls are handed over, and nothing here ever runs it."""
+    """A tool of the client: its calls are passed on, and nothing here ever runs it."""
     return Tool(name, description, schema, "exec", _never)
 
 
@@ -117,9 +117,8 @@ async def answer(
 ) -> Reply:
     """The model's reply to a request, in a session of its own (called `id` if given).
 
-    `listen` hears what happens, Delta by Delta. The log has who was asked and what it took; what was said
-    stays with whoever asked, but for the beginning. Raises NoModelError, UnconsentedError, ModelError,
-    LimitError.
+    `listen` hears what happens, Delta by Delta. The log has the model and its cost; the conversation stays
+    with the client, except for the beginning. Raises NoModelError, UnconsentedError, ModelError, LimitError.
     """
     with Session(project.log, id or new_id()) as session:
 
@@ -138,7 +137,7 @@ async def answer(
             run.emit(end_of(error))
             raise
         except asyncio.CancelledError:
-            run.emit(RunEnded("interrupted", "Nobody waits for the answer any more."))
+            run.emit(RunEnded("interrupted", "The client is gone."))
             raise
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
@@ -165,8 +164,8 @@ class _Loan(Terms):
         """Only what was agreed to beforehand: behind a request there is nobody who could be asked."""
         if not self.is_agreed(Consent(sending.model, sending.server, sending.group)):
             raise UnconsentedError(
-                f"{sending.model} is in the cloud, and it is not agreed that requests go there; "
-                'answer "always" when kith asks about it, or set cloud = "allow".'
+                f'{sending.model} is in the cloud and needs your consent: answer "always" when '
+                'kith asks, or set cloud = "allow".'
             )
         await super().permit(sending)
 
@@ -184,7 +183,7 @@ def _check_name(chosen: Settings, name: str) -> None:
     is_weights = name.casefold().endswith(".gguf") and (place == "file" or name[0] in "./~")
     is_path = place == "replay" or is_weights
     if is_path and name != chosen.model:
-        raise NoModelError(f"{name!r} is a file: only whoever starts kith can choose one.")
+        raise NoModelError(f"{name!r} is a file: only the person who starts kith can choose one.")
 
 
 async def _ask(loan: _Loan, request: ChatRequest) -> Reply:
@@ -254,7 +253,7 @@ async def _call(loan: _Loan, opened: Opened, request: ChatRequest, emit: Emit | 
 
 
 def _without_words(emit: Emit) -> Emit:
-    """What is heard of a reply whose text is a call."""
+    """Emit a reply without its text, which is a call."""
 
     def hear(event: Event) -> None:
         if not isinstance(event, Delta) or event.kind == "thinking":
@@ -264,7 +263,7 @@ def _without_words(emit: Emit) -> Emit:
 
 
 async def _nobody(question: Question) -> Answer:
-    return Answer("no", "there is nobody who could say", unasked=True)
+    return Answer("no", "nobody can be asked", unasked=True)
 
 
 # Why a request was not answered, sorted as its protocol has to tell it.
@@ -273,7 +272,7 @@ Failure = Literal["consent", "missing", "overflow", "unable", "limit", "passing"
 
 
 def sort_failure(error: KithError) -> Failure:
-    """Whose turn it is: the person's (consent), the asker's (missing to limit), time's, or the server's."""
+    """Classify a failure: the person's (consent), the client's (missing to limit), passing, or broken."""
     match error:
         case UnconsentedError():
             return "consent"

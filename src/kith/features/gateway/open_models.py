@@ -62,7 +62,7 @@ class OpenModels:
             return held
 
     def give_back(self, held: HeldModel, *, failed: bool = False) -> None:
-        """A request is over; where it `failed`, the next one looks at the model anew."""
+        """A request is over; where it `failed`, the next one checks the model again."""
         held.users, held.since = held.users - 1, self.clock()
         key = next((key for key, each in self._held.items() if each is held), None)
         if failed and key:

@@ -55,7 +55,7 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """How one answer is told: under which id and name, and whether its usage is wanted at the end."""
+    """The frame of one answer: its id and name, and if its usage is wanted at the end."""
 
     id: str
     model: str
@@ -81,7 +81,7 @@ class Chunks:
         return self._chunk({"reasoning_content" if delta.kind == "thinking" else "content": delta.text})
 
     def ending(self, reply: Reply, rest: str) -> bytes:
-        """What is left to say when the reply is there: `rest` of its text, its calls, its model."""
+        """Build the end of an answer: the `rest` of its text, its calls, its model."""
         named = replace(self, model=reply.model)
         calls = [call | {"index": at} for at, call in enumerate(_calls(reply))]
         said = self._chunk({"content": rest}) if rest else b""
@@ -93,11 +93,11 @@ class Chunks:
         return said + DONE
 
     def failure(self, error: Exception) -> bytes:
-        """What went wrong after the answer had begun."""
+        """Build the error after an answer has begun."""
         return b"data: " + refusal(error).body + b"\n\n" + DONE
 
     def refusal(self, error: Exception) -> RawResponse:
-        """What went wrong before."""
+        """Build the error before an answer."""
         return refusal(error)
 
     def _about(self, kind: str) -> dict[str, Any]:
@@ -182,7 +182,7 @@ _PING: Final = b": still at work\n\n"
 
 
 class ReplyVoice(Protocol):
-    """How a dialect tells an answer."""
+    """A dialect's form of an answer."""
 
     def whole(self, reply: Reply) -> RawResponse: ...
     def opening(self) -> bytes: ...
@@ -213,12 +213,12 @@ class _Told:
         return event
 
     def rest(self, reply: Reply) -> str:
-        """What is still to be said. Raises KithError where something else was said before."""
+        """Return the rest of the text. Raises KithError where the sent text was different."""
         words = reply.message.text
         if words.startswith(self.text):
             return words[len(self.text) :]
         if self.anew:
-            raise KithError("The reply broke off in its middle, and the model said something else then.")
+            raise KithError("The reply broke off, and the retry gave a different text.")
         return ""  # blanks at the end, and the like
 
 
@@ -311,7 +311,7 @@ def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 def documented(summary: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What the API's description says of a body that is read by hand."""
+    """Return the API description of a body that is parsed by hand."""
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},

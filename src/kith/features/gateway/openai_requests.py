@@ -57,7 +57,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _depth(data: Any) -> int:
-    """How deep a value is nested, counted level by level."""
+    """Return the nesting depth of a value, counted level by level."""
     depth, level = 0, [data]
     while level:
         depth += 1
@@ -295,7 +295,7 @@ def read_request(data: Mapping[str, Any]) -> CompletionRequest:
 
 
 def read_sampling(data: Mapping[str, Any]) -> Sampling:
-    """How tokens are picked: OpenAI's fields, and those that local servers have beside them."""
+    """Read the sampling options: OpenAI's fields, and those of local servers."""
     longest = whole_of(data, "max_completion_tokens", 1, _LONGEST)
     return Sampling(
         temperature=real_of(data, "temperature", 0, 2),
@@ -317,7 +317,7 @@ def _stops(value: Any) -> tuple[str, ...]:
 
 
 def _thinks(data: Mapping[str, Any]) -> bool | None:
-    """Whether the model is to think: as vLLM and llama-server are told, or by OpenAI's `reasoning_effort`."""
+    """Read the thinking option: as for vLLM and llama-server, or OpenAI's `reasoning_effort`."""
     switches = object_of(data, "chat_template_kwargs")
     if switches.get("enable_thinking") is not None:
         return flag_of(switches, "enable_thinking", "chat_template_kwargs")

@@ -81,7 +81,7 @@ class RequestQueue:
         self._call()
 
     def _call(self) -> None:
-        """Let in whoever is next."""
+        """Let in the next request."""
         while self._waiting and self.running < self.parallel and not self.closed:
             turn = self._waiting.popleft()
             if not turn.done():

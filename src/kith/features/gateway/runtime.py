@@ -81,7 +81,7 @@ class ServedModel:
 
     @property
     def state(self) -> str:
-        """How it is: loading, busy (a new request would wait), or ok."""
+        """The state: loading, busy (a new request would wait), or ok."""
         if not self.name:
             return "loading"
         return "busy" if self.queue.running >= self.queue.parallel else "ok"
@@ -106,7 +106,7 @@ class ServedModel:
                 return await answer(self.project, self.models, asked, hear, session)
 
     def role_in(self, model: str) -> str:
-        """The role that stands in a model's place; "" for none. Raises NoModelError for an unknown one."""
+        """The role named in a model's place; "" for none. Raises NoModelError for an unknown one."""
         role = model.removeprefix(ROLE) if model.startswith(ROLE) else ""
         if model.startswith(ROLE):
             self.check_role(role)
@@ -257,7 +257,7 @@ async def play(name: str, request: Request, served: Here) -> Response:
 
 
 def _read_role(body: Mapping[str, Any]) -> ChatRequest:
-    """What a role is asked. Raises MalformedError."""
+    """Read a request to a role. Raises MalformedError."""
     if body.get("messages") is not None:
         system, messages = read_messages(body)
     else:
@@ -299,7 +299,7 @@ async def metrics(served: Here) -> Response:
 def with_health(
     inside: "Callable[..., Awaitable[None]]", served: ServedModel
 ) -> "Callable[..., Awaitable[None]]":
-    """The application with /health before its door: whoever watches over servers has no token."""
+    """The application with /health outside authentication: monitoring has no token."""
 
     async def entrance(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or scope["path"] != "/health" or scope["method"] not in ("GET", "HEAD"):

@@ -48,7 +48,7 @@ def runtime_command(args: argparse.Namespace) -> int:
 
 
 def _say_hello(place: ListenAddress, token: str, *, chosen: bool) -> None:
-    """Where it is, and how another kith asks it."""
+    """Print the address, and the settings for another kith."""
 
     def say(line: str) -> None:
         print(wrapped(printable(line), sys.stdout), flush=True)
@@ -57,6 +57,4 @@ def _say_hello(place: ListenAddress, token: str, *, chosen: bool) -> None:
     say("Another kith asks it as -m box/role/NAME, with this in its config.toml and the token in BOX_KEY:")
     print(f'  [endpoints.box]\n  url = "{place.url}"\n  key_env = "BOX_KEY"', flush=True)
     if not is_loopback(place.host):
-        say(
-            f"Other machines reach {place.host}, and nothing is encrypted; kith's docs/serve.md tells of TLS."
-        )
+        say(f"Other machines reach {place.host} without encryption; see docs/serve.md for TLS.")

@@ -21,21 +21,19 @@ FEATURE = Feature(
         ),
         Command(
             "mcp list",
-            "list servers of tools for models, and what they cost",
+            "list tool servers and their cost",
             Lazy(f"{__name__}:mcp_list_arguments"),
             _here("command:list_command"),
         ),
         Command(
             "mcp test",
-            "try these servers: every tool, what it takes and costs",
+            "test tool servers: every tool, its arguments and cost",
             Lazy(f"{__name__}:mcp_test_arguments"),
             _here("command:test_command"),
             "[NAME ...]",
         ),
     ),
-    slash_commands=(
-        SlashCommand("mcp", "kith", "servers of tools, and what they cost", _here("conversation:mcp")),
-    ),
+    slash_commands=(SlashCommand("mcp", "kith", "tool servers, and their cost", _here("conversation:mcp")),),
 )
 
 

@@ -16,7 +16,7 @@ from kith.terminal.options import find_root, settings_flags
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable
 
-_NOBODY = "No server of tools is configured: a table [mcp.NAME] in your configuration adds one (docs/mcp.md)."
+_NOBODY = "No tool server is configured: add a table [mcp.NAME] to your configuration (docs/mcp.md)."
 
 
 def list_command(args: argparse.Namespace) -> int:
@@ -54,7 +54,7 @@ def _show(
 
 
 def server_lines(served: Served, server: ToolServer, *, detailed: bool) -> Iterator[str]:
-    """What there is to say of a server: its tools and their cost, or why it does not answer."""
+    """Describe a server: its tools and their cost, or why it does not answer."""
     return _details(served, server) if detailed else _summary(served, server)
 
 
@@ -120,7 +120,7 @@ def mcp_command(args: argparse.Namespace) -> int:
     from kith.features.web.desk import open_desk
 
     if sys.stdin.isatty():
-        print("kith: this is for agents, which start it themselves; see docs/mcp.md.", file=sys.stderr)
+        print("kith: agents start this command themselves; see docs/mcp.md.", file=sys.stderr)
     flags = {name: value for name, value in settings_flags(args).items() if value is not None}
     desk = open_desk([find_root(args.folder)], flags)
     attendant = Attendant(desk, float(args.patience), forms=not args.no_forms)

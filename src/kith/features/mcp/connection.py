@@ -93,7 +93,7 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a server answered to a call."""
+    """A server's answer to a call."""
 
     text: str
     ok: bool = True
@@ -117,7 +117,7 @@ class ServerError(KithError):
 class Connection:
     """A server, and the task of its own that holds it open: what opens a connection has to close it.
 
-    Whoever calls may be any task of the same loop. A server that has ended is started again by the next call.
+    The caller may be any task of the same loop. A server that has ended is started again by the next call.
     """
 
     def __init__(self, place: ServerPlace, root: Path, version: str, seconds: float) -> None:
@@ -179,7 +179,7 @@ class Connection:
         return await asyncio.shield(self._ready)
 
     async def _hold(self, ready: "asyncio.Future[Client]", leave: asyncio.Event) -> None:
-        """Keep the connection until it is left; what goes wrong before it stands is for whoever waits."""
+        """Keep the connection until it is left; an error before it is open goes to the waiter."""
         try:
             await asyncio.to_thread(_load)
             try:
@@ -205,7 +205,7 @@ class Connection:
             await leave.wait()
 
     def _stop(self) -> None:
-        """Let the task end: by itself where the connection stands, at once where it is being made."""
+        """End the task: normally with an open connection, at once while it is being made."""
         self._leave.set()
         if self._holder and self._ready and not self._ready.done():
             self._holder.cancel()
@@ -235,7 +235,7 @@ class Connection:
         self._refusal = f"it answers {response.status_code} {response.reason_phrase}" if refused else ""
 
     def _failed(self, error: Exception) -> ServerError:
-        """What went wrong, with the last thing that a program said which does not answer any more."""
+        """Describe a failure, with the last output of a program that no longer answers."""
         error = _first(error)
         connected = self._ready is not None and self._ready.done() and not self._ready.exception()
         lost = _is_lost(error)
@@ -321,7 +321,7 @@ def _command(program: ServerProgram) -> tuple[str, ...]:
 
 
 def _environment() -> dict[str, str]:
-    """What a program may know of kith's environment, beside what the protocol's package lets through."""
+    """Return the variables passed to a program, in addition to those of the protocol's package."""
     return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
 
@@ -335,14 +335,14 @@ def _load() -> None:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the other side is there, and does not want to be asked so."""
+    """True if the server answers, and refuses this way of asking."""
     from mcp import MCPError
 
     return isinstance(_first(error), MCPError) and not _is_lost(_first(error))
 
 
 def _is_lost(error: Exception) -> bool:
-    """Whether the other side is gone."""
+    """True if the server is gone."""
     from anyio import BrokenResourceError, ClosedResourceError
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED

@@ -9,7 +9,7 @@ async def mcp(talk: Talk, rest: str) -> None:
     """Servers of tools, what they offer, and what that costs. Raises KithError."""
     chosen = talk.project.settings
     if not chosen.mcp:
-        talk.say("There are no servers of tools; a table [mcp.NAME] in your configuration adds one.")
+        talk.say("There are no tool servers; add a table [mcp.NAME] to your configuration.")
         return
 
     for each in await look_at_servers(chosen, talk.root):

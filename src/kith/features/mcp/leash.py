@@ -1,6 +1,6 @@
 """Start a program that ends when kith does, however that ends (Linux): `leash.py KITHS-PID PROGRAM ARGS ...`.
 
-It becomes that program, so nothing stands in between. Source of the number: prctl(2), PR_SET_PDEATHSIG.
+It becomes that program, so there is no process in between. Source of the number: prctl(2), PR_SET_PDEATHSIG.
 """
 
 import ctypes

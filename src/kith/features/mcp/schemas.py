@@ -17,7 +17,7 @@ NOTHING: Final = "(no content)"
 
 
 def text_of(blocks: Sequence[Mapping[str, Any]], structured: object = None) -> str:
-    """The blocks of a result as text; what is no text is named. `structured` stands in where there is none.
+    """The blocks of a result as text; what is no text is named. `structured` replaces it where there is none.
 
     Source of the blocks' forms: the schema of the Model Context Protocol, ContentBlock, version 2025-11-25.
     """
@@ -131,7 +131,7 @@ def resolve(schema: Schema, source: Source, refs: Refs = ()) -> tuple[dict[str, 
 
 
 def _look_up(root: Schema, ref: str) -> Schema:
-    """What a reference of the kind `#/$defs/name` means; {} where it leads out of the schema, or nowhere."""
+    """Resolve a reference like `#/$defs/name`; {} where it leads out of the schema, or nowhere."""
     found: Any = root if ref.startswith("#") else {}
     for step in filter(None, ref.removeprefix("#").split("/")):
         name = step.replace("~1", "/").replace("~0", "~")
@@ -166,7 +166,7 @@ def choices(whole: Schema) -> list[Any]:
 
 
 def may_be_null(schema: Any, root: Schema) -> bool:
-    """Whether a schema says of a value that it may be null, in itself or in one of its choices."""
+    """True if a schema allows null, in itself or in one of its choices."""
     if not isinstance(schema, Mapping):
         return False
     source = Source(root)
@@ -247,8 +247,9 @@ def kind_of_value(value: Any) -> str:
 def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """One schema for what fits any of these; None for none of them.
 
-    Objects become one with the properties of all. Where a list, or else an object, may stand beside something
-    simpler, only that is left, since it says the same and more. Simple types stay side by side in `anyOf`.
+    Objects become one with the properties of all. Where a list, or else an object, is one choice beside
+    something simpler, only that is left, since it says the same and more. Simple types stay side by side in
+    `anyOf`.
     """
     if not schemas:
         return None
@@ -345,7 +346,7 @@ def _complete(args: Mapping[str, Any], schema: Schema, root: Schema, depth: int)
 
 
 def _takes_any(schema: Any) -> bool:
-    """Whether arguments of any name are meant: none is named, and others are allowed explicitly."""
+    """True if arguments of any name are allowed: none is named, and others are allowed explicitly."""
     if not isinstance(schema, Mapping):
         return False
     whole, _ = resolve(schema, Source(schema))
@@ -357,7 +358,7 @@ def _takes_any(schema: Any) -> bool:
 
 
 def _plain(schema: Any, source: Source, refs: Refs, depth: int) -> dict[str, Any] | None:
-    """A schema made plain; {} takes any value, None stands for one that only null fits, or nothing."""
+    """A schema made plain; {} takes any value, None means one that only null fits, or nothing."""
     if schema is False:
         return None
     if not isinstance(schema, Mapping) or not source.take():
@@ -440,7 +441,7 @@ def _object(whole: Schema, source: Source, refs: Refs, depth: int) -> dict[str, 
 
 
 def _items(whole: Schema, source: Source, refs: Refs, depth: int) -> dict[str, Any]:
-    """What a list holds; of a list whose places differ, anything that fits one of them."""
+    """Return the schema of a list's items; for different places, a union of them."""
     places, others = whole.get("prefixItems"), whole.get("items")
     kinds = [
         *(places if isinstance(places, list) else ()),

@@ -145,7 +145,7 @@ _MOST = 50  # findings, sessions
 
 @dataclass(slots=True)
 class Offered:
-    """What is offered of one project."""
+    """The tools that kith offers for one project."""
 
     project: Project
     attendant: Attendant
@@ -332,7 +332,7 @@ class Offered:
 
 
 def _client(ctx: Ctx) -> str:
-    """How the client calls itself."""
+    """Return the client's name."""
     client = ctx.session.client_params
     return client.client_info.name if client else "an agent"
 

@@ -1,9 +1,9 @@
-"""A tool call and the session that works for it: how far that is, is told, and its questions reach a person.
+"""Run the session of a tool call: report its progress, and pass its questions to a person.
 
-The session is watched through the log, as any other face does it. So a question may be answered in the
-client's own form, on the page or in a terminal: the first answer wins. A form is asked for in one of two
-ways, by the protocol that the client speaks: until 2025-11-25 by a request of ours in the midst of the call,
-since 2026-07-28 by a result that wants input, after which the client calls again.
+The session is watched through the log, like any other screen. So a question may be answered in the client's
+own form, on the page or in a terminal: the first answer wins. The client's protocol decides how a form is
+shown: until 2025-11-25 by a request of ours during the call. Since 2026-07-28 it is a result that wants
+input, after which the client calls again.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ def form_of(question: Question) -> dict[str, Any]:
 
 
 def answer_of(question: Question, said: ElicitResult, by: str) -> Answer:
-    """What was answered. A form that was declined or closed is a no, and so is all but a clear yes."""
+    """Read an answer. A declined or closed form is a no, and so is all but a clear yes."""
     fields = (said.content or {}) if said.action == "accept" else {}
     words = str(fields.get("words") or "").strip()
     if question.kind == "change":
@@ -196,7 +196,7 @@ class Attendant:
     # --- questions ---------------------------------------------------------------------------
 
     def _see_to_question(self, call: Call, context: Context[Any, Any]) -> InputRequiredResult | None:
-        """Bring a new question to the client's form. A result where the form comes by way of one."""
+        """Show a new question in the client's form. A result where the form comes by way of one."""
         question = self.desk.question(call.session)
         if question is None or question.id == call.asked:
             return None
@@ -251,7 +251,7 @@ def progress_line(item: Item) -> str:
 
 
 def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:
-    """Whether the client has forms, and this one holds the whole question."""
+    """True if the client has forms, and this one fits the whole question."""
     able = context.client_capabilities
     forms = able.elicitation if able else None
     if forms is None or (forms.form is None and forms.url is not None):
@@ -260,7 +260,7 @@ def can_show(context: Context[Any, Any], form: ElicitRequestFormParams) -> bool:
 
 
 def _name_of(context: Context[Any, Any]) -> str:
-    """How the client calls itself."""
+    """Return the client's name for the log."""
     client = context.session.client_params
     return f"a form of {client.client_info.name}" if client else "a form"
 

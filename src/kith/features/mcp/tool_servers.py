@@ -112,7 +112,7 @@ _EXTRA: Final = "it needs more packages: pip install 'kith-agent[mcp]'"
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server came to: the tools that are offered of all that it has, or why there are none.
+    """The state of a server: the tools that are offered, or the reason for none.
 
     `stderr`: the last lines that its program wrote there.
     """
@@ -125,14 +125,14 @@ class Served:
 
     @property
     def tokens(self) -> int:
-        """What these tools add to every prompt, about."""
+        """The tokens that these tools add to every prompt (an estimate)."""
         return tool_tokens(self.tools)
 
 
 class ToolServers(OutsideTools):
     """All servers of one task or conversation; their programs end with it.
 
-    Connecting begins with `begin`, or with whoever asks first, and goes on beside other things.
+    Connecting begins with `begin`, or with the first caller, and continues in the background.
     """
 
     def __init__(self, chosen: Settings, root: Path) -> None:
@@ -147,7 +147,7 @@ class ToolServers(OutsideTools):
             self._serving = asyncio.ensure_future(self._serve())
 
     async def served(self) -> tuple[Served, ...]:
-        """What each server came to, in the order in which they are written."""
+        """Return the state of each server, in the order of the settings."""
         self.begin()
         assert self._serving is not None
         return await asyncio.shield(self._serving)
@@ -202,7 +202,7 @@ class ToolServers(OutsideTools):
 
 
 async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
-    """What each server comes to now; no secret that is known stands in what it says."""
+    """Return the present state of each server, without known secrets."""
     async with aclosing(ToolServers(chosen, root)) as servers:
         served = await servers.served()
     redactor = make_redactor(root, chosen)
@@ -222,19 +222,19 @@ async def look_at_servers(chosen: Settings, root: Path) -> tuple[Served, ...]:
 
 
 def may_pass_on(server: ToolServer) -> bool:
-    """Whether what a server gets may leave the person's own network: of a program nobody knows."""
+    """True if a server may send data outside the person's own network; for a program, always assumed."""
     if server.cloud is not None:
         return server.cloud
     return is_cloud(server.url) if server.url else True
 
 
 def tool_tokens(tools: Sequence[Tool]) -> int:
-    """What tools add to a prompt, about."""
+    """Estimate the tokens that tools add to a prompt."""
     return sum(estimate_tokens(json.dumps(row, ensure_ascii=False)) for row in tool_rows(tools))
 
 
 def find_place(server: ToolServer, root: Path, environ: Mapping[str, str] = os.environ) -> ServerPlace:
-    """Where a server is, with what it is told of the environment. Raises ServerError for what is not set."""
+    """Return a server's address and environment. Raises ServerError for an unset variable."""
 
     def value(name: str) -> str:
         if not environ.get(name):
@@ -265,21 +265,21 @@ def _fit(served: Sequence[Served], window: int) -> list[Served]:
 
 
 def _notices(served: Sequence[Served], fitting: Sequence[Served], window: int) -> list[Notice]:
-    """Who is missing and why, and what the others cost."""
+    """Report missing servers with the reason, and the cost of the others."""
     missing = [f"The tools of {each.name} are missing: {each.trouble}." for each in served if each.trouble]
     too_many = [_too_many(each, window or ASSUMED_WINDOW) for each in served if each not in fitting]
     notices = [Notice(text, "warning") for text in (*missing, *too_many)]
     if told := [each for each in fitting if each.tools]:
         names = ", ".join(f"{len(each.tools)} of {each.name}" for each in told)
         tokens = sum(each.tokens for each in told)
-        text = f"With tools of other programs: {names}; about {tokens:,} tokens of each prompt."
+        text = f"Tools of other programs: {names}; about {tokens:,} tokens in each prompt."
         notices.append(Notice(text))
     return notices
 
 
 def _too_many(served: Served, window: int) -> str:
     return (
-        f"The tools of {served.name} are left out: with their {served.tokens:,} tokens, those of all servers "
-        f"take more than a quarter of the window ({window:,}). Name the ones that you need in "
-        f"mcp.{served.name}.tools."
+        f"The tools of {served.name} ({served.tokens:,} tokens) are left out: all tool "
+        f"servers together take more than a quarter of the window ({window:,}). Choose "
+        f"tools in mcp.{served.name}.tools."
     )

@@ -1,4 +1,4 @@
-"""What was measured and what it says: benchmarks, profiles of models and builds, and why kith chose."""
+"""Measure models: benchmarks, profiles of models and builds, and reasons for kith's choices."""
 
 import argparse
 
@@ -15,7 +15,7 @@ FEATURE = Feature(
     commands=(
         Command(
             "profile",
-            "what was measured: speed, success and cost of models",
+            "show speed, success and cost of models",
             Lazy(f"{__name__}:profile_arguments"),
             _here("profile_command:profile_command"),
         ),
@@ -38,7 +38,7 @@ FEATURE = Feature(
         SlashCommand(
             "profile",
             "Models",
-            "what was measured of models here",
+            "show measurements of models here",
             _here("conversation:profile"),
             rest="[MODEL]",
             anytime=True,
@@ -82,7 +82,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-tasks", dest="tasks", action="store_false", help="leave out the small tasks with tests")
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")
-    add("--import", dest="imported", metavar="FILE", help="foresee times by what llama-bench wrote of MODEL")
+    add("--import", dest="imported", metavar="FILE", help="forecast from llama-bench results of MODEL")
     add_cloud(parser, "measuring a model")
     add_offline(parser)
     add_engine(parser)

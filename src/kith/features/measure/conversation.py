@@ -11,7 +11,7 @@ from kith.terminal.conversation.talk import Talk
 
 
 async def profile(talk: Talk, rest: str) -> None:
-    """What was measured here, of all models or of one. Raises UsageError for one that nobody asked."""
+    """Show the measurements of all models or of one. Raises UsageError for one that was never asked."""
 
     def read() -> "Profile":
         apart = replace(talk.project, log=Log(talk.project.log.path))  # a thread has a connection of its own

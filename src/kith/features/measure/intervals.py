@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals from counts, counts that forget, and beliefs as Beta distributions."""
+"""Compute the certainty of figures: intervals from counts, fading counts, and Beta distributions."""
 
 import math
 import random
@@ -107,9 +107,9 @@ def median_interval(ordered: Sequence[float]) -> Interval | None:
 
 
 def differ(one: Spread, two: Spread) -> bool:
-    """Whether two medians are really different: their 95 % intervals have nothing in common.
+    """True if two medians really differ: their 95 % intervals do not overlap.
 
-    That is stricter than 95 of 100, since many figures are looked at side by side.
+    That is stricter than 95 of 100, since many figures are compared side by side.
     """
     if not one.interval or not two.interval:
         return False
@@ -143,7 +143,7 @@ class Beta(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How much was seen, in outcomes, and how much of it was good."""
+    """The number of outcomes seen, and of good ones."""
 
     good: float = 0.0
     seen: float = 0.0
@@ -158,12 +158,12 @@ class Count(NamedTuple):
         return Count(keep * self.good + weight * reward, keep * self.seen + weight)
 
     def less(self, part: "Count") -> "Count":
-        """What is left without a part of it; never below nothing, as each forgets at its own pace."""
+        """Subtract a part; never below zero, as each count fades at its own pace."""
         good = max(0.0, self.good - part.good)
         return Count(good, max(good, self.seen - part.seen))
 
     def belief(self, mean: float, mass: float) -> Beta:
-        """What to believe where `mean` was expected, which is worth `mass` outcomes."""
+        """Combine with a prior of mean `mean`, worth `mass` outcomes."""
         return Beta(self.good + mass * mean, self.seen - self.good + mass * (1 - mean))
 
 

@@ -14,7 +14,7 @@ from kith.features.measure.rows import CallRow, LegRow
 
 
 class Reward(NamedTuple):
-    """1.0 for solved, 0.0 for not, None where nothing speaks for either; how much it is worth; and why."""
+    """1.0 for solved, 0.0 for not, None without evidence; its weight; and the reason."""
 
     reward: float | None = None
     weight: float = 1.0
@@ -25,10 +25,11 @@ UNDONE: Final = Reward(0.0, 1.0, "undone")
 
 
 class LegOutcome(Protocol):
-    """What is known of a part that is over.
+    """The outcome of a finished part.
 
-    `person`: what they said to the diff, if they looked at it. `mended`: a check that had failed before
-    passes now. `late`: a check ran out of time. `stopped`: what ended the work ("limit", "hopeless"), or "".
+    `person`: their decision on the diff, if they looked at it. `fixed`: a check that failed before
+    passes now. `late`: a check ran out of time. `stopped`: the end of the work ("limit", "hopeless"), or
+    "".
     """
 
     @property
@@ -38,7 +39,7 @@ class LegOutcome(Protocol):
     @property
     def applied(self) -> bool | None: ...
     @property
-    def mended(self) -> bool: ...
+    def fixed(self) -> bool: ...
     @property
     def late(self) -> bool: ...
     @property
@@ -50,16 +51,16 @@ class LegOutcome(Protocol):
 
 
 def weigh(part: LegOutcome) -> Reward:
-    """The reward of one part, the strongest evidence first.
+    """Compute the reward of one part, from the strongest evidence.
 
-    A test that failed before and passes now is worth a whole observation; a suite that passed before as well
-    says only that nothing broke, and is worth half of one. A server that did not answer says nothing of its
-    model, and passing checks say nothing where nothing was changed.
+    A test that failed before and passes now is worth a whole observation. A suite that passed before as
+    well only shows that nothing broke, and is worth half of one. A server without an answer proves
+    nothing about its model, and passing checks prove nothing without a change.
     """
     if part.person is not None:
         return Reward(float(part.person), 1.0, "accepted" if part.person else "rejected")
     if part.passed and part.applied:
-        return Reward(1.0, 1.0, "tests") if part.mended else Reward(1.0, 0.5, "suite")
+        return Reward(1.0, 1.0, "tests") if part.fixed else Reward(1.0, 0.5, "suite")
     if not part.answered:
         return Reward()
     if part.passed is False:
@@ -145,7 +146,7 @@ class LegDraft:
             self.numbers.add(event.attempt)
 
     def begin_attempt(self) -> None:
-        """What was said of the attempt before holds no longer."""
+        """Reset the verdicts of the attempt before."""
         self.verdicts, self.outcome, self.stopped = {}, None, ""
 
     def use(self, event: ToolEnded, began: bool) -> None:
@@ -183,12 +184,12 @@ class LegDraft:
 
     @property
     def parsed(self) -> bool | None:
-        """Whether all that it wrote for the harness could be used; None when it wrote nothing such."""
+        """True if all its text for the harness could be used; None when it wrote none."""
         return self.refused == 0 if self.refused or self.landed else None
 
     @property
     def applied(self) -> bool | None:
-        """Whether edits of it are in the files; None when it wrote none."""
+        """True if its edits are in the files; None when it wrote none."""
         if self.changed or self.landed:
             return True
         return False if self.refused else None
@@ -202,10 +203,10 @@ class LegDraft:
         return True if any(verdict.ran for verdict in self.verdicts.values()) else None
 
     @property
-    def mended(self) -> bool:
+    def fixed(self) -> bool:
         failed_before = {gate for gate, ok in self.before.items() if not ok}
         return self.locked or any(
-            _mends(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
+            _fixes(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
         )
 
     @property
@@ -258,7 +259,7 @@ class LegDraft:
 
 
 def _sort_of(event: ToolEnded, began: bool) -> str:
-    """Which failure a tool's no is; "" for one that is none of the model's."""
+    """Classify a tool's failure; "" for one that is not the model's fault."""
     if event.fault == "repeated":
         return "loop"
     if event.fault == "denied":
@@ -273,19 +274,19 @@ def _sort_of(event: ToolEnded, began: bool) -> str:
 
 
 def _is_good(judged: Judged) -> bool:
-    """Whether a check says yes, and not only because nobody was left to try again."""
+    """True if a check passes with enough evidence, not only because no try was left."""
     return judged.ok and not (judged.evidence and combine([judged.evidence]).held_back)
 
 
-def _mends(judged: Judged) -> bool:
-    """Whether a check that failed before the change succeeds with it, or at least one of its tests does."""
+def _fixes(judged: Judged) -> bool:
+    """True if a check that failed before the change passes with it, or at least one of its tests."""
     if not judged.ok:
         return False
     return judged.evidence is None or judged.evidence.grade == "proven" or judged.ran[-1].code == 0
 
 
 def _sort_of_no(event: Judged) -> str:
-    """Which failure a gate's no is."""
+    """Classify a gate's failure."""
     if event.gate == "edits":
         return "wrong_file" if event.fault == "absent" else "malformed_edit"
     if any(ran.timed_out for ran in event.ran):

@@ -28,12 +28,11 @@ KINDS: Final = frozenset(ALL) - _UNREAD  # the events that are read for this
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """What was said of one model's part of a task, and by whom.
+    """A verdict on one model's part of a task, and its source.
 
-    `gate`: "edits" (they could be brought into the files), a gate's own name, "audit" (a model's second look
-    at what the gates let pass), "errand" or "person".
-    `attempt`: of the task, 0 where there is none. `call` counts the session's calls up to it: the last of
-    them had the last word on what was judged.
+    `gate`: "edits" (they could be applied), a gate's own name, "audit" (a model's second look), "errand" or
+    "person". `attempt`: of the task, 0 where there is none. `call` counts the session's calls up to it: the
+    last of them wrote what was judged.
     """
 
     session: str
@@ -52,8 +51,8 @@ class VerdictRow:
 class Folded:
     """The rows of a session, its folder, its first event's number and its last one's moment.
 
-    `changes`: for each leg what it applied; `undoes`: number, change, and the one that it took back. Whether
-    a change holds is only known from all sessions together.
+    `changes`: for each leg what it applied; `undoes`: number, change, and the one that it undid. Only all
+    sessions together tell if a change holds.
     """
 
     session: str
@@ -159,7 +158,7 @@ _NESTED: Final[dict[Any, Callable[[list[Any]], Any]]] = {
 
 
 def open_rows(cache: Path, log: Path) -> SessionRows:
-    """What is kept of a log: nothing, where rows had another shape then."""
+    """Open the cached rows of a log: empty, where rows had another shape."""
     shape = [(kind.__name__, [f.name for f in fields(kind)]) for kind in (CallRow, LegRow, VerdictRow)]
     return SessionRows(cache, log, shape)
 
@@ -190,7 +189,7 @@ def _dump(rows: Iterable[tuple[Any, ...]]) -> str:
 
 
 def _reader(kind: Any) -> Callable[[list[Any]], Any]:
-    """What makes a row of a list: JSON knows neither tuples nor the values within a row."""
+    """Return a function that makes a row of a list: JSON has neither tuples nor nested values."""
     hints = get_type_hints(kind)
     made = [
         (place, _NESTED[hints[field.name]])
@@ -318,7 +317,7 @@ def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
 
 
 def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]]) -> Iterable[Any]:
-    """What the cache holds, or what the log tells where that was damaged on the disk."""
+    """Return the cached rows, or those from the log where the cache is damaged."""
     try:
         return kept()
     except (ValueError, TypeError, LookupError, RecursionError):
@@ -351,7 +350,7 @@ def _fold(log: Log, sessions: Iterable[str]) -> Iterator[Folded]:
 
 
 def _undone(undoes: Iterable[tuple[int, str, str]]) -> set[str]:
-    """The changes that do not hold now: taken back, and not brought again by undoing that."""
+    """The changes that are undone now, and not redone."""
     taken: dict[str, str] = {}
     closed: set[str] = set()
     for _, change, undone in undoes:

@@ -33,7 +33,7 @@ from kith.view.printing import printable
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe stored: the facts as they stand on the model's card."""
+    """The stored result of a probe: the facts on the model's card."""
 
     model: str
     facts: dict[str, Any]
@@ -101,7 +101,7 @@ def tell_steps(hear: Listener, lively: bool) -> Listener:
 def show_probe(
     model: str, facts: Mapping[str, Any], *, as_json: bool = False, stream: TextIO | None = None
 ) -> None:
-    """Show what a probe stored: `facts` as `ProbeResult.facts` gives them, or as they stand on the card."""
+    """Show what a probe stored: `facts` as `ProbeResult.facts` gives them, or from the card."""
     stream = stream or sys.stdout
     if as_json:
         print(json.dumps({"model": model, **facts}, indent=2), file=stream)

@@ -1,4 +1,4 @@
-"""What was measured, summed up: speed and success of each model, what it cost, and what changed."""
+"""Sum up measurements: speed and success of each model, cost, and changes."""
 
 import time
 from collections import defaultdict
@@ -41,9 +41,9 @@ class ProfileScope:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What one part has to say: keys for the profile as data, lines under a title, and a section of the page.
+    """The contribution of one part: data of the profile, lines under a title, and a section of the page.
 
-    `page` is the section's title and what draws it, from `found`.
+    `page` is the section's title and the function that draws it, from `found`.
     """
 
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -163,7 +163,7 @@ def _flat(row: ModelSpeed | Success) -> dict[str, Any]:
 
 
 def describe_gates(verdicts: Iterable[VerdictRow]) -> list[dict[str, Any]]:
-    """How often each gate said yes to each model's work."""
+    """Count how often each gate accepted each model's work."""
     said: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for verdict in verdicts:
         said[verdict.model, verdict.gate].append(verdict.ok)
@@ -185,7 +185,7 @@ def describe_caches(calls: Iterable[CallRow]) -> list[dict[str, Any]]:
 
 
 def describe_money(profile: Profile) -> list[dict[str, Any]]:
-    """What each model cost, in dollars; `unpriced` counts the calls whose price nobody knows."""
+    """Sum up each model's cost in dollars; `unpriced` counts the calls without a known price."""
     solved = defaultdict[str, int](int)
     for leg in profile.legs:
         solved[leg.model] += bool(leg.solved)

@@ -42,7 +42,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ChartGlyphs:
-    """What plots are drawn with. `rising`: parts of a cell, from the lowest to the whole one.
+    """The characters of plots. `rising`: parts of a cell, from the lowest to the whole one.
 
     `parts`: the fillings of a bar of several parts.
     """
@@ -122,7 +122,7 @@ def _columns(points: Sequence[Point], room: int) -> list[float | None]:
 
 
 def _rise(value: float | None, top: float, row: int, height: int, glyphs: ChartGlyphs) -> str:
-    """The piece of a column that stands in a row (the lowest is 1)."""
+    """The piece of a column in a row (the lowest is 1)."""
     if value is None:
         return " "
     steps = len(glyphs.rising)
@@ -193,7 +193,7 @@ def _model_lines(profile: Profile, model: str, glyphs: ChartGlyphs, detailed: bo
 
 
 def _facts(calls: Sequence[CallRow]) -> str:
-    """What is known of a model as it ran last."""
+    """Describe a model as it ran last."""
     if not calls:
         return ""
     last = calls[-1]
@@ -262,7 +262,7 @@ def _success_lines(successes: Sequence[Success], glyphs: ChartGlyphs, detailed: 
 def _success_line(name: str, success: Success, glyphs: ChartGlyphs) -> str:
     if not success.solved.number:
         tasks = count(success.tasks, "task")
-        return f"  {printable(name)[:16]:16} {tasks}, and nothing tells how well they were done"
+        return f"  {printable(name)[:16]:16} {tasks}, no evidence of success"
     took = f"{figure(success.seconds.median):>6} {figure(success.seconds.p90):>6}"
     judged = f"{success.solved.number}/{success.tasks}"
     return f"{_bar_of(name, success.solved, glyphs)} {judged:>7} {took}"
@@ -281,7 +281,7 @@ def _bar_of(name: str, share: Share, glyphs: ChartGlyphs) -> str:
 
 
 def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]:
-    """What was read anew, found in the cache, and written."""
+    """Show the prompt tokens computed and cached, and the tokens written."""
     found = describe_caches(calls)
     if not found:
         return
@@ -300,7 +300,7 @@ def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]
 
 
 def _trend_lines(trends: Iterable[Trend], calls: Sequence[CallRow]) -> Iterator[str]:
-    """What is really better or worse; what is as it was in a line for each model."""
+    """Show real changes; unchanged figures get one line for each model."""
     same: dict[str, list[str]] = {}
     for trend in trends:
         name = printable(trend.model)

@@ -1,4 +1,4 @@
-"""What was measured, as rows: one for each call, and one for each model's part of a task with its outcome."""
+"""Define the rows of measurements: one for each call, and one for each model's part of a task."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ from kith.core.values import Timing, Usage
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """One call as it was measured, with what is known of the model and the machine at that moment.
+    """One measured call, with the model and the machine at that moment.
 
-    `at`: seconds since the epoch at its end. `step` is the path of the run (the role and the attempt are in
-    it), `evaluated` the prompt tokens that were computed, and `error` "" for a call that was answered.
+    `at`: seconds since the epoch at its end. `step` is the path of the run (with role and attempt),
+    `evaluated` the prompt tokens that were computed, and `error` "" for an answered call.
     """
 
     session: str
@@ -39,14 +39,14 @@ class CallRow:
 
 @dataclass(frozen=True, slots=True)
 class LegRow:
-    """One model's part of one task, and what became of it.
+    """One model's part of one task, and its outcome.
 
-    `task` counts the session's tasks from 1, `part` names a piece of a build ("" for a plain task), `kind`
-    the sort of work. `after` is the model that had given up before ("": this one began). `reward` is 1.0 for
-    solved and 0.0 for not, None where nothing speaks for either; `weight` says how much that is worth,
-    `reason` what it rests on ("tests", "adopted", "undone", "limit", ...). Of the verdicts None means that
-    nobody looked. `cut`: the run was stopped as hopeless. `words` is the task as it was given, `commit` the
-    state it began from (both "" where they are not known), `check` the commands that decided.
+    `task` counts the session's tasks from 1, `part` names a piece of a build ("" for a plain task),
+    `kind` the sort of work. `after` is the model that gave up before ("": none). `reward` is 1.0 for
+    solved, 0.0 for failed, None without evidence. `weight` is the strength of the evidence, `reason` its
+    source ("tests", "adopted", "undone", "limit", ...). Of the verdicts None means that nobody looked.
+    `cut`: the run was stopped as hopeless. `words` is the task's text, `commit` the commit at its start
+    (both "" if unknown), `check` the commands that decided.
     """
 
     session: str
@@ -85,5 +85,5 @@ class LegRow:
 
     @property
     def solved(self) -> bool | None:
-        """Whether it was solved, as far as anything speaks for that or against it."""
+        """True if it was solved; None without evidence."""
         return None if self.reward is None else self.reward >= 0.5

@@ -1,4 +1,4 @@
-"""How fast models read and write, and what became of their work, from measured rows."""
+"""Measure models' reading and writing speed, and the success of their work, from rows."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +102,7 @@ class Success:
     """One model's work. `kind` "": any; `size`: with prompts of so many tokens on average, 0: any.
 
     `solved` counts only what there is evidence for, as the others count only what somebody looked at.
-    `seconds`, `steps` (calls) and `tokens` (read anew and written) are of each task. `usd`: together, None
+    `seconds`, `steps` (calls) and `tokens` (computed and written) are of each task. `usd`: together, None
     where a price is missing.
     """
 
@@ -158,18 +158,21 @@ def leg_size(leg: LegRow) -> int:
 
 
 def tokens_of(leg: LegRow) -> int:
-    """Tokens that were computed for it: read anew, and written."""
+    """Tokens that were computed for it: prompt and reply."""
     return leg.evaluated + leg.usage.output
 
 
 def describe_models(measured: Rows) -> tuple[dict[str, Any], ...]:
-    """What each model did at each kind of work, as plain data: what a model that delegates is shown.
+    """Describe each model's results at each kind of work, as plain data for a model that delegates.
 
-    A row has `model`, `kind`, `cloud`, `tasks`; `judged` (of these, how many there is evidence for),
-    `solved` (their share, None without any) with its 95 % interval `solved_low` and `solved_high`; `applied`
-    (share of the tasks whose edits landed) with `applied_low` and `applied_high`; `p50_s` and `p90_s`
-    (seconds a task), `tokens` (median, read anew and written) and `usd` (a task, None where a price is
-    missing). Rows are in the order of model and kind; there is none for what was never tried.
+    - `model`, `kind`, `cloud`, `tasks`
+    - `judged`: the tasks with evidence; `solved`: their share, None without any, with its 95 % interval
+      `solved_low` and `solved_high`
+    - `applied`: the share of tasks whose edits landed, with `applied_low` and `applied_high`
+    - `p50_s` and `p90_s`: seconds of a task; `tokens`: median, computed and written
+    - `usd`: cost of a task, None where a price is missing
+
+    Rows are sorted by model and kind; kinds that were never tried have none.
     """
     cloud = {leg.model: leg.cloud for leg in measured.legs}
     return tuple(

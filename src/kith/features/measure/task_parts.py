@@ -53,9 +53,9 @@ Path = tuple[str, ...]
 class LoggedTask:
     """One task of a session.
 
-    A piece is the whole of a plain task (""), one of a build's tasks, or an errand; `now` has for each the
-    part that was worked on last. `before`: which gates say yes to the untouched tree. `said`: the person's
-    last word on the change.
+    A piece is the whole of a plain task (""), one of a build's tasks, or an errand; `now` has the latest
+    part of each. `before`: the gates that accept the untouched tree. `said`: the person's last decision
+    on the change.
     """
 
     session: str
@@ -79,7 +79,7 @@ class LoggedTask:
         return self.started.options.command
 
     def piece_of(self, path: Path) -> str | None:
-        """Which piece of the work happens in a step; None for what is nobody's part."""
+        """Return the piece of the work that a step belongs to; None for none."""
         if _ERRAND in path:
             return f"errand {self._errands}"
         if self.kind != "build":
@@ -88,7 +88,7 @@ class LoggedTask:
         return step.task if step and step.kind in _MADE and step.task in self._pieces else None
 
     def _works(self, event: Called, path: Path) -> bool:
-        """Whether a call is a step of the work itself."""
+        """True if a call is a step of the work itself."""
         if _ERRAND in path or self.kind == "build":
             return event.purpose not in _BESIDE
         return event.purpose in _WORK.get(self.kind, ())
@@ -159,7 +159,7 @@ class LoggedTask:
         return []
 
     def _work(self, event: Event, path: Path) -> list[Said]:
-        """What was done, and what the gates said of it."""
+        """Take work and verdicts from an event."""
         draft = self._draft(path)
         match event:
             case Tasked(tasks):
@@ -252,7 +252,7 @@ class LoggedTask:
         return [each for each in self.now.values() if each.part == "" or (each.locked and each.outcome)]
 
     def close(self) -> list[LegDraft]:
-        """The parts as they stand at the task's end; one that was cut short says nothing of the last."""
+        """The parts at the task's end; an interrupted one says nothing of the last."""
         status, bearers = self.ended.status if self.ended else "", self.bearers
         for draft in bearers:
             draft.person = self.said
@@ -268,7 +268,7 @@ class LoggedTask:
 
 
 def _stop(draft: LegDraft, ended: RunEnded) -> None:
-    """Why the last part of a task ended as it did."""
+    """Record why the last part of a task ended."""
     if ended.status == "limit":
         draft.stopped = "limit"
         draft.failures["limit"] += 1

@@ -1,4 +1,4 @@
-"""How measurements change: binned over time for plots, and the latest against those before."""
+"""Find changes in measurements: binned over time for plots, and the latest against those before."""
 
 import time
 from collections import Counter, defaultdict
@@ -44,8 +44,8 @@ Value = TypeVar("Value")
 class Trend:
     """A figure of a model: its last values against all before (medians, or shares of solved tasks).
 
-    `real`: they differ more than chance lets 99 of 100 such figures, since many are looked at side by side;
-    `better`: in which direction, None where nothing is told apart.
+    `real`: they differ more than chance allows in 99 of 100 such figures, since many are compared side by
+    side. `better`: the direction, None where they cannot be told apart.
     """
 
     model: str
@@ -89,7 +89,7 @@ def find_trends(calls: Iterable[CallRow], legs: Iterable[LegRow]) -> tuple[Trend
 
 
 def find_shifts(calls: Sequence[CallRow], trends: Iterable[Trend] = ()) -> tuple[Shift, ...]:
-    """What changed around each model, and speeds that really fell, in the order of time."""
+    """Find changes of a model's setup, and real drops in speed, in order of time."""
     found = []
     for model, own in _by_model(calls).items():
         for what in _AROUND:

@@ -9,13 +9,13 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "refactor",
-    "what could be better, and refactorings by syntax tree or by a model",
+    "suggestions and refactorings, by syntax tree or by a model",
     edits=_here("by_syntax:EDITS"),
     needs=("scan", "testgen"),
     commands=(
         Command(
             "refactor",
-            "say what smells, or mend it: rename, move, extract ...",
+            "suggest and apply refactorings: rename, move, extract ...",
             Lazy(f"{__name__}:refactor_arguments"),
             _here("command:refactor_command"),
             "[PATH | ACTION ... | WORDS]",
@@ -37,8 +37,8 @@ _REFACTORINGS = (
 def refactor_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("words", nargs="*", metavar="WORD", help=_REFACTORINGS)
-    add("--apply", type=positive, metavar="N", help="mend suggestion N (of PATH)")
-    add("--with-tests", action="store_true", help="what a model does in words may change tests, too")
+    add("--apply", type=positive, metavar="N", help="apply suggestion N (of PATH)")
+    add("--with-tests", action="store_true", help="a model's refactoring may change tests, too")
     add_yes(parser)
     add_json(parser)
     add_work(parser)

@@ -72,14 +72,10 @@ async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:
     for judged in checks:
         run.emit(judged)
         if not judged.ok and not judged.figures.get("tests"):
-            text = (
-                f"Nothing was changed: {judged.gate} fails as things are, so it could not tell what breaks."
-            )
+            text = f"Nothing was changed: {judged.gate} already fails, so it cannot show what breaks."
             return Outcome("failed", text)
     if rules.checked and all(judged.skipped for judged in checks):
-        text = (
-            "Nothing was changed: no test of this project could be run, so nothing would hold its behaviour."
-        )
+        text = "Nothing was changed: no test of this project could run, so nothing protects its behaviour."
         return Outcome("failed", f"{text} Name one with --check CMD, or go without: --check none.")
     if not checks:
         run.emit(Notice("Nothing checks that the behaviour stays the same.", "warning"))

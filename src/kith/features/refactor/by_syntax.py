@@ -150,7 +150,7 @@ async def make_refactoring(run: Run, wanted: Wanted) -> PreparedChange:
         _check_python(wanted.path, files)
         done = _in_python(await _codebase(run, wanted, files), wanted)
     if not any(True for _ in done.files):
-        raise UsageError("There is nothing to do: everything is so already.")
+        raise UsageError("There is nothing to do: the files already have this change.")
     return PreparedChange(await to_changes(run, done.files), done.notes)
 
 

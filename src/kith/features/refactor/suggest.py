@@ -235,7 +235,7 @@ def _words(smell: Smell) -> str:
             measures = [_MEASURES[name].format(value) for name, value in smell.figures.items()]
             return f"{smell.name}: {', '.join(measures)}"
         case "copy":
-            return f"the same {smell.figures['tokens']:g} tokens stand in {smell.other}"
+            return f"the same {smell.figures['tokens']:g} tokens are in {smell.other}"
         case "file":
             return f"a file of {smell.figures['lines']:,g} lines"
     return f"these modules import each other: {smell.other}"

@@ -9,11 +9,11 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "review",
-    "what is wrong with a change, each finding held against its lines",
+    "review a change; each finding is checked against its lines",
     commands=(
         Command(
             "review",
-            "say what is wrong with a change, and what could stand there",
+            "review a change and suggest fixes",
             Lazy(f"{__name__}:review_arguments"),
             _here("command:review_command"),
             "[COMMIT]",
@@ -23,7 +23,7 @@ FEATURE = Feature(
         SlashCommand(
             "review",
             "Work",
-            "say what is wrong with a change",
+            "review a change and suggest fixes",
             _here("conversation:review"),
             rest="[COMMIT]",
             more="Without a COMMIT (or a range such as main..HEAD) it is what is not committed. Linters "
@@ -43,14 +43,14 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     what = "a commit or a range such as main..HEAD (what is not committed)"
     parser.add_argument("revision", nargs="?", metavar="COMMIT", help=what)
     add = parser.add_argument
-    add("--staged", action="store_true", help="what the next commit would hold")
-    add("--branch", metavar="BASE", help="HEAD, since it left BASE")
+    add("--staged", action="store_true", help="the staged changes")
+    add("--branch", metavar="BASE", help="HEAD since it left BASE")
     add("--patch", metavar="FILE", help="a diff, applied already or not; - reads it from stdin")
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
     add("--no-model", action="store_true", help="linters and kith's own rules only")
-    add("--second-look", action="store_true", help="ask the model twice about what it calls an error")
+    add("--second-look", action="store_true", help="ask the model twice about each error")
     add("--fail-on", choices=("error", "warning", "note", "never"), default="error",
-        help="the severity from which on the exit code is 1 (error)")  # fmt: skip
+        help="the lowest severity with exit code 1 (error)")  # fmt: skip
     add("--max", type=positive, metavar="N", help="show the worst N findings")
     add("--apply", action="store_true", help="propose the suggestions as one change, checked and asked about")
     add_yes(parser)

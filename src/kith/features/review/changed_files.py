@@ -1,4 +1,4 @@
-"""What a review is about: the working tree, the index, a branch, commits or a patch, as changed files."""
+"""Find the subject of a review: working tree, index, branch, commits or a patch, as changed files."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,10 +28,10 @@ from kith.trees.revisions import (
 
 @dataclass(frozen=True, slots=True)
 class ReviewSubject:
-    """What is reviewed.
+    """The subject of a review.
 
-    `changes` are the diff. `overlay` turns the user's tree into the new side of it, for tools that look at
-    whole projects; empty where the tree already is that. `left_out`: what cannot be reviewed, in words.
+    `changes` are the diff. `overlay` turns the user's tree into the new side of it, for tools that read whole
+    projects; empty where the tree already is that. `left_out` names files that cannot be reviewed.
     """
 
     words: str
@@ -115,10 +115,10 @@ _INVERSE: Final = {"+": "-", "-": "+"}
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to review; with nothing set, everything that is not committed.
+    """The request for a review; by default, everything that is not committed.
 
     `base` is a branch that HEAD is compared with, `revision` a commit or a range, `patch` a diff's text and
-    `patch_name` where it came from.
+    `patch_name` its origin.
     """
 
     staged: bool = False
@@ -175,7 +175,7 @@ async def _compare(project: Project, old: str, new: str, *, renames: bool = True
 
 
 async def _overlay(project: Project, new: str) -> Changes:
-    """What turns the working tree into another state; files that git does not track stay."""
+    """Compute the changes from the working tree to another state; untracked files stay."""
     if new == WORKTREE:
         return ()
     away = await _compare(project, new, WORKTREE, renames=False)
@@ -217,7 +217,7 @@ def _subject(name: str, changes: Changes, *, applied: bool) -> ReviewSubject:
 
 
 async def _is_applied(project: Project, patch: str) -> bool:
-    """Whether git could take the diff back; False also where there is no git to ask."""
+    """True if git could reverse the diff; False also where there is no git."""
     data = patch.encode("utf-8", "surrogateescape")
     with suppress(TreeError):
         return (await run_git(project.root, "apply", "--check", "--reverse", "-", input=data)).ok
@@ -238,7 +238,7 @@ def _inverse(edit: Edit) -> Edit:
             back = tuple(map(_turned, hunks))
             return Patch(moved_to or path, back, path if moved_to else None)
         case _:
-            raise EditError("only unified diffs can be taken back.")
+            raise EditError("only unified diffs can be reversed.")
 
 
 def _turned(hunk: Hunk) -> Hunk:

@@ -45,7 +45,7 @@ _CPP_TEST: Final = re.compile(r"^[ \t]*(?:TEST(?:_[FP])?|TEST_CASE)\(([^)\n]+)\)
 
 
 def find_slips(changes: Changes, sheets: Mapping[str, Sheet]) -> tuple[Finding, ...]:
-    """What the change brought in, on its own lines, by syntax where the language is known."""
+    """Find slips that the change introduced on its own lines, by syntax where the language is known."""
     found = [each for sheet in sheets.values() for each in _in_sheet(sheet)]
     return (*found, *_lost_tests(changes, sheets))
 
@@ -72,7 +72,7 @@ def _conflicts(sheet: Sheet) -> tuple[Finding, ...]:
     for match in _CONFLICT.finditer(sheet.after):
         line, end = (sheet.after.count("\n", 0, at) + 1 for at in match.span())
         if sheet.added.intersection(range(line, end + 1)):
-            text = "A merge conflict was not resolved: its markers stand in the file."
+            text = "A merge conflict was not resolved: its markers are in the file."
             found.append(Finding(sheet.path, line, "error", "conflict-marker", text, BY, end=end))
     return tuple(found)
 
@@ -81,7 +81,7 @@ def _conflicts(sheet: Sheet) -> tuple[Finding, ...]:
 
 
 def _broken(sheet: Sheet) -> Iterator[Finding]:
-    """A syntax error that the change brought in."""
+    """A syntax error that the change introduced."""
     fault = fault_of_python(sheet.after) if is_python(sheet.path) else None
     if fault and (sheet.before is None or fault_of_python(sheet.before) is None):
         line, reason = fault
@@ -94,7 +94,7 @@ def _in_python(path: str, tree: ast.Module) -> Iterator[Finding]:
             case ast.Call(func=func) if _is_debugger(func):
                 yield _finding(path, node.lineno, "debugger", "A call of the debugger was left in.")
             case ast.ExceptHandler(type=kind, body=body) if _is_broad(kind) and _is_nothing(body):
-                yield _finding(path, node.lineno, "swallowed-error", "Every error is swallowed here, unseen.")
+                yield _finding(path, node.lineno, "swallowed-error", "Every error is silently ignored here.")
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _mutable_defaults(path, node.args)
             case ast.Attribute(attr="skip" | "xfail" | "skipTest" | "skipIf" | "skipUnless"):
@@ -183,7 +183,7 @@ def _gap(sheet: Sheet | None, name: str) -> int:
 async def find_by_tools(
     run: Run, subject: ReviewSubject, sheets: Sheets, limits: ExecLimits
 ) -> tuple[Finding, ...]:
-    """What is wrong on the lines of the change, and elsewhere because of it."""
+    """Find problems on the lines of the change, and elsewhere because of it."""
     async with run.workspace.trial() as trial:
         if subject.overlay:
             await trial.apply(subject.overlay)
@@ -192,7 +192,7 @@ async def find_by_tools(
 
 
 def find_by_looking(changes: Changes, sheets: Sheets) -> tuple[Finding, ...]:
-    """What needs no other program: secrets and slips."""
+    """Find problems without another program: secrets and slips."""
     secrets = (
         Finding(sheet.path, line, "error", "secret", f"{what} in the clear.", BY)
         for sheet in sheets.values()
@@ -203,9 +203,9 @@ def find_by_looking(changes: Changes, sheets: Sheets) -> tuple[Finding, ...]:
 
 
 async def _lint(run: Run, changes: Changes, sheets: Sheets, limits: ExecLimits) -> list[Finding]:
-    """What the project's linters say of the new side and did not say of the old one.
+    """Return linter findings on the new side that the old side did not have.
 
-    The old side is made in the same trial, and only for linters that find something on lines nobody touched.
+    The old side is made in the same trial, and only for linters with findings on untouched lines.
     """
     linters = await _allowed(run)
     found, problems = await _ask(run, linters, list(sheets), limits)
@@ -239,7 +239,7 @@ async def _allowed(run: Run) -> Sequence[Linter]:
 async def _ask(
     run: Run, linters: Sequence[Linter], paths: Collection[str], limits: ExecLimits
 ) -> tuple[list[Finding], list[str]]:
-    """What the linters find in these files, and in others because of them; and why some said nothing."""
+    """Run the linters on these files; also return why some have no result."""
     every = [await run_linter(run, linter, sorted(paths), limits) for linter in linters]
     found = dict.fromkeys(finding for linted in every for finding in linted.findings)
     return [*found], [linted.problem for linted in every if linted.problem]

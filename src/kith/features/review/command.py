@@ -70,7 +70,7 @@ def _fix(finding: Finding) -> dict[str, Any]:
     region = {"startLine": finding.line, "startColumn": 1, "endLine": after, "endColumn": 1}
     replaced = {"deletedRegion": region, "insertedContent": {"text": f"{finding.replacement}\n"}}
     return {
-        "description": {"text": "What could stand there instead."},
+        "description": {"text": "Suggested replacement."},
         "artifactChanges": [{"artifactLocation": _file(finding), "replacements": [replaced]}],
     }
 
@@ -112,7 +112,7 @@ def review_command(args: argparse.Namespace) -> int:
 
 
 def exit_code(told: FinishedReview, fail_on: str) -> int:
-    """What ended badly keeps its code; else 1 when something of this severity, or worse, is left."""
+    """Return a failed run's own code; else 1 for remaining findings of this severity or worse."""
     if told.result.code != EXIT_DONE:
         return told.result.code
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
@@ -120,12 +120,12 @@ def exit_code(told: FinishedReview, fail_on: str) -> int:
 
 
 def _wish(args: argparse.Namespace) -> ReviewRequest:
-    """What the options ask for. Raises UsageError when they contradict each other."""
+    """Read the request from the options. Raises UsageError when they contradict each other."""
     given = [args.staged, bool(args.branch), bool(args.revision), args.patch is not None]
     if sum(given) > 1:
-        raise UsageError("One thing at a time: --staged, --branch, --patch or a commit.")
+        raise UsageError("Use only one of --staged, --branch, --patch or a commit.")
     if args.yes and not args.apply:
-        raise UsageError("--yes answers the question of --apply; without that nothing is asked.")
+        raise UsageError("--yes works only with --apply.")
     if args.patch is None:
         return ReviewRequest(args.staged, args.branch or "", args.revision or "")
     name = "the diff on standard input" if args.patch == "-" else args.patch
@@ -209,7 +209,7 @@ def _print_text(told: FinishedReview, shown: Sequence[Finding], applying: bool) 
 
 
 def offered_in(findings: Sequence[Finding]) -> int:
-    """How many of them say what could stand there."""
+    """Count the findings with a suggested replacement."""
     return sum(each.replacement is not None for each in findings)
 
 
@@ -236,7 +236,7 @@ def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]
 
 
 def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
-    """What was found, what did not hold, and what nobody looked at."""
+    """Summarise the findings, the rejected claims, and the parts that were not reviewed."""
     review, number = told.review, len(told.review.findings)
     kinds = [count(found, severity) for severity in SEVERITIES if (found := _number(told, severity))]
     files = count(len(told.subject.changes), "file")
@@ -249,10 +249,10 @@ def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
     if review.thrown_out:
         reasons = Counter(each.reason for each in review.thrown_out).most_common()
         claims = count(len(review.thrown_out), "claim")
-        yield f"{claims} of the model thrown out: {'; '.join(f'{n} {why}' for why, n in reasons)}."
+        yield f"{claims} of the model rejected: {'; '.join(f'{n} {why}' for why, n in reasons)}."
     if 0 < review.unanswered < review.parts:
         parts = f"{review.unanswered} of {count(review.parts, 'part')}"
-        yield f"The model did not look at {parts}: {review.trouble}"
+        yield f"The model did not review {parts}: {review.trouble}"
     if told.subject.left_out:
         yield f"Not reviewed: {', '.join(told.subject.left_out)}."
     if told.result.report["text"] and told.result.code == EXIT_DONE:

@@ -31,7 +31,7 @@ async def review(talk: Talk, rest: str) -> None:
         talk.notes.append(_as_note(told))
         offered = offered_in(told.left)
         more = f" {count(offered, 'suggestion')} to apply: /review --apply" if offered else ""
-        talk.say(f"The model knows this with your next words.{more}", "dim")
+        talk.say(f"The model gets this with your next message.{more}", "dim")
 
 
 def _as_note(told: FinishedReview) -> str:

@@ -111,7 +111,7 @@ _NOWHERE: Final = "speaks of {}, which is nowhere in the change"
 
 
 def refute(why: str, sheet: Sheet, line: int, all_sheets: Iterable[Sheet]) -> str:
-    """Why a claim about a line of the new side cannot be true, "" where the syntax does not tell."""
+    """Explain why a claim about a line of the new side is false, "" where the syntax does not tell."""
     names = [next(filter(None, match.groups())) for match in _QUOTED.finditer(why)]
     if names and not any(_stands_in(name, sheet, all_sheets) for name in names):
         return _NOWHERE.format(names[0])
@@ -124,13 +124,13 @@ def refute(why: str, sheet: Sheet, line: int, all_sheets: Iterable[Sheet]) -> st
 
 
 def _stands_in(name: str, sheet: Sheet, all_sheets: Iterable[Sheet]) -> bool:
-    """Whether the last part of a name is a word of any changed file, on either side."""
+    """True if the last part of a name is a word of any changed file, on either side."""
     word = re.compile(rf"\b{re.escape(re.split(r'[.:>-]+', name)[-1])}\b")
     return any(word.search(text) for each in (sheet, *all_sheets) for text in (each.after, each.before or ""))
 
 
 def _parses(sheet: Sheet) -> bool:
-    """Whether the new side is at least as well formed as the old one was."""
+    """True if the new side has no more syntax errors than the old one."""
     faults = count_faults(sheet.path, sheet.after)
     if faults is None:
         return False
@@ -167,7 +167,7 @@ _DECORATION: Final = re.compile(r"^\s*[+-]?\s*\d+\t[+-]?|^\s*(?:\d+\s*)?\|\s")
 ELSEWHERE: Final = "about a file that is not in the change"
 NO_QUOTE: Final = "quotes no line"
 NOT_THERE: Final = "quotes a line that is not there"
-AMBIGUOUS: Final = "quotes a line that stands in several places, none of them near"
+AMBIGUOUS: Final = "quotes a line that occurs in several places, none of them near"
 OUTSIDE: Final = "about lines that the change does not reach"
 
 
@@ -187,9 +187,9 @@ def as_thrown_out(finding: Finding, reason: str) -> ThrownOut:
 
 
 def check_claim(claim: Claim, sheets: Mapping[str, Sheet], by: str) -> Finding | ThrownOut:
-    """The claim as a finding of `by`, at the place where its quote really stands; or why it is none.
+    """The claim as a finding of `by`, at the real place of its quote; or why it is none.
 
-    A suggestion that does not fit is left away: it is not what the finding stands on.
+    A suggestion that does not fit is dropped: the finding does not depend on it.
     """
     sheet = _sheet_of(claim, sheets)
     if sheet is None:
@@ -220,7 +220,7 @@ def _sheet_of(claim: Claim, sheets: Mapping[str, Sheet]) -> Sheet | None:
 
 
 def find_quote(quote: str, rows: Sequence[str], line: int) -> range | str:
-    """The lines where a quote stands: near `line`, else where it stands alone; or why it does not."""
+    """The lines of a quote: near `line`, else where it is unique; or why there are none."""
     wanted = [_plain(_DECORATION.sub("", row)) for row in quote.strip("\n").split("\n")]
     while wanted and not wanted[-1]:
         wanted.pop()
@@ -239,7 +239,7 @@ def find_quote(quote: str, rows: Sequence[str], line: int) -> range | str:
 
 
 def _starts(wanted: Sequence[str], plain: Sequence[str]) -> list[int]:
-    """Where the wanted lines stand one below the other; a single one may be a part of a line, too."""
+    """Find the places where the wanted lines follow each other; a single one may be part of a line."""
     size = len(wanted)
     for signless in (False, True):
         rows = [row.removeprefix("+").lstrip() for row in wanted] if signless else list(wanted)

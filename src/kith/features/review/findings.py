@@ -71,7 +71,7 @@ def read_claims(words: str) -> tuple[tuple[Claim, ...], str]:
 
 
 def _claim(data: Mapping[str, Any]) -> Claim | None:
-    """None for a claim without the words or the quote that it stands on."""
+    """None for a claim without its text or quote."""
     found = {key: next((data[name] for name in names if name in data), None) for key, names in _KEYS.items()}
     evidence, why = found["evidence"], found["why"]
     if isinstance(evidence, list):
@@ -93,7 +93,7 @@ def _claim(data: Mapping[str, Any]) -> Claim | None:
 
 
 def load_json(words: str) -> Any:
-    """The JSON value in a reply, whatever stands around it."""
+    """The JSON value in a reply, with any text around it."""
     for text in _candidates(words):
         try:
             return json.loads(text, strict=False)
@@ -143,7 +143,7 @@ def merge(found: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding,
 
 
 def weight(finding: Finding) -> tuple[int, str, int]:
-    """What comes first: the worse, then by place."""
+    """Return the sort key of a finding: severity first, then place."""
     return RANK[finding.severity], finding.path, finding.line
 
 

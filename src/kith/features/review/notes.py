@@ -1,4 +1,4 @@
-"""The reviewer of every run: what stands out in a change, told beside its diff, and never in its way."""
+"""Review every run: notable points of a change, shown beside its diff, never blocking it."""
 
 import json
 import time
@@ -31,7 +31,7 @@ tested and is not, at most 3. Leave a list empty rather than fill it."""
 
 
 async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
-    """Tell what stands out in a change, as one event, if anything does. It may take SECONDS and one call.
+    """Emit the notable points of a change as one event, if there are any. It may take SECONDS and one call.
 
     `run` is in the trial that holds the change. With a `role`, its model is asked too.
     """
@@ -43,10 +43,10 @@ async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thre
 
 
 async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tuple[Finding, ...]:
-    """What linters and kith's own rules say of the lines that the change added, in about so many seconds.
+    """Return linter findings and kith's own rules on added lines, in about so many seconds.
 
-    A linter that is not installed is no news here; one that is too slow is named. Without a sandbox only
-    kith's own rules speak.
+    A linter that is not installed is ignored; one that is too slow is named. Without a sandbox only
+    kith's own rules run.
     """
     sheets, end, late = make_sheets(changes), time.monotonic() + seconds, list[str]()
     found = list(find_by_looking(changes, sheets))
@@ -61,7 +61,7 @@ async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tupl
             each for each in linted.findings if each.path in sheets and each.line in sheets[each.path].added
         ]
     if late:
-        run.emit(Notice(f"Not asked for notes, since that takes long: {', '.join(late)}."))
+        run.emit(Notice(f"Linters skipped, too slow: {', '.join(late)}."))
     return tuple(found)
 
 
@@ -82,7 +82,7 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
 
 
 def read_notes(words: str, sheets: Sheets, by: str) -> tuple[Finding, ...]:
-    """The risks that stand on a line of the change, and the tests that are missed."""
+    """The risks on lines of the change, and the missing tests."""
     data = load_json(words)
     if not isinstance(data, Mapping) or not sheets:
         return ()

@@ -70,7 +70,7 @@ def room_of(window: int, small: bool) -> int:
 
 
 def is_for_models(sheet: Sheet) -> bool:
-    """Whether a model should read a file: code and its tests, never what may hold secrets."""
+    """True if a model should read a file: code and its tests, never one that may hold secrets."""
     return kind_of(sheet.path) in ("source", "test") and bool(sheet.hunks)
 
 
@@ -184,7 +184,7 @@ def _encloses(symbol: Symbol, part: PromptPart) -> bool:
 
 
 def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[str, int]) -> bool:
-    """Whether a definition should be shown beside a part: not what the part holds already."""
+    """True if a definition should be shown beside a part: not one that the part contains."""
     if symbol.sort in ("namespace",) or symbol.last - symbol.first > 10 * _EXCERPT:
         return False
     if sheet.path == part.path:
@@ -219,7 +219,7 @@ _VERDICT: Final[Mapping[str, Any]] = {
 async def ask_about(
     run: Run, role: Role, thread: Thread, part: PromptPart, context: str
 ) -> tuple[Claim, ...]:
-    """What the model claims of a part. Raises ModelError, LimitError; also when it cannot be read."""
+    """Ask the model for claims on a part. Raises ModelError, LimitError; also for an unreadable reply."""
     begin_turn(run, thread, say(_letter(part, context), "kith"))
     fault = ""
     for attempt in range(1, TRIES + 1):
@@ -232,9 +232,9 @@ async def ask_about(
 
 
 async def is_confirmed(run: Run, role: Role, thread: Thread, finding: Finding) -> bool:
-    """Whether the model stands by a finding when it is asked again; all but a no is a yes.
+    """Ask the model again about a finding; all but a no is a yes.
 
-    `thread` is the one in which the part was asked about: its words are in the server's cache.
+    `thread` is the one that asked about the part: its prompt is in the server's cache.
     """
     words = _AGAIN.format(path=finding.path, line=finding.line, why=finding.text)
     begin_turn(run, thread, say(words, "kith"))
@@ -276,9 +276,9 @@ REPEATED: Final = "said by another finding already"
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a review found, what did not hold, and how much of the change the model was asked about.
+    """The result of a review: findings, rejected claims, and the share that the model reviewed.
 
-    `parts` is 0 when no model was asked; `unanswered` of them got no answer, and `trouble` is why.
+    `parts` is 0 when no model was asked; `unanswered` of them got no answer, for the reason `trouble`.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -290,7 +290,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Reviewing:
-    """How to review: limits of one linter, whether errors are asked about twice, where names are defined."""
+    """The options of a review: limits of one linter, second look at errors, lookup of definitions."""
 
     limits: ExecLimits
     second_look: bool = False
@@ -316,7 +316,7 @@ async def review(run: Run, subject: ReviewSubject, cast: Cast | None, how: Revie
 
 
 async def _ask_all(run: Run, sheets: Sheets, cast: Cast, player: Player, how: Reviewing) -> Review:
-    """What the model says of each part, as far as it holds; one part after the other."""
+    """Review each part by the model and check its claims; one part after the other."""
     parts = make_parts(sheets, room_of(player.window, player.small), one_by_one=player.small)
     done = Review(parts=len(parts), unanswered=len(parts))
     trouble: KithError | None = None
@@ -341,7 +341,7 @@ async def _ask_all(run: Run, sheets: Sheets, cast: Cast, player: Player, how: Re
 async def _ask_part(
     run: Run, player: Player, thread: Thread, part: PromptPart, sheets: Sheets, how: Reviewing
 ) -> tuple[list[Finding], list[ThrownOut]]:
-    """What the model finds in one part: what holds, and what does not."""
+    """Review one part by the model; return confirmed findings and rejected claims."""
     role = player.role
     context = define_names(part, sheets, how.lookup, room_of(player.window, player.small))
     claims = await ask_about(run, role, thread, part, context)
@@ -375,13 +375,13 @@ class FinishedReview:
 
     @property
     def left(self) -> tuple[Finding, ...]:
-        """What is still wrong."""
+        """The findings that remain."""
         return tuple(each for each in self.review.findings if each not in self.applied)
 
 
 @dataclass(slots=True)
 class _Found:
-    """What the work inside a session brought, for whoever waits outside."""
+    """The result of the work inside a session."""
 
     review: Review = field(default_factory=Review)
     applied: tuple[Finding, ...] = ()
@@ -493,7 +493,7 @@ async def _apply(project: Project, run: Run, subject: ReviewSubject, found: _Fou
 
 
 async def _contents(run: Run, paths: set[str]) -> dict[str, bytes]:
-    """What the tree has of these files."""
+    """Read these files of the tree."""
     contents = dict[str, bytes]()
     for path in sorted(paths):
         with suppress(TreeError):  # the tree has it no more

@@ -1,4 +1,4 @@
-"""What the syntax of a text says for certain: whether it parses, which names it binds and uses."""
+"""Read certain facts from the syntax of a text: if it parses, names that it binds and uses."""
 
 import ast
 import builtins
@@ -89,7 +89,7 @@ def names_at(tree: ast.Module, line: int) -> BoundNames:
 
 
 def count_words(text: str, name: str) -> int:
-    """How often a C or C++ text names something, comments and strings apart."""
+    """Count the uses of a name in a C or C++ text, without comments and strings."""
     root = _cpp_tree(text)
     wanted = name.encode()
     return sum(node.type in _NAMING and node.text == wanted for node in _walk(root)) if root else 0

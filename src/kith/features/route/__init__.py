@@ -9,12 +9,12 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "route",
-    "which models a task goes to, learned from what was measured",
+    "choose the models of a task from measurements",
     needs=("build", "measure"),
     commands=(
         Command(
             "why",
-            "say why these models were asked",
+            "show why these models were asked",
             Lazy(f"{__name__}:why_arguments"),
             _here("command:why_command"),
             "[ID]",

@@ -1,4 +1,4 @@
-"""What is believed of each model at a task, and what plans are worth under that, in draws from it."""
+"""Estimate each model's success at a task, and the worth of plans, by sampling."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is known of a task before it is done; `verifiable`: checks will tell whether it is solved."""
+    """The known facts of a task before it is done; `verifiable`: checks can tell if it is solved."""
 
     kind: str
     words: str = ""
@@ -58,7 +58,7 @@ class Task:
 
 
 class Odds(NamedTuple):
-    """What is believed of one model in one part of a plan, and what was seen of it at this kind of work."""
+    """The belief about one model in one part of a plan, and the evidence at this kind of work."""
 
     solves: Beta
     takes: Takes
@@ -73,7 +73,7 @@ class Belief:
     errors: Errors
 
     def seen(self, model: str, head: Head) -> float:
-        """How many outcomes there are at this kind of work."""
+        """Count the outcomes at this kind of work."""
         return self.odds[model, head].counted.seen
 
     @property
@@ -96,7 +96,7 @@ class Weighed:
 
 
 def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
-    """What the evidence says of each model at this task."""
+    """Compute the belief about each model at this task."""
     odds: dict[tuple[str, Head], Odds] = {}
     for arm in arms:
         model, sorts = who(arm.name, arm.digest), sorts_of(task.kind)
@@ -107,12 +107,12 @@ def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
 
 
 def usual_run(evidence: Learned, arm: Arm) -> Takes:
-    """What a run of a model takes, whatever it is asked for."""
+    """Estimate a model's usual run, for any kind of work."""
     return believe(evidence, Task(""), [arm]).odds[arm.name, "first"].takes
 
 
 def _expect(task: Task, arm: Arm) -> tuple[float, Takes]:
-    """What is expected of a model before anything is measured: its chance, and what a run takes."""
+    """Return a model's prior before any measurement: its chance, and the cost of a run."""
     chance = expected(task.kind, arm.parameters, frontier=arm.frontier) if arm.solves is None else arm.solves
     return chance, Takes(arm.usd, arm.seconds)
 
@@ -178,7 +178,7 @@ def _draw(odds: Odds, utility: Utility, rng: random.Random, draws: int) -> tuple
 
 
 def _worths(legs: Sequence[tuple[list[float], list[float]]], errors: Errors) -> list[float]:
-    """What `foresee` says of each draw, less its cost; from the last leg back, as this is the inner loop."""
+    """Compute `foresee` for each draw, less its cost; from the last leg back, as this is the inner loop."""
     wrong, doubted = 1 - errors.false_pass, errors.false_fail
     *checked, (chances, costs) = legs
     worths = [chance - cost for chance, cost in zip(chances, costs, strict=True)]

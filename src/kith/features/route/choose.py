@@ -37,9 +37,9 @@ from kith.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What there is to tell: the plans, the number of the chosen one, the default one, and what was known.
+    """The facts behind a choice: the plans, the chosen number, the default one, and the belief.
 
-    `sure`: the chance from which on the default is left. `missing` names models that could not be asked.
+    `sure`: the chance that another plan needs to replace the default. `missing` names unavailable models.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Told:
 
 
 def tell(told: Told) -> str:
-    """What is known of the models of the plan, what it takes, and how sure the choice is."""
+    """Explain the plan's models, its cost, and the certainty of the choice."""
     parts = [f"{told.kind}: {_abilities(told)}", _estimate(told), _doubt(told), told.missing]
     return "; ".join(part for part in parts if part)
 
@@ -117,7 +117,7 @@ def _takes(each: Weighed) -> str:
 
 
 def _doubt(told: Told) -> str:
-    """How sure it is that the default plan is, or is not, the better one."""
+    """Word how certain it is that the default plan is, or is not, the better one."""
     other = _rival(told)
     if not other:
         return ""
@@ -194,10 +194,10 @@ def choose(
 
 
 def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> Weighed:
-    """What is done while nothing speaks against it: a local model, a check, and the frontier model.
+    """Choose the plan without evidence against it: a local model, a check, and the frontier model.
 
-    A local model that is new goes first in it, so that it is seen at work where that costs little. Without
-    a check it is the frontier model alone; without a frontier model, the best there is.
+    A new local model goes first in it, to be measured where that costs little. Without a check it is the
+    frontier model alone; without a frontier model, the best plan.
     """
     longest = max(len(each.plan) for each in weighed)
     safe = [each for each in weighed if len(each.plan) == min(2, longest) and each.plan[-1] == frontier]
@@ -206,7 +206,7 @@ def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> W
 
 
 def sureness(plan: Plan, belief: Belief) -> float:
-    """How sure one must be that another plan is better: the surer, the less is known of this one."""
+    """Return the certainty that another plan needs: higher, the less is known of this one."""
     least = min(belief.seen(name, "after" if place else "first") for place, name in enumerate(plan))
     return _SURE_AT_FIRST - (_SURE_AT_FIRST - SURE) * min(1.0, least / _KNOWN)
 
@@ -248,7 +248,7 @@ _DAY_S: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """What there is to choose from, by name as after -m, and what was measured of it.
+    """The models to choose from, by name as after -m, and their measurements.
 
     `local` is in the person's order; `frontier` is "" where there is none to ask.
     """
@@ -278,7 +278,7 @@ async def look_around(project: Project, emit: Emit) -> ModelChoice:
 
 
 async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
-    """The local model that kith finds by itself; () where there is only the frontier model.
+    """The local model that kith finds without a setting; () where there is only the frontier model.
 
     Raises NoModelError where there is none at all.
     """
@@ -292,7 +292,7 @@ async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
 
 
 async def describe_task(project: Project, run: Run, words: str) -> Task:
-    """What is known of a task before it is done."""
+    """Describe a task before it is done."""
     kind = kind_of(words)
     may_be = bool(project.settings.check) or is_verifiable(kind)
     return Task(kind, words, str(project.root), may_be and await project.is_tested(run))
@@ -303,11 +303,11 @@ async def decide(project: Project, run: Run, task: Task, choice: ModelChoice, se
     if len(choice.arms) < 2:
         return Routed(task.kind, choice.arms, "there is no other model", by="rule")
     if not task.verifiable and choice.local and _stays_here(project.settings):
-        why = "nothing can check it, so it stays local; --dial quality asks the frontier model"
+        why = "it cannot be checked, so it stays local; --dial quality asks the frontier model"
         return Routed(task.kind, choice.local[:1], why, by="rule")
     left = _money_left(project)
     if left <= 0 and choice.local:
-        run.emit(Notice(f"The money of the day is spent (max_day_usd), so {choice.frontier} is not asked."))
+        run.emit(Notice(f"The day's budget is spent (max_day_usd), so {choice.frontier} is not asked."))
         choice = replace(choice, frontier="")
     arms = [_arm(project, choice, name) for name in choice.arms]
     evidence = fold(choice.legs)
@@ -324,7 +324,7 @@ async def decide(project: Project, run: Run, task: Task, choice: ModelChoice, se
 
 
 def _stays_here(chosen: Settings) -> bool:
-    """Whether work that nobody can check is not worth a question about the cloud, or money."""
+    """True if work without a check is not worth a question about the cloud, or money."""
     return chosen.cloud != "allow" and chosen.route.dial != "quality"
 
 
@@ -339,7 +339,7 @@ def _arm(project: Project, choice: ModelChoice, name: str) -> Arm:
 
 
 def _utility(project: Project, evidence: Learned, arms: Sequence[Arm], left: float) -> Utility:
-    """What a solved task is worth to the person, by the dial and the money that is left of the day's."""
+    """Compute the worth of a solved task to the person, by the dial and the rest of the day's money."""
     chosen, now = project.settings.route, datetime.now()
     time_left = 1 - (now - now.replace(hour=0, minute=0, second=0)).seconds / _DAY_S
     price = price_of(chosen.dial, budget_left=left, time_left=time_left)
@@ -361,7 +361,7 @@ def _money_left(project: Project) -> float:
 
 
 def habits_of(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Habits:
-    """What a model, opened now, is like at a kind of work: it tells a hopeless run from a slow one."""
+    """Read a model's habits at a kind of work: they tell a hopeless run from a slow one."""
     facts = opened.facts
     rate = float(opened.card_of(facts.digest).get("write_rate") or 0.0)
     steps = step_cap(legs, facts.name, kind, facts.digest) if cap else 0

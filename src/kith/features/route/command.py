@@ -43,13 +43,13 @@ class Decided:
 
     @property
     def usd(self) -> float | None:
-        """What it cost in US dollars; None where no call has a price."""
+        """The cost in US dollars; None where no call has a price."""
         known = [call.usd for call in self.calls if call.usd is not None]
         return sum(known) if known else None
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Who was asked, in the order of their first answers."""
+        """The models asked, in the order of their first answers."""
         return tuple(dict.fromkeys(call.model for call in self.calls))
 
 
@@ -101,11 +101,11 @@ def find_session(log: Log, wanted: str, sessions: Sequence[str]) -> str:
     for session in sessions:
         if any(isinstance(record.event, Routed) for record in log.events(session)):
             return session
-    raise UsageError("No model was chosen here yet; a task begins with: kith run.")
+    raise UsageError("No model was chosen here yet. Start a task with: kith run.")
 
 
 def describe_decision(decided: Decided, undone: bool) -> dict[str, Any]:
-    """A decision as plain data; `undone`: its change was taken back since."""
+    """A decision as plain data; `undone`: its change was undone since."""
     first, ended = decided.first, decided.ended
     return {
         "at": decided.at,
@@ -178,7 +178,7 @@ def _how(shown: dict[str, Any]) -> str:
 def _table(shown: dict[str, Any]) -> list[str]:
     """The plans that were weighed, the best first; the chosen one has a star.
 
-    What was counted (an interval in percent, and outcomes) is one model's: it stands where that is alone.
+    The counts (an interval in percent, and outcomes) are one model's: shown where that is alone.
     """
     head = f"    {'plan':{_PLAN}} {'worth':>6} {'solves':>6} {'counted':>8} {'n':>4}"
     rows = (_row(row, tuple(row["plan"]) == tuple(shown["plan"])) for row in shown["table"])
@@ -196,7 +196,7 @@ def _row(row: dict[str, Any], chosen: bool) -> str:
 
 
 def _outcome(outcome: dict[str, Any]) -> str:
-    """`done by claude, checks passed, applied, taken back since; 5 calls, 61 s, $0.0120`."""
+    """`done by claude, checks passed, applied, and undone since; 5 calls, 61 s, $0.0120`."""
     models = [_short(name) for name in outcome["models"]]
     done = outcome["status"] == "done"
     said = [
@@ -205,7 +205,7 @@ def _outcome(outcome: dict[str, Any]) -> str:
     if outcome["verified"] is not None:
         said.append("checks passed" if outcome["verified"] else "checks failed")
     if outcome["applied"]:
-        said.append("applied, and taken back since" if outcome["undone"] else "applied")
+        said.append("applied, and undone since" if outcome["undone"] else "applied")
     money = "" if outcome["usd"] is None else f", {dollars(outcome['usd'])}"
     return f"{', '.join(said)}; {count(outcome['calls'], 'call')}, {outcome['seconds']:.0f} s{money}"
 

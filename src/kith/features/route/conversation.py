@@ -6,7 +6,7 @@ from kith.view.printing import printable
 
 
 async def why(talk: Talk, rest: str) -> None:
-    """Which models were asked, what else was weighed, and how it went. Raises UsageError."""
+    """Show the models asked, the alternatives, and the outcome. Raises UsageError."""
 
     shown = show_why(talk.project, rest or talk.id)
     talk.say(printable("\n\n".join(map(why_text, shown["decisions"]))))

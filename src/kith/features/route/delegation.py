@@ -45,7 +45,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came of an errand, in words for the model that gave it, and in a line for people."""
+    """The result of an errand, for the model that gave it, and as a line for people."""
 
     ok: bool
     text: str
@@ -88,14 +88,14 @@ def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
 
 
 TRIES = 2  # the check's no is told once
-NO_SANDBOX = "Commands cannot be confined here: leave check out, and look at the result yourself."
+NO_SANDBOX = "No sandbox on this machine: leave check out, and look at the result yourself."
 _WORDS = 2_000  # characters of an answer that go back to the giver
 _OUTPUT = 1_500  # of a failing check's
 
 
 @dataclass(slots=True)
 class _Bill:
-    """What the calls of one errand took."""
+    """The cost of one errand's calls."""
 
     usage: Usage = Usage()
     usd: float | None = 0.0
@@ -108,8 +108,8 @@ class _Bill:
 async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits) -> Returned:
     """Let `player` do the errand of the model `by` in the trial that `run.workspace` is.
 
-    A change that the errand's own check refuses twice is taken back; one without a check stays, and is said
-    to be unverified. Whatever the player is unable to do comes back in words.
+    A change that the errand's own check rejects twice is rolled back; one without a check stays, and is
+    called unverified. Whatever the player is unable to do comes back in words.
     """
     trial = run.workspace
     if not isinstance(trial, Trial):
@@ -171,7 +171,7 @@ def _letter(errand: Errand) -> str:
 
 
 def _difference(before: Changes, after: Changes) -> Changes:
-    """What the errand changed, beside what had been changed already."""
+    """Compute the errand's changes, without earlier ones."""
     known = {change.path: change.after for change in before}
     return tuple(each for each in after if each.path not in known or known[each.path] != each.after)
 
@@ -188,7 +188,7 @@ def _answer(
     said = words.strip()[:_WORDS] or "(it said nothing)"
     if failed:
         why = f"{verified}:\n{ran.output[-_OUTPUT:]}" if ran else said
-        text = f"{name} did not do it, and its change was taken back. {why}"
+        text = f"{name} did not do it, and its change was rolled back. {why}"
         return Returned(False, text, f"{name} did not do it")
     files = ", ".join(f"{each.path} +{each.added} -{each.removed}" for each in summarise(changed))
     rows = [f"{name} says: {said}", f"Changed: {files or 'nothing'}.", f"Verified by: {verified}."]

@@ -37,10 +37,9 @@ _NOISE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What a model is like at one kind of work; 0 where nobody knows.
+    """The habits of a model at one kind of work; 0 where unknown.
 
-    `cap`: the steps beyond which it hardly ever succeeds. `window` counts tokens, `write_rate` those of a
-    second.
+    `cap`: the steps beyond which it rarely succeeds. `window` counts tokens, `write_rate` is in tokens/s.
     """
 
     cap: int = 0
@@ -65,9 +64,9 @@ def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") ->
 
 
 def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
-    """Why a model should be stopped before its next call, in words; "" while there is hope.
+    """Explain why a model should be stopped before its next call; "" to continue.
 
-    `messages` are its thread; only what came after the last words of a person counts. `calls` are its latest
+    `messages` are its thread; only those after the person's last message count. `calls` are its latest
     ones, in order.
     """
     said = _since_a_person(messages)
@@ -154,7 +153,7 @@ def _clip(command: str) -> str:
 class Hopeful(Wrapped):
     """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
-    It sees the whole thread, so it stands outside of what shortens prompts.
+    It sees the whole thread, so it wraps the models that shorten prompts.
     """
 
     habits: Habits

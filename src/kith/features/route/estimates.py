@@ -1,4 +1,4 @@
-"""What is expected of a model at a task: priors, then success, cost and time as measured."""
+"""Estimate a model at a task: priors, then success, cost and time as measured."""
 
 import math
 import random
@@ -20,9 +20,9 @@ PRICES: dict[Dial, float] = {"frugal": 0.5, "balanced": 0.2, "quality": 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Utility:
-    """What counts, in solved tasks: a run of mean cost of the frontier model costs as much as `price` of one.
+    """The weights of cost, in solved tasks: `price` is the cost of an average run of the frontier model.
 
-    `unit_usd` is that mean cost, with what its time is worth at `second_usd` a second.
+    `unit_usd` is the cost of that run, including its time at `second_usd` a second.
     """
 
     price: float
@@ -46,14 +46,14 @@ class PlanLeg(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """How often the check is wrong: it passes what is wrong, or fails what is right."""
+    """The error rates of the check: it passes wrong work, or fails right work."""
 
     false_pass: float
     false_fail: float
 
 
 class Outlook(NamedTuple):
-    """What is to be expected of a plan."""
+    """The expected result of a plan."""
 
     solves: float
     usd: float
@@ -61,10 +61,13 @@ class Outlook(NamedTuple):
 
 
 def foresee(legs: Sequence[PlanLeg], errors: Errors) -> Outlook:
-    """Expected result of running the legs in turn until the check passes one; what the last one did stays.
+    """Expected result of running the legs until the check passes one; the last one's change stays.
 
-    With chances p for the first and q for the second: solved = p (1 - ff) + g q, where the second is asked
-    with g = (1 - p)(1 - fp) + p ff.
+    With chances p for the first and q for the second, the second is asked with
+
+        g = (1 - p)(1 - fp) + p ff
+
+    so solved = p (1 - ff) + g q.
     """
     solves = usd = seconds = 0.0
     reach = 1.0
@@ -127,13 +130,13 @@ class Taken(NamedTuple):
         )
 
     def less(self, part: "Taken") -> "Taken":
-        """What is left without a part of it, never below nothing."""
+        """Subtract a part, never below zero."""
         return Taken(*(max(0.0, whole - some) for whole, some in zip(self, part, strict=True)))
 
     def estimate(self, expected: "Takes") -> "Takes":
-        """What the next run takes, where `expected` was expected: a normal-inverse-gamma belief.
+        """Estimate the next run, given a prior `expected`: a normal-inverse-gamma belief.
 
-        That the runs took far more or less than was expected makes it less sure, as their spread does.
+        A large difference from the prior makes it less certain, as the spread of the runs does.
         """
         before = min(expected.runs, _EXPECTED_RUNS)
         runs = self.runs + before
@@ -204,7 +207,7 @@ _INDEPENDENT: Final = frozenset({"accepted", "rejected", "undone", "audit"})
 
 
 class Cell(NamedTuple):
-    """Where evidence is kept: of which model, in which part of a plan, at which kind of work ("": at any)."""
+    """The key of evidence: the model, the part of a plan, and the kind of work ("": any)."""
 
     who: str
     head: Head
@@ -259,10 +262,10 @@ class Learned:
     def chance(
         self, model: str, head: Head, sorts: Sequence[str], expected: float, mass: float = MASS
     ) -> Beta:
-        """The belief that `model` solves a task of the narrowest of `sorts`, where `expected` was expected.
+        """The belief that `model` solves a task of the narrowest of `sorts`, given a prior `expected`.
 
-        The expectation is worth `mass` outcomes. Each sort's own evidence is added to the belief that all
-        wider work gives, which is worth a limited number of outcomes: a hierarchical Beta model with its
+        The prior is worth `mass` outcomes. Each sort's own evidence is added to the belief from all wider
+        work, which is worth a limited number of outcomes. This is a hierarchical Beta model with its
         upper levels fixed at their means.
         """
         counts = [self.seen(model, head, sort) for sort in sorts]
@@ -272,7 +275,7 @@ class Learned:
         return belief
 
     def takes(self, model: str, head: Head, sorts: Sequence[str], expected: Takes) -> Takes:
-        """What a run of `model` on a task of the narrowest of `sorts` takes, learned in the same way."""
+        """Estimate a run of `model` on a task of the narrowest of `sorts`, in the same way."""
         sums = [self.taken.get(Cell(model, head, sort), Taken()) for sort in sorts]
         for wide, narrow in pairwise([*sums, Taken()]):
             expected = wide.less(narrow).estimate(expected)
@@ -280,7 +283,7 @@ class Learned:
 
     @property
     def errors(self) -> Errors:
-        """How often a check passes what is wrong, and fails what is right (Bayes' rule over what it said)."""
+        """Estimate the check's false passes and false failures (Bayes' rule over its results)."""
         passes = self.passed.belief(0.5, 2.0).mean
         wrong = passes * self.wrong_though_passed.belief(_DOUBTS.mean, _DOUBTS.mass).mean
         right = (1 - passes) * self.right_though_failed.belief(_DOUBTS.mean, _DOUBTS.mass).mean

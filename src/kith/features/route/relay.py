@@ -94,7 +94,7 @@ class Relay:
         return await self.set_out(await describe_task(project, self.run, words), routes, seed)
 
     async def set_out(self, task: Task, routes: Sequence[Routed], seed: str) -> Opened:
-        """The model to begin with; where `routes` say that this was decided, the one to go on with.
+        """The model to begin with; where `routes` hold a decision, the one to continue with.
 
         Raises what keeps the last model away when there is none that could be asked.
         """
@@ -126,7 +126,7 @@ class Relay:
 
     @property
     def more(self) -> bool:
-        """Whether somebody could take over from the model that works now."""
+        """True if another model could take over from the present one."""
         return bool(self.plan[1:] or self._spare())
 
     def watch(self, role: Role) -> Role:
@@ -161,7 +161,7 @@ class Relay:
     # --- who is there ------------------------------------------------------------------------
 
     async def _go_on(self, routed: Routed) -> Opened:
-        """The model that had the task when the session was cut short; the next one, where it is gone."""
+        """The model that had the task when the session was interrupted; the next one, where it is gone."""
         self.plan, self.kind = routed.plan, routed.kind
         opened = await self._open_next()
         if self.plan[0] != routed.plan[0]:
@@ -201,7 +201,7 @@ class Relay:
         return opened
 
     def _spare(self) -> tuple[str, ...]:
-        """Who steps in although no plan counted on them: the others, while none that answers had its turn."""
+        """Return replacements outside the plan, while no answering model had its turn."""
         return (
             ()
             if self.asked - self.down
@@ -210,7 +210,7 @@ class Relay:
 
 
 def _why(given_up: GivenUp) -> str:
-    """Why a model gave up, for the person and the one that follows."""
+    """Explain why a model gave up, for the person and the next model."""
     return f"it failed: {given_up.why}" if isinstance(given_up.error, ModelError) else given_up.why
 
 

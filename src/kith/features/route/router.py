@@ -1,4 +1,4 @@
-"""What the kernel asks where kith chooses the models: routes of tasks, turns in roles, errands."""
+"""Answer the kernel where kith chooses the models: routes of tasks, turns in roles, errands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ _RELIEVED: Final = "implementer"  # the role in which another model takes over w
 
 
 async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-    """The model whose turn it is in a role; `opened` are those of the cast.
+    """The model that plays a role now; `opened` are those of the cast.
 
     Raises ModelError, NoModelError when nobody can be asked.
     """
@@ -55,7 +55,7 @@ async def take_turn(terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> 
 
 
 def _describe(spec: RoleSpec, build: Build, root: str) -> Task:
-    """What is known of a role's part before it is done."""
+    """Describe a role's part before it is done."""
     words, files = build.request, 0
     if build.task:
         task = build.piece.task
@@ -68,7 +68,7 @@ def _first_line(text: str) -> str:
 
 
 def _routes(records: list[Record], where: str) -> tuple[Routed, ...]:
-    """What was decided for a role and a task so far."""
+    """Return the decisions for a role and a task so far."""
     return tuple(
         record.event for record in records if isinstance(record.event, Routed) and record.path[:1] == (where,)
     )
@@ -87,7 +87,7 @@ class LearnedRouter:
         return (await look_around(project, lambda event: None)).arms[0]
 
     async def take_turn(self, terms: Terms, spec: RoleSpec, opened: dict[str, Opened]) -> Turn:
-        """The model whose turn it is in a role. Raises ModelError, NoModelError."""
+        """The model that plays a role now. Raises ModelError, NoModelError."""
         return await take_turn(terms, spec, opened)
 
     def errands(self, terms: Terms, giver: Opened) -> tuple[Tool, ...]:

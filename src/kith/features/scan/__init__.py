@@ -9,11 +9,11 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "scan",
-    "what a codebase is, without a model",
+    "describe a codebase, without a model",
     commands=(
         Command(
             "scan",
-            "say what this codebase is, without a model",
+            "describe this codebase, without a model",
             Lazy(f"{__name__}:scan_arguments"),
             _here("command:scan_command"),
             "[PATH]",

@@ -129,7 +129,7 @@ async def lint(run: Run, notes: ScanCache, survey: Survey, folder: str, patience
 
 
 def _digest(survey: Survey, paths: Iterable[str], names: Sequence[str], patient: bool) -> str:
-    """A digest of what the findings rest on. Whoever installs a linter asks with --lint once."""
+    """A digest of what the findings rest on. After installing a linter, ask with --lint once."""
     hashed = hashlib.sha256(repr((names, patient)).encode())
     for path in paths:
         hashed.update(path.encode("utf-8", "surrogateescape") + b"\0" + survey.digests[path])

@@ -265,7 +265,7 @@ def _duplicates(report: Report) -> Iterator[str]:
         yield "none found"
         return
     pairs = "1 pair of places" if copied.pairs == 1 else f"{copied.pairs:,} pairs of places"
-    yield f"{pairs}, {copied.lines:,} lines that stand elsewhere too"
+    yield f"{pairs}, {copied.lines:,} duplicated lines"
     for each in copied.longest[:_FEW]:
         place, other = each.place, each.other
         yield f"{each.lines:>6} lines  {place.path}:{place.first}"

@@ -17,7 +17,7 @@ class FunctionMeasures:
     """A function and how hard it is to follow. Lines count from 1; a nested function counts for itself.
 
     `cyclomatic` is 1 and one for each branch, loop, handler, case and logical operator (McCabe 1976).
-    `cognitive` adds for each structure how deep it stands (after Campbell, Cognitive Complexity, 2018).
+    `cognitive` adds for each structure its depth (after Campbell, Cognitive Complexity, 2018).
     `nesting` is the deepest level of control structures; `parameters` leaves `self` and `cls` out.
     """
 
@@ -97,7 +97,7 @@ class _PythonWalk:
         self.definitions: list[ast.AST] = []
 
     def walk(self, body: list[Any]) -> None:
-        """A stack of nodes and how deep they stand: recursion would end at a text made to break it."""
+        """A stack of nodes and their depths: recursion would fail on a text made to break it."""
         stack: list[tuple[Any, int]] = [(statement, 0) for statement in body]
         while stack:
             node, depth = stack.pop()
@@ -118,7 +118,7 @@ class _PythonWalk:
                     stack.append((value, depth))
 
     def _meet(self, node: Any, kind: type, depth: int) -> int:
-        """Count a node; returns how deep the nodes in it stand."""
+        """Count a node; returns the depth of the nodes in it."""
         if kind in _PYTHON_BRANCHES:
             self.cyclomatic += 1
         elif kind is ast.BoolOp:
@@ -194,7 +194,7 @@ class _OpenCppFunction:
         self.cyclomatic, self.cognitive, self.nesting, self.depth = 1, 0, 0, 0
 
     def meet(self, kind: str, node: "Node") -> None:
-        """Count what stands in the function."""
+        """Count the nodes in the function."""
         if kind == "case_statement":
             self.cyclomatic += node.child_by_field_name("value") is not None  # `default` is no way more
         elif kind == "binary_expression":

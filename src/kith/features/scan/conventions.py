@@ -24,7 +24,7 @@ _CURLY: Final = frozenset({"C", "C++"})
 
 
 def find_conventions(texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Say in sentences what nearly all of these sources do; each language by itself, the largest first."""
+    """Say in sentences what nearly all of these sources do; each language separately, the largest first."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     present = {language_of(path) for path in texts}
     for path, text in texts.items():
@@ -64,7 +64,7 @@ def _layout_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _indent_of(lines: Sequence[str]) -> str:
-    """By how much a line goes in where one goes in deeper than the line before: some only go on with it."""
+    """By how much a line goes in where one goes in deeper than the line before: some only continue it."""
     steps: Counter[str] = Counter()
     for before, line in pairwise(line for line in lines if line.strip()):
         outer, inner = (each[: len(each) - len(each.lstrip())] for each in (before, line))
@@ -182,7 +182,7 @@ def _curly(sources: Mapping[str, str]) -> Iterator[str]:
         if line.strip() == "{" or re.search(r"\)\s*(?:const\s*)?\{$", line)
     ]
     if _mostly(braces):
-        yield "opening braces stand on a line of their own"
+        yield "opening braces are on a line of their own"
     elif _mostly(not each for each in braces):
         yield "opening braces end the line"
 

@@ -1,4 +1,4 @@
-"""Code that stands in two places: equal runs of tokens, found by fingerprints in linear time."""
+"""Find duplicated code: equal runs of tokens, found by fingerprints in linear time."""
 
 from array import array
 from collections import defaultdict
@@ -39,7 +39,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """The fingerprints of a text: some runs of its tokens, each as a hash, and where it stands.
+    """The fingerprints of a text: some runs of its tokens, each as a hash, and its place.
 
     `at` counts tokens, `first` and `last` lines. All four are equally long, in the order of the text.
     """
@@ -62,7 +62,7 @@ class Match:
 def find_duplicates(texts: Mapping[str, str], least_tokens: int = LEAST_TOKENS) -> tuple[Duplicate, ...]:
     """The pairs of places that share at least `least_tokens` tokens, the longest first.
 
-    What stands in n places gives n - 1 pairs, each with the next place. Every such run is found, but for
+    Code in n places gives n - 1 pairs, each with the next place. Every such run is found, but for
     those that repeat themselves or have hardly any words. Time and memory are linear in the texts' length.
     """
     tokens = {path: tokenise(path, text) for path, text in texts.items()}
@@ -155,7 +155,7 @@ def match_prints(prints: Mapping[str, Prints], least_tokens: int) -> list[Match]
 
 
 def _find_repeated(prints: Mapping[str, Prints]) -> set[int]:
-    """The hashes that stand in more than one place."""
+    """The hashes that occur in more than one place."""
     seen: set[int] = set()
     repeated: set[int] = set()
     for each in prints.values():

@@ -39,7 +39,7 @@ _TARGETS: Final = 6  # of a makefile: the first ones are meant for people
 
 
 def find_entries(path: str, text: str) -> tuple[EntryPoint, ...]:
-    """The ways into a project that one file tells of. Python's mains are found by `is_main_module`."""
+    """The entry points of a project in one file. Python's mains are found by `is_main_module`."""
     name = path.rpartition("/")[2]
     find = MANIFESTS.get(name)
     if find is not None:

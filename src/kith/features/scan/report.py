@@ -132,7 +132,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """Code that stands in more than one place: pairs, lines of one side together, and the longest pairs."""
+    """Duplicated code: pairs, lines of one side together, and the longest pairs."""
 
     pairs: int = 0
     lines: int = 0
@@ -158,7 +158,7 @@ class LintFindings:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a scan tells of a codebase. `folder` is the part that was looked at, "" for the whole."""
+    """The results of a scan of a codebase. `folder` is the part that was looked at, "" for the whole."""
 
     name: str
     folder: str

@@ -229,7 +229,7 @@ def measure_functions(facts: Mapping[str, FileFacts]) -> Functions:
 
 
 def find_matches(survey: Survey) -> list[Match]:
-    """Find code that stands twice; of identical files one speaks for all."""
+    """Find duplicated code; of identical files only one is compared."""
     seen: set[bytes] = set()
     prints = {}
     for path, each in survey.prints.items():

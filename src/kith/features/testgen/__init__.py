@@ -9,7 +9,7 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "testgen",
-    "tests that notice planted faults, and what present tests are worth",
+    "write tests verified by mutation testing; measure present tests",
     needs=("review",),
     commands=(
         Command(
@@ -24,7 +24,7 @@ FEATURE = Feature(
         SlashCommand(
             "test",
             "Work",
-            "write tests that notice planted faults",
+            "write tests, verified by mutation testing",
             _here("conversation:test"),
             rest="[TARGET]",
             takes="file",
@@ -44,8 +44,8 @@ def testgen_arguments(parser: argparse.ArgumentParser) -> None:
     add("--diff", action="store_true", help="what is not committed (as without a TARGET)")
     add("--out", metavar="FILE", help="the file of tests to write, or to add to")
     add("--score", action="store_true", help="write nothing, measure the present tests")
-    add("--existing", action="store_true", help="count what the present tests notice already")
-    add("--max-mutants", type=positive, metavar="N", help="faults to plant (60)")
+    add("--existing", action="store_true", help="count the mutants that present tests kill")
+    add("--max-mutants", type=positive, metavar="N", help="mutants to try (60)")
     add("--time", type=positive, metavar="SECONDS", help="for trying them (300)")
     add_yes(parser)
     add_json(parser)

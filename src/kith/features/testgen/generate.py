@@ -1,4 +1,4 @@
-"""Tests written, and present ones measured: from a person's words to what a face is told."""
+"""Tests written, and present ones measured: from a person's words to the result on the screen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

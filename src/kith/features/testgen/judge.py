@@ -108,7 +108,7 @@ _DOUBTFUL: Final = re.compile(
 class Candidate:
     """A file of tests that pass: its parts, the names of the new ones, and its run on the code as it is.
 
-    The new ones stand in the order in which they are asked: the first to notice a mutant is kept.
+    The new ones are in the order in which they are asked: the first to notice a mutant is kept.
     """
 
     text: bytes
@@ -200,7 +200,7 @@ def _trouble(bench: MutationBench, report: SuiteReport) -> str:
 
 
 def _broken(held: KeptTests, parts: Sequence[Part], report: SuiteReport) -> list[str]:
-    """Tests that passed until the new ones stood beside them."""
+    """Tests that passed without the new ones."""
     before = held.report
     return [
         name

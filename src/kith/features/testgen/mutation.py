@@ -184,7 +184,7 @@ class MutationBench:
 
     @property
     def whole(self) -> bool:
-        """Tell whether the runner tells of no single test: then the file is judged as if it were one."""
+        """True if the runner does not report single tests: then the file is judged as one test."""
         return self.toolchain.runner == "command"
 
     def parts(self, text: bytes) -> tuple[Part, ...]:

@@ -163,7 +163,7 @@ class TargetProgress:
         return [mutant for mutant in self.alive if mutant not in self.untried]
 
     def take_in(self, ruling: TestRuling) -> None:
-        """Take in what a round brought."""
+        """Record the results of a round."""
         known = {*self.alive, *self.killed}
         known -= {each.mutant for each in ruling.tried if each.state == "unbuilt"}
         self.held = ruling.held
@@ -327,7 +327,7 @@ async def _round(session: TargetSession, number: int) -> str:
 
 
 async def _land(session: TargetSession, number: int) -> Verdict:
-    """Bring what the reply holds into the trial, and take back whatever is not the file of tests."""
+    """Apply the reply's edits to the trial, and revert all but the file of tests."""
     bench, trial = session.bench, session.trial
     verdict = await land_edits(bench.run, trial, session.thread, number)
     content = await _content(trial, bench.out)

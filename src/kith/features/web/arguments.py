@@ -1,4 +1,4 @@
-"""What the commands of this feature take."""
+"""Add the options of this feature's commands."""
 
 import argparse
 

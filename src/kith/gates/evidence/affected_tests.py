@@ -32,14 +32,14 @@ class Reach:
         return self.whole or bool(self.tests)
 
     def covers(self, id: str, runner: Runner) -> bool:
-        """Whether a test reaches the change; where its id does not tell its file, whether any does."""
+        """True if a test reaches the change; where its id does not tell its file, if any test does."""
         if self.whole or runner not in _BY_FILE:
             return bool(self)
         return id.partition("::")[0] in self.tests or any(_is_in(id, path) for path in self.tests)
 
 
 def _is_in(id: str, path: str) -> bool:
-    """Whether unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
+    """True if unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
     place = splitext(path)[0].replace("/", ".")
     modules = [id]
     while "." in modules[-1]:
@@ -112,7 +112,7 @@ def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:
 
 
 def _implements(path: str, header: str) -> bool:
-    """Whether a source of C or C++ is what a header declares, so that who includes the one runs the other."""
+    """True if a C or C++ source implements a header, so that including the header runs the source."""
     (name, ending), (declared, _) = (splitext(basename(each)) for each in (path, header))
     return ending.lower() in CPP_ENDINGS and name == declared
 

@@ -1,4 +1,4 @@
-"""Which tests a request has as its goal or lets change, and what a change does to older tests."""
+"""Find the tests that a request names or may change, and the edits of a change to older tests."""
 
 import ast
 import re
@@ -40,7 +40,7 @@ _COMMENT: Final = re.compile(
 
 
 def keeps_claims(old: str, new: str) -> bool:
-    """Whether all that a test claims is still claimed, in the same order and without new ways out of it."""
+    """True if a test still asserts everything, in the same order and without new skips."""
     old, new = (_COMMENT.sub("", text) for text in (old, new))
     if any(len(out.findall(new)) > len(out.findall(old)) for out in (SKIP, _WAYS_OUT)):
         return False
@@ -52,7 +52,7 @@ def keeps_claims(old: str, new: str) -> bool:
 
 
 def _statements(text: str) -> list[list[str]] | None:
-    """What each statement of a Python test claims, in their order; None for other languages."""
+    """List the assertions of each statement of a Python test, in order; None for other languages."""
     try:
         tree = ast.parse(dedent(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -62,7 +62,7 @@ def _statements(text: str) -> list[list[str]] | None:
 
 
 def _parts(node: ast.stmt) -> Sequence[ast.AST]:
-    """What a statement says itself, without the statements inside it."""
+    """Return a statement's own expressions, without the statements inside it."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return [*node.decorator_list, node.args]
@@ -103,9 +103,9 @@ _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other
 class Tampering:
     """The tests (`path::name`, or `path` where they cannot be told apart) that a change weakens.
 
-    Weakened ones assert less than before, are skipped now, or are gone. `edited` are the test files that were
-    there before, `settings` the files in which the change alters how tests are run, `watching` the sources
-    that know now that they are tested.
+    Weakened ones assert less than before, are now skipped, or are gone. `edited` are older test files
+    that the change edits. `settings` are files in which it alters how tests run. `watching` are sources
+    that newly detect that they are being tested.
     """
 
     weakened: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Tampering:
 
 
 def find_tampering(changes: Changes) -> Tampering:
-    """What the change does to tests and to how they are run, as far as the text of files shows."""
+    """Find edits that weaken tests or alter how they run, as far as the text of files shows."""
     edited = [change for change in changes if change.before is not None and is_test_file(change.path)]
     weakened = [name for change in edited for name in _weakened(change, changes)]
     settings = [change.path for change in changes if _alters_settings(change)]
@@ -208,7 +208,7 @@ def _are_alike(old: str, new: str) -> bool:
 
 
 def is_renamed(id: str, changes: Changes) -> bool:
-    """Whether the test that a runner calls `id` lives on under another name, no weaker than it was."""
+    """True if the test `id` still exists under another name, as strict as before."""
     for change in changes:
         if change.before is None or not can_split(change.path) or not is_test_file(change.path):
             continue
@@ -247,11 +247,11 @@ def compare_older(
     changes: Changes,
     renames: Mapping[str, str] = {},
 ) -> Older:
-    """Hold the edited tests against what they were.
+    """Compare the edited tests with their old versions.
 
     `unedited` is a run of the change without its edits of older tests (of the untouched tree, where these are
-    all of it); where nothing could be built, all of them are taken to fail. `renames` are names that the
-    request changes: an edit that only follows them claims what it did.
+    the whole change). If nothing could be built, all of them count as failed. `renames` are names that the
+    request changes: an edit that only follows them asserts the same.
     """
     adapted, altered = set[str](), set[str]()
     failed = {case.id for case in was.failed}
@@ -296,7 +296,7 @@ def _follow(text: str, renames: Mapping[str, str]) -> str:
 
 
 def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
-    """True if a test may stand in one of these files, whose tests cannot be told apart."""
+    """True if a test may be in one of these files, whose tests cannot be told apart."""
     return any(_may_hold(id, change.path) for change in blind)
 
 
@@ -338,7 +338,7 @@ def _part(id: str, path: str, source: bytes | None) -> str:
 
 
 def _may_hold(id: str, path: str) -> bool:
-    """Whether a test of this id may stand in the file: pytest's ids tell the path, others may not."""
+    """True if a test with this id may be in the file: pytest's ids tell the path, others may not."""
     file = id.partition("::")[0]
     return file == path or not file.endswith(".py")
 
@@ -402,7 +402,7 @@ class Claims:
         return not {*re.findall(r"\w+", self.request)}.isdisjoint(names)
 
     def want(self, test: str) -> bool:
-        """True if the test is to pass: the request names it, or its file as one with failures to mend."""
+        """True if the test is to pass: the request names it, or its file as one with failures to fix."""
         if mentions(self.request, _short(test)):
             return True
         files = (re.escape(each) for each in _files_of(test))

@@ -29,7 +29,7 @@ _FORM: Final = "1"  # of what is kept; another one is not read
 
 
 class Kept(Protocol):
-    """Where results are kept between tasks; all of it may be thrown away."""
+    """A store of results between tasks; all of it may be deleted."""
 
     def load(self, key: str) -> str | None: ...
 
@@ -56,7 +56,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The command that serves a project best, why it was tried, and how the untouched tree stood with it."""
+    """The command that serves a project best, why it was tried, and its result on the untouched tree."""
 
     command: str
     why: str
@@ -84,7 +84,7 @@ class Bench:
         self._alone = asyncio.Lock()
 
     async def before(self, run: Run, group: Sequence[Toolchain]) -> Before:
-        """How the untouched tree stands, by the toolchain of the group with which most tests pass."""
+        """Return the checks of the untouched tree, by the toolchain of the group with most passing tests."""
         self.begin(run, group)
         task = self._before[tuple(group)]
         try:
@@ -100,7 +100,7 @@ class Bench:
             self._before[key] = asyncio.ensure_future(self._run_before(run, key))
 
     def known(self, group: Sequence[Toolchain]) -> Before | None:
-        """How the untouched tree stands, where that is known already."""
+        """Return the checks of the untouched tree, if they are known already."""
         task = self._before.get(tuple(group))
         return (
             task.result() if task and task.done() and not task.cancelled() and not task.exception() else None
@@ -248,7 +248,7 @@ class Bench:
 
 
 def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
-    """Whether a run has left behind what the next one can use."""
+    """True if a run left a build that the next run can reuse."""
     return toolchain.compiles or (toolchain.runner == "command" and report.ran.seconds >= LONG_BUILD_S)
 
 
@@ -294,7 +294,7 @@ def read_choice(kept: Kept, root: Path) -> Choice | None:
 
 
 def standing_of(report: SuiteReport) -> Standing:
-    """How a run of tests ended, in numbers."""
+    """Summarise a run of tests in numbers."""
     return Standing(
         report.ran.code,
         len(report.passed),

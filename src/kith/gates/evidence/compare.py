@@ -65,7 +65,7 @@ def error_of(case: CaseResult) -> str:
 
 
 def stage_of(case: CaseResult) -> int:
-    """How far a failing test got: 0 not even loaded, 1 stopped by an error, 2 compared and found wrong."""
+    """Return the stage that a failing test reached: 0 not loaded, 1 an error, 2 a failed assertion."""
     error = error_of(case)
     if error in _NOT_STARTED or (case.outcome == "error" and not error):
         return 0
@@ -111,12 +111,12 @@ class Comparison:
 
     @property
     def broken(self) -> frozenset[str]:
-        """What speaks against the change."""
+        """The tests that count against the change."""
         return self.lost | self.worse | self.bad
 
 
 def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Comparison:
-    """What became of each test; `changes` say which code was touched."""
+    """Compare the results of each test; `changes` tell which code was touched."""
     was, now = ({case.id: case for case in report.cases} for report in (before, after))
     lost, worse, hidden = set[str](), set[str](), set[str]()
     unloaded = _unloaded(was.values())
@@ -180,7 +180,7 @@ def _sort_new(
 
 
 def _unloaded(cases: Collection[CaseResult]) -> frozenset[str]:
-    """The files of tests that could not even be loaded: they stand in the report under their own path."""
+    """The files of tests that could not even be loaded: the report has them under their own path."""
     return frozenset(
         case.id for case in cases if case.outcome == "error" and "::" not in case.id and "/" in f"/{case.id}"
     )
@@ -192,7 +192,7 @@ def _file_of(id: str) -> str:
 
 
 def _is_worse(old: CaseResult, new: CaseResult, touched: Mapping[str, Change]) -> bool:
-    """Whether a test that failed before now fails for the change's sake, without having got any further."""
+    """True if an old failure is now another one, caused by the change, and got no further."""
     if signature_of(old) == signature_of(new):
         return False
     if not is_in(new, touched):
@@ -204,7 +204,7 @@ def _is_worse(old: CaseResult, new: CaseResult, touched: Mapping[str, Change]) -
 
 
 def _got_further(old: CaseResult, new: CaseResult) -> bool:
-    """Whether the test's own frame, the outermost one, lies further down than before."""
+    """True if the test's own frame, the outermost one, is further down than before."""
     if not old.frames or not new.frames:
         return False
     (path, line), (path_now, line_now) = (_place(case.frames[0]) for case in (old, new))
@@ -217,7 +217,7 @@ def _place(frame: str) -> tuple[str, int]:
 
 
 def is_in(case: CaseResult, touched: Mapping[str, Change]) -> bool:
-    """Whether a failure shows in a function that the change touches; in its file, if these are unknown."""
+    """True if a failure shows in a function that the change touches; in its file, if these are unknown."""
     change = touched.get(case.path)
     if change is None:
         return False

@@ -24,10 +24,10 @@ _SHARE: Final = 2  # a failing test may take this part of the room that is left
 
 
 def explain_report(report: SuiteReport, chars: int, *, first_only: bool = False) -> str:
-    """What a model needs to know of a run that failed, in at most `chars` characters; "" when it is ok.
+    """Explain a failed run to a model, in at most `chars` characters; "" when it is ok.
 
-    The first line alone says what failed. Of each test follow its message and the project's own frames, with
-    `first_only` of the first one only; what has no report is distilled from the output.
+    The first line names the failure. Each test follows with its message and the project's own frames; with
+    `first_only` only the first test. A run without a report is distilled from its output.
     """
     if report.ok:
         return ""
@@ -99,7 +99,7 @@ def _telling_line(output: str) -> str:
 
 
 def _in_a_line(message: str) -> str:
-    """Its first paragraph: what was expected often stands a line below."""
+    """Its first paragraph: the expected value is often a line below."""
     return " ".join(message.strip().split("\n\n", 1)[0].split())
 
 
@@ -119,7 +119,7 @@ STAND_BY: Final = (
 def write_regressions(
     after: SuiteReport, comparison: Comparison, broken: Collection[str], weakened: Iterable[str]
 ) -> str:
-    """What speaks against a change, with the output of what fails; old failures are only counted."""
+    """Explain the regressions of a change, with the output of failing tests; count old failures."""
     failing = tuple(case for case in after.failed if case.id in broken)
     parts = []
     if failing:
@@ -172,7 +172,7 @@ def write_exit(after: SuiteReport) -> str:
 
 
 def tell_blocked(check: str, missing: Iterable[Blocked], problem: str) -> str:
-    """Why a check says nothing, and what would change that."""
+    """Explain why a check has no result, and how to fix that."""
     first = next(iter(missing), None)
     if first is None:
         return problem or f"`{check}` cannot run here"

@@ -47,8 +47,8 @@ _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to 
 class Check:
     """One thing to check: alternatives of which the best serves.
 
-    `goal`: the person named it as what must succeed. `found`: kith found it by itself, so it may be unable to
-    run.
+    `goal`: the person named it as what must succeed. `found`: kith found it in the project, so it may be
+    unable to run.
     """
 
     group: tuple[Toolchain, ...]
@@ -174,7 +174,7 @@ class _Case:
         return replace_grade(told, "unproven", "not_reached")
 
     def _unmet(self, after: SuiteReport, found: Comparison, named: Collection[str]) -> str:
-        """Why a goal is not reached, as a letter; "" where none is left."""
+        """Explain to the model why a goal is not reached; "" when it is."""
         if named:
             only = tuple(case for case in after.cases if case.id in named or case.outcome == "passed")
             return write_goal(replace(after, cases=only), named)
@@ -183,21 +183,21 @@ class _Case:
         return ""
 
     def _may_change(self, id: str, after: SuiteReport) -> bool:
-        """Whether a test that is gone, or edited by the change, went because the request asks for it."""
+        """True if the request asks for the removal or edit of a test that is gone or edited."""
         if _is_absent(id, after):
             names = removed_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
             return self.claims.allow(id) or self.claims.speak_of(names) or self._loses_its_module(id)
         return _is_skipped(id, after) and self.claims.allow(id)
 
     async def _ends_badly(self, after: SuiteReport) -> bool:
-        """Whether the command fails now though no test does: a linter behind them, a crash at the end."""
+        """True if the command fails now though no test does: a linter after them, a crash at the end."""
         was = self.before.report.ran
         if was.code or not after.ran.code or after.failed or after.ran.timed_out:
             return False
         return bool((await self.bench.again(self.run, self.before, self.changes, ())).ran.code)
 
     def _loses_its_module(self, id: str) -> bool:
-        """Whether the test speaks of a module that the change deletes as the request asks."""
+        """True if the test uses a module that the change deletes at the request."""
         gone = (change.path for change in self._code if change.after is None)
         asked = {
             path.rpartition("/")[2].partition(".")[0]
@@ -218,7 +218,7 @@ class _Case:
         return frozenset(id for id, what in blocked.items() if what.kind != "build" or what in known)
 
     def _asked_for(self, id: str) -> bool:
-        """Whether the request asks for an altered test, or speaks of a touched function that it tests."""
+        """True if the request asks for an altered test, or names a touched function that it tests."""
         if id not in self.before.report.passed:
             return self.claims.allow(id)  # a failure has no right to be edited away
         names = touched_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
@@ -363,7 +363,7 @@ class _Case:
         return sorted(path for path in altered if not mentions(self.claims.request, path.rpartition("/")[2]))
 
     def _blames_change(self, after: SuiteReport) -> bool:
-        """Whether what is said now, and was not said before, names a file that the change touches."""
+        """True if new lines of the output name a file that the change touches."""
         before = {steady(line) for line in self.before.report.ran.output.splitlines()}
         fresh = [
             line
@@ -469,7 +469,7 @@ def replace_grade(told: CheckEvidence, grade: Grade, reason: Reason) -> CheckEvi
 
 
 def _seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
-    """How long the tests of these files took."""
+    """Sum the seconds of the tests in these files."""
     return sum(case.seconds for case in report.cases if _is_in_files(case.id, files))
 
 
@@ -493,7 +493,7 @@ def _is_in_files(id: str, files: Sequence[str]) -> bool:
 
 
 def _is_same(id: str, test: str) -> bool:
-    """Whether pytest's id is the test `path::Class.test` (or `path`), whatever its parameters."""
+    """True if pytest's id is the test `path::Class.test` (or `path`), with any parameters."""
     file, _, name = test.partition("::")
     path, _, rest = id.partition("::")
     return path == file and (not name or re.sub(r"\[.*$", "", rest).replace("::", ".") == name)

@@ -1,4 +1,4 @@
-"""Where no test can tell: what could be loaded or compiled before the change still can be."""
+"""Check a change without tests: files that loaded or compiled before still must."""
 
 import shlex
 from posixpath import splitext
@@ -26,7 +26,7 @@ _BESIDE: Final = frozenset({"setup.py", "conftest.py", "noxfile.py", "__main__.p
 
 
 async def find_unloadable(home: Workspace, changes: Changes) -> str:
-    """A letter about the first file that could be loaded or compiled on the untouched tree and cannot be now.
+    """A message about the first file that no longer loads or compiles, but did on the untouched tree.
 
     "" where there is none.
     """
@@ -74,7 +74,7 @@ def _line_for(change: Change) -> tuple[str, str] | None:
 
 
 async def _ends_badly(trial: Trial, line: str) -> str:
-    """What a command that failed printed; "" for one that did not."""
+    """Return the output of a failed command; "" for one that succeeded."""
     ran = await trial.check(Command(line), ExecLimits(_SECONDS))
     return (ran.output.strip()[-_TOLD:] or f"exit code {ran.code}") if ran.code else ""
 

@@ -1,1 +1,1 @@
-"""What is wrong with tests that were written before the code: in their text, and in how they fail."""
+"""Check tests that were written before the code: their text, and their failures."""

@@ -70,7 +70,7 @@ def _why_vacuous(body: str) -> str:
 
 
 def _body(code: str, at: int) -> str:
-    """What stands between the braces that open after `at`, the whole rest where they never close."""
+    """Return the text between the braces that open after `at`, or the whole rest if they never close."""
     opened = code.find("{", at)
     if opened < 0:
         return ""
@@ -122,20 +122,20 @@ _NO_SOURCE: Final = re.compile(r"Cannot find source file:\s+(\S+)")
 
 
 def is_of(case: CaseResult, path: str, text: str) -> bool:
-    """Whether a case is one of the file's tests; a runner that knows programs only names those like files."""
+    """True if a case is one of the file's tests; some runners name only the program, as the file."""
     ids, stem = tests_of(path, text), path.rpartition("/")[2].rpartition(".")[0]
     plain = re.sub(r"^\w+/(?=\w+\.)|/\w+$", "", case.id)  # parameters: Many/Suite.Name/0
     return bool({case.id, plain} & ids.keys()) or case.path == path or case.id == stem
 
 
 def build_faults(output: str, tests: Collection[str], names: KnownNames) -> list[str]:
-    """What kept the tests from being built and is their own fault; [] when only something is missing yet."""
+    """List the build errors that are the tests' own fault; [] when only the code is missing yet."""
     faults = [fault for path in tests for fault in _compile_faults(output, path, names)]
     return [*faults, *_link_faults(output), *_cmake_faults(output, names)]
 
 
 def says_why(output: str) -> bool:
-    """Whether a failed build names any fault that `build_faults` can judge."""
+    """True if a failed build names any fault that `build_faults` can judge."""
     return any(pattern.search(output) for pattern in (_ERROR, _UNDEFINED, _CMAKE))
 
 
@@ -157,7 +157,7 @@ def _compile_faults(output: str, path: str, names: KnownNames) -> Iterator[str]:
 
 
 def _why_wrong(text: str, names: KnownNames, *, excused: bool) -> str:
-    """Why an error in a test file is the test's own fault; "" when it is not."""
+    """Explain why an error in a test file is the test's own fault; "" when it is not."""
     if header := _HEADER.search(text):
         return _header_fault(header["header"].strip(), names)
     if _MACRO.search(text) and _MISSING.search(text):

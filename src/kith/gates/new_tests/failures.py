@@ -1,4 +1,4 @@
-"""Whether new tests fail for the right reason: what they ask for is not there yet, and nothing else."""
+"""Check that new tests fail for the right reason: the requested code is missing, and nothing else."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ def wrong_reason(
     promised: Collection[str],
     earlier: Mapping[str, str] | None = None,
 ) -> str:
-    """Empty when new tests run and fail for want of what the task asks for, else one letter to their author.
+    """Empty when new tests run and fail for want of what the task asks for, else a message to their author.
 
     `report`: a run of the tests before the task is done. `tests`: the text of each file of new tests, by
     path. `known`: the project's files or modules. `promised`: names in the task, or its sentences.
@@ -52,7 +52,7 @@ class _File:
         return self.path.endswith(_CPP)
 
     def holds(self, case: CaseResult) -> bool:
-        """Whether a case is one of the new tests, or stands for the whole file."""
+        """True if a case is one of the new tests, or the whole file."""
         if _name(case.id) in self.old:
             return False
         if self.is_cpp:
@@ -78,7 +78,7 @@ def _name(id: str) -> str:
 
 
 def _text_faults(file: _File) -> Iterator[str]:
-    """What is wrong with a file before anything runs."""
+    """Yield the faults of a file before anything runs."""
     if not file.is_cpp:
         yield from python.source_faults(file.path, file.text)
     vacuous = (cpp if file.is_cpp else python).vacuous_tests(file.path, file.text)
@@ -86,7 +86,7 @@ def _text_faults(file: _File) -> Iterator[str]:
 
 
 def _run_faults(report: SuiteReport, files: list[_File], names: KnownNames) -> Iterator[str]:
-    """What is wrong with how they ran."""
+    """Yield the faults of the tests' run."""
     if not report.built and all(file.is_cpp for file in files):
         yield from _build_faults(report, files, names)
         return
@@ -117,7 +117,7 @@ def _build_faults(report: SuiteReport, files: list[_File], names: KnownNames) ->
 
 
 def _not_run(report: SuiteReport, file: _File, names: KnownNames) -> list[str]:
-    """Why no test of a file was run; [] where its import fails as it should."""
+    """Explain why no test of a file ran; [] where its import fails as it should."""
     faults = None if file.is_cpp else python.collection_faults(report, file.path, file.text, names)
     if faults is not None:
         return faults

@@ -16,12 +16,12 @@ class KnownNames:
     promised: frozenset[str]
 
     def is_own_module(self, module: str) -> bool:
-        """Whether a dotted module belongs to the project, or is what the task is to make."""
+        """True if a dotted module belongs to the project, or is one that the task asks for."""
         parts = module.split(".")
         return parts[0] in self.parts or not self.promised.isdisjoint(parts)
 
     def is_promised_file(self, path: str) -> bool:
-        """Whether the task names a file, with its folder or without, by its whole name or its stem."""
+        """True if the task names a file, with its folder or without, by its whole name or its stem."""
         name = path.rpartition("/")[2]
         return not self.promised.isdisjoint({path, name, name.partition(".")[0]})
 

@@ -105,10 +105,10 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Asserting:
-    """Which calls count as assertions: those named like one, and helpers that assert, by their `names`.
+    """The calls that count as assertions: those named like one, and helpers that assert, by their `names`.
 
-    `inherited`: classes come from elsewhere, so methods that the file does not define (`own` are those it
-    does) may assert as well.
+    `inherited`: classes have base classes outside the file, so methods that the file does not define
+    (`own` are those it does) may assert as well.
     """
 
     names: frozenset[str]
@@ -144,7 +144,7 @@ def _test_helpers(nodes: Sequence[ast.AST]) -> frozenset[str]:
 
 
 def _has_foreign_bases(nodes: Sequence[ast.AST]) -> bool:
-    """Whether a class inherits from one of elsewhere, other than unittest's own."""
+    """True if a class inherits from a class outside the file, other than unittest's own."""
     known = {node.name for node in nodes if isinstance(node, ast.ClassDef)} | {"object"}
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "unittest":
@@ -165,7 +165,7 @@ def _why_vacuous(function: _Function, asserting: _Asserting) -> str:
 
 
 def _assertions(body: Sequence[ast.AST], asserting: _Asserting) -> Iterator[ast.AST]:
-    """What can make a test fail on purpose; what stands where every failure is swallowed does not count."""
+    """Yield the nodes that can fail a test on purpose; not those in a block that swallows failures."""
     for node in body:
         if isinstance(node, ast.Try) and any(_swallows(each, asserting) for each in node.handlers):
             yield from _assertions([*node.handlers, *node.orelse, *node.finalbody], asserting)
@@ -238,13 +238,13 @@ _COLLECTING: Final = "ERROR collecting "
 
 
 def source_faults(path: str, text: str) -> Iterator[str]:
-    """What is wrong with the file whatever happens when it runs."""
+    """Yield the faults of the file that do not depend on a run."""
     for name in forgotten_names(text):
         yield f"{path} uses `{name}` and nowhere imports or defines it"
 
 
 def is_of(case: CaseResult, path: str) -> bool:
-    """Whether a case, by pytest's or unittest's name for it, is in the file or is its failed import."""
+    """True if a case, by pytest's or unittest's name for it, is in the file or is its failed import."""
     if "::" in case.id:
         return case.id.startswith(f"{path}::")
     module, stem = _module(path)
@@ -252,12 +252,12 @@ def is_of(case: CaseResult, path: str) -> bool:
 
 
 def case_fault(case: CaseResult, path: str, text: str, names: KnownNames) -> str:
-    """Why a case that failed is wrong; "" when it fails for want of what the task asks for."""
+    """Explain why a failed case is wrong; "" when it fails because the requested code is missing."""
     return _fault(case.message, path, text, names, at_import=_is_import(case, path))
 
 
 def collection_faults(report: SuiteReport, path: str, text: str, names: KnownNames) -> list[str] | None:
-    """What kept a file from being collected, as pytest printed it; None when pytest says nothing of it."""
+    """List the faults that stopped a file's collection; None when pytest reports nothing of it."""
     sections = re.split(r"^_{3,} (?=ERROR )|^={3,} .*={3,}$", report.ran.output, flags=re.M)
     mine = [each for each in sections if each.startswith(f"{_COLLECTING}{path}")]
     if not mine:
@@ -312,7 +312,7 @@ def _own_fault(kind: str, told: str, path: str, own: frozenset[str], names: Know
 
 
 def _is_import(case: CaseResult, path: str) -> bool:
-    """Whether the case stands for the whole file, which could not be imported."""
+    """True if the case is the failed import of the whole file."""
     module, stem = _module(path)
     failed = case.id.rpartition("_FailedTest.")[2]  # what unittest's loader calls it
     return case.id == path or failed in (module, stem)

@@ -1,1 +1,1 @@
-"""What tools report of tests and coverage, read into one form; reports are foreign text."""
+"""Parse reports of tests and coverage into one form; reports are untrusted text."""

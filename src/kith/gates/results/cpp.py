@@ -99,7 +99,7 @@ def _catch2(data: bytes, place: ProjectPaths) -> Iterator[CaseResult]:
 
 
 def read_program(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """The cases of programs that ran by themselves."""
+    """The cases of test programs that ran without CTest."""
     reports = (data for name, data in sorted(files.items()) if name.startswith("catch2/"))
     return read_googletest(files, place) or worst_of(
         case for data in reports for case in _catch2(data, place)

@@ -1,4 +1,4 @@
-"""What tests need and this machine lacks, by what they say without the change and with it."""
+"""Find dependencies of tests that this machine lacks, by their output with and without the change."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,8 +28,10 @@ _GO: Final = ("proxy.golang.org", "sum.golang.org")
 
 
 def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> Blocked | None:
-    """Why nothing could be learned from a run of an untouched tree; None where a test passed or failed by
-    itself."""
+    """Explain why a run of an untouched tree has no result; None where one has.
+
+    A test that passed is a result, and so is one that failed for a reason of its own.
+    """
     if ran.code == 0 or any(case.outcome == "passed" for case in cases):
         return None
     failing = [case for case in cases if case.outcome in ("failed", "error")]
@@ -276,7 +278,7 @@ _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] =
 def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Blocked]:
     """The failing tests, by their ids, that lack a Python module of a package which the change declares.
 
-    Where a whole file could not be loaded, its path stands for its tests.
+    Where a whole file could not be loaded, its path replaces its tests.
     """
     manifests = [change for change in changes if is_manifest(change.path)]
     if not manifests:

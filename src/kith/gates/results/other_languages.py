@@ -93,7 +93,7 @@ def _go_file(name: str, package: str, place: ProjectPaths) -> str:
 
 
 def go_output(files: Mapping[str, bytes]) -> str:
-    """What `go test` would have printed had it not been asked for events."""
+    """Rebuild the ordinary output of `go test` from its events."""
     return "".join(str(event.get("Output", "")) for event in _events(files))
 
 

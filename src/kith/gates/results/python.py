@@ -80,7 +80,7 @@ _HOW: Final[Mapping[str, Outcome]] = {"FAIL": "failed", "ERROR": "error", "skipp
 
 
 def read_lines(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """What unittest prints of each test when it is asked to (`-v`), whoever started it."""
+    """Parse unittest's verbose output (`-v`), whichever program started it."""
     blocks = {_dotted(name, group): text for name, group, text in _BLOCK.findall(output)}
     found = [
         (_dotted(match["test"], match["group"]), _HOW.get(match["how"], "passed"))
@@ -95,7 +95,7 @@ def read_lines(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
 
 
 def _dotted(test: str, group: str) -> str:
-    """Since Python 3.11 what stands in brackets ends with the test's own name."""
+    """Since Python 3.11 the text in brackets ends with the test's own name."""
     return group if group.endswith(f".{test}") else f"{group}.{test}"
 
 

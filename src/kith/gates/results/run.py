@@ -167,7 +167,7 @@ def _read_any(files: Mapping[str, bytes], place: ProjectPaths, ran: Ran) -> tupl
 def was_built(
     toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran, cases: tuple[CaseResult, ...]
 ) -> bool:
-    """Whether tests could run: a build leaves its mark; elsewhere no test ended and a compiler spoke."""
+    """True if tests could run: a build leaves its mark; elsewhere no compiler error stopped them."""
     if toolchain.build and files:
         return BUILT in files
     ended = any(case.outcome in ("passed", "failed") for case in cases)
@@ -175,7 +175,7 @@ def was_built(
 
 
 def repair_output(toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran) -> Ran:
-    """What Go prints goes into its report, so it is put back."""
+    """Put Go's output back, which is written to its report."""
     told = go_output(files)[-20_000:] if toolchain.runner == "go" else ""
     return replace(ran, output=ran.output + told) if told else ran
 
@@ -184,7 +184,7 @@ def repair_output(toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran) ->
 
 
 def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> str:
-    """Why these tests say nothing about the tree; "" when they really ran."""
+    """Explain why these tests have no result; "" when they ran."""
     if cases:
         return ""
     if ran.code == 127:
@@ -195,7 +195,7 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` found no tests"
     if ran.code == 0 and toolchain.runner in ("pytest", "unittest") and leaves_reports():
         # These two report even when there is nothing to say: somebody ended the process before they could.
-        return f"`{ran.command}` ended without a word about any test"
+        return f"`{ran.command}` ended without a test report"
     return ""
 
 
@@ -208,7 +208,7 @@ def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
 
 
 def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:
-    """Why there is no coverage although it was asked for."""
+    """Explain why coverage is missing although it was requested."""
     if not toolchain.coverage:
         return f"kith cannot measure the coverage of `{toolchain.test}`"
     if ran.timed_out:

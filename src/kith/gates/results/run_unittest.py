@@ -18,7 +18,7 @@ UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 class Result(unittest.TextTestResult):
-    """What unittest keeps anyway, with every test that began and its seconds."""
+    """The standard result of unittest, plus every test that began and its seconds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -35,10 +35,10 @@ _SHELL: Final = (".bash", ".sh")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the tools said; what is not there was not asked, or is not known.
+    """The answers of the tools; a missing one was not asked for, or is not known.
 
-    `old`: the interpreter is too old or too new for the project, so what it does not know says nothing.
-    `foreign`: it lacks packages that the project needs, so that others are missing says nothing either.
+    `old`: the interpreter is too old or too new for the project, so its "unknown" proves nothing.
+    `foreign`: it lacks packages that the project needs, so other missing ones prove nothing either.
     """
 
     parses: Mapping[str, bool] = field(default_factory=dict)
@@ -128,7 +128,7 @@ T = TypeVar("T")
 
 
 def soundness_gate(untouched: Run | None = None) -> Gate:
-    """Refuses a change that breaks a file's syntax, or brings imports that lead nowhere, or undefined names.
+    """Refuses a change that breaks a file's syntax, or adds broken imports or undefined names.
 
     The figures count the faults by kind: syntax, import, name. What was wrong before does not count.
     `untouched`: a run on the tree without the change, where git searches faster than on a trial's layers.
@@ -199,7 +199,7 @@ async def _changed_paths(run: Run) -> Iterable[str]:
 
 
 def write_letter(faults: Sequence[Fault]) -> str:
-    """The faults as a letter to the model. Its first line is all that people see, so a fault is in it."""
+    """The faults as a message to the model. Its first line is all that people see, so a fault is in it."""
     lines = [f"{each.path}:{each.line}: {_words(each)}" for each in faults[:_TOLD]]
     more = f" (1 of {len(faults)} faults)" if len(faults) > 1 else ""
     parts = [f"Your change cannot work as it is: {lines[0]}{more}"]

@@ -43,7 +43,7 @@ def find_spec(module: str) -> ModuleSpec | None:
 
 
 def is_own(module: str) -> bool:
-    """Whether a module is the project's, whose code is not run here."""
+    """True if a module is the project's, whose code is not run here."""
     spec = importlib.util.find_spec(module.partition(".")[0])
     places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
     real = [Path(place).resolve() for place in places]
@@ -51,7 +51,7 @@ def is_own(module: str) -> bool:
 
 
 def imports(asked: str) -> bool:
-    """Whether `a.b` can be imported, or the name in `a.b:name`, as far as that can be told."""
+    """True if `a.b` can be imported, or the name in `a.b:name`, as far as that can be told."""
     module, _, name = asked.partition(":")
     spec = find_spec(module)
     if spec is not None:
@@ -66,7 +66,7 @@ def imports(asked: str) -> bool:
 
 
 def offers(module: str, name: str, spec: ModuleSpec) -> bool:
-    """Whether a name is in a module. Only the standard library is imported to see that."""
+    """True if a name is in a module. Only the standard library is imported to see that."""
     if spec.submodule_search_locations is not None and find_spec(f"{module}.{name}"):
         return True
     standard = module.partition(".")[0] in getattr(sys, "stdlib_module_names", ())

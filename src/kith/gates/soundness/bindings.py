@@ -29,7 +29,7 @@ class Bindings:
 
     @property
     def open(self) -> bool:
-        """Whether it may offer names that are not among `names`."""
+        """True if it may offer names that are not among `names`."""
         return self.injects or self.moved or "__getattr__" in self.names
 
 
@@ -46,7 +46,7 @@ def parse_python(content: bytes) -> ast.Module | None:
 
 
 def find_bindings(content: bytes) -> Bindings | None:
-    """What a module binds, on whatever branch; None when it does not parse."""
+    """Collect the names that a module binds, on any branch; None when it does not parse."""
     tree = parse_python(content)
     if tree is None:
         return None
@@ -199,7 +199,7 @@ class TreeState:
         return path in self.paths or self.content(path) is not None
 
     def bindings(self, path: str) -> Bindings | None:
-        """What a module binds; None where it cannot be read or parsed."""
+        """Return the bindings of a module; None where it cannot be read or parsed."""
         if path not in self._parsed:
             content = self.content(path)
             self._parsed[path] = None if content is None else find_bindings(content)
@@ -207,7 +207,7 @@ class TreeState:
 
 
 def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[TreeState, TreeState]:
-    """The tree before and after the changes; `files` and `read` tell of the one after."""
+    """The tree before and after the changes; `files` and `read` describe the one after."""
     plain = [each for each in changes if SYMLINK not in (each.mode, each.mode_before)]
     gone = {each.path for each in changes if each.after is None}
     new = {each.path for each in changes if each.before is None}

@@ -1,4 +1,4 @@
-"""What is wrong with a change before anything runs, and who has to confirm it."""
+"""Describe faults of a change found before anything runs, and those that need confirmation."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -31,7 +31,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """What may be wrong. `familiar`: the modules outside the project that its files imported before."""
+    """Possible faults. `familiar`: the modules outside the project that its files imported before."""
 
     found: tuple[Suspect, ...] = ()
     familiar: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The faults that a change brings, found without running anything."""
+"""Find the faults of a change without running anything."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ def undefined_names(path: str, content: bytes) -> dict[str, int]:
 
 
 def _annotated(tree: ast.Module) -> set[tuple[int, int, str]]:
-    """The places in annotations at which a name stands that is defined somewhere in the file."""
+    """The places in annotations with a name that is defined somewhere in the file."""
     defined, roots = set[str](), list[ast.expr | None]()
     for node in ast.walk(tree):
         match node:
@@ -236,7 +236,7 @@ def _undefined_in(view: TreeState, path: str) -> dict[str, int]:
 
 
 def _is_configured(view: TreeState, name: str) -> bool:
-    """Whether a linter's settings say that the name is there without being defined."""
+    """True if a linter's settings declare that the name exists without a definition."""
     word = re.compile(rb"\b%s\b" % re.escape(name.encode()))
     texts = (view.content(path) or b"" for path in _SETTINGS if path in view.paths)
     return any(b"builtins" in text and word.search(text) for text in texts)

@@ -116,11 +116,11 @@ _MACRO: Final = re.compile(rb"\b[A-Z][A-Z0-9_]{2,}\b|^\s*#")
 
 
 def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
-    """The fault of a file whose text the grammar took as a whole before, and does not now.
+    """Yield the syntax fault of a file that parsed before and does not now.
 
-    Macros look like errors to any parser, so C and C++ count where a bracket has lost its partner, too, or
-    a semicolon is missing where no macro is near. A shell script counts when a shell says so. Of new files,
-    in which nobody knows what the grammar makes of the project's style, only such brackets count.
+    Macros look like errors to any parser. So in C and C++ a fault also needs an unmatched bracket, or a
+    missing semicolon where no macro is near. A shell script counts when a shell rejects it. In new files
+    only unmatched brackets count, since it is unknown how the grammar reads the project's style.
     """
     ending = splitext(path)[1].lower()
     if ending not in GRAMMARS:
@@ -236,7 +236,7 @@ _TRAILING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
 
 
 def is_readable(path: str) -> bool:
-    """Whether anything can be said of a file, by its name."""
+    """True if a file can be checked, by its name."""
     return splitext(path)[1].lower() in (*PYTHON, *_DATA, *GRAMMARS)
 
 

@@ -1,4 +1,4 @@
-"""How a project says it is configured, built and tested; one module per ecosystem, all asked in turn."""
+"""Find a project's commands to configure, build and test it; one module for each ecosystem."""
 
 import re
 from collections.abc import Collection

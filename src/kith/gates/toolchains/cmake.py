@@ -194,7 +194,7 @@ def _script(read: Read, path: str) -> str:
 
 
 def _adds(text: str, folder: str) -> bool:
-    """Whether a script adds this folder, or one around it."""
+    """True if a script adds this folder, or a folder above it."""
     parts = folder.split("/")
     folders = ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]
     return any(
@@ -208,7 +208,7 @@ def _language(files: Collection[str]) -> str:
 
 
 def configure_line(folder: str, options: str = "", source: str = ".") -> str:
-    """Configuring once is enough: CMake sees by itself when a later build has to do it again."""
+    """Configuring once is enough: CMake detects when a later build has to do it again."""
     configure = f"cmake -S {shlex.quote(source)} -B {folder} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON{options}"
     return f'{configure} && cmake -E echo "*" > {folder}/.gitignore'
 

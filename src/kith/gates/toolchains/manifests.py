@@ -1,4 +1,4 @@
-"""The toolchains that one file tells of: package.json, Cargo.toml, go.mod and the Makefile."""
+"""Find the toolchains of projects with one manifest: package.json, Cargo.toml, go.mod and the Makefile."""
 
 import json
 import os
@@ -31,8 +31,10 @@ _MOST: Final = 4
 
 
 def find_node(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """A test script that is more than what `npm init` writes where there are no tests; then the same without
-    what it does besides, and scripts that are named like tests."""
+    """Find the test scripts of `package.json`, except the placeholder of `npm init`.
+
+    They are followed by the same scripts without their extra commands, and by scripts with names of tests.
+    """
     if "package.json" not in files:
         return ()
     data = _parse(read_text(read, "package.json"))
@@ -95,7 +97,7 @@ def _parts(script: str, scripts: Mapping[str, str], depth: int = 0) -> Iterator[
 
 
 def _runner(script: str) -> Runner:
-    """Who runs the last command of a script: to that one managers hand options on."""
+    """Return the runner of a script's last command, to which package managers pass options."""
     last = re.split(r"&&|;", script)[-1].strip()
     if re.search(r"[|&]", last):
         return "command"
@@ -104,7 +106,7 @@ def _runner(script: str) -> Runner:
 
 
 def _alone(part: str) -> str:
-    """One command of a script by itself: its program is looked for where the package's own are."""
+    """One command of a script: its program is looked for where the package's own are."""
     bare = _WRAPPED.sub("", part)
     return bare if bare.startswith("node ") else f"npx --no-install {bare}"
 
@@ -169,7 +171,7 @@ def find_make(files: Collection[str], read: Read, found: tuple[Toolchain, ...]) 
 
 
 def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
-    """Whether a recipe only starts what was found already, perhaps through another tool."""
+    """True if a recipe only starts a toolchain that was found already, perhaps through another tool."""
     python = any(toolchain.language == "Python" for toolchain in found)
     return any(toolchain.name in recipe for toolchain in found) or (
         python and bool(_OF_PYTHON.search(recipe))
@@ -205,7 +207,7 @@ def _is_beside(script: str, target: str, depth: int = 0) -> bool:
 
 
 def recipe_lines(script: str, target: str, depth: int = 0) -> list[str]:
-    """What a target does, line by line, after what its prerequisites do."""
+    """List the commands of a target, after those of its prerequisites."""
     needs, lines = _rule(script, target) or ((), ())
     before = [recipe_lines(script, need, depth + 1) for need in needs if depth < _DEEPEST]
     return [*(line for inner in before for line in inner), *lines]

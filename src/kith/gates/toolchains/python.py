@@ -17,7 +17,7 @@ from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
 
 
 def of_python(words: list[str]) -> list[str]:
-    """What Python is asked to run: the words after its own, past what only measures coverage."""
+    """Return the words after Python's own and after coverage options: the program that it runs."""
     if words and words[0] == "coverage":
         words = ["python", "-m", *words]
     if not words or not re.fullmatch(r"python[\d.]*|py", words[0].rpartition("/")[2]):
@@ -71,7 +71,7 @@ _RELAXED: Final = "-W ignore::pytest.PytestConfigWarning -W ignore::pytest.Pytes
 
 @dataclass(frozen=True, slots=True)
 class PytestSettings:
-    """How pytest is configured: in which file, with which options, and what it would not start without."""
+    """The configuration of pytest: its file, its options, and the plugins that it requires."""
 
     where: str = ""
     options: str = ""
@@ -81,7 +81,7 @@ class PytestSettings:
 
 
 def read_settings(files: Collection[str], read: Read) -> PytestSettings:
-    """Where pytest is configured or asked for; nothing when nowhere."""
+    """Read the configuration of pytest, or a file that names it; empty when there is none."""
     for path in ("pytest.ini", ".pytest.ini"):
         if path in files:
             return _ini_settings(path, "pytest.ini", read_text(read, path), "[pytest]")
@@ -328,14 +328,14 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
 
 
 def _reached(stated: Toolchain, tests: list[str]) -> int:
-    """How many modules of tests a stated command names."""
+    """Count the test modules that a stated command names."""
     targets = shlex.split(stated.targets)
     folders = tuple(f"{target}/" for target in targets)
     return sum(path in targets or path.startswith(folders) for path in tests) if targets else len(tests)
 
 
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
-    """Whether a stated command says nothing but where all tests are."""
+    """True if a stated command only names the place of all tests."""
     whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
     return whole and bool(tests) and _reached(stated, tests) == len(tests)
 
@@ -436,7 +436,7 @@ def _source_folders(files: Collection[str], read: Read) -> tuple[str, ...]:
 
 
 def _coverage_options(files: Collection[str], read: Read) -> str:
-    """The project's own choice of what to measure stands; else everything that is not beside the point."""
+    """The project's own choice of code to measure; else everything that is relevant."""
     own = ".coveragerc" in files or any(
         path in files and table in read_text(read, path) for path, table in _COVERAGE_TABLES.items()
     )

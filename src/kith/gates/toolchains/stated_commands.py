@@ -115,7 +115,7 @@ def _tox(text: str) -> Iterator[str]:
 
 
 def _nox(text: str) -> Iterator[str]:
-    """What sessions run, with the arguments that are plain words."""
+    """Yield the commands of nox sessions, with the arguments that are constants."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run":
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]

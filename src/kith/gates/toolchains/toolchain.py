@@ -21,16 +21,17 @@ _COMPOUND: Final = re.compile(r"[;&|<>$`()\n]")
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """How a project is built and tested: shell lines for the top folder of its tree.
+    """The commands that build and test a project: shell lines for the top folder of its tree.
 
-    `why` names what in the project spoke for it. `run` starts the tests of a tree that is built; where it
-    ends with `targets`, these words say what is tested and give way when some tests are chosen. `runner`
-    says who runs them, so how they are made to leave a report and to run only some of them: a "program" is
-    one test program of C or C++, a "command" has an exit code and nothing else for sure. `env` are variables
-    for all of its lines; a relative path in one is relative to the top. `coverage`: the options of its
-    coverage tool, "" where none is known. For what is missing: `own` are the project's
-    top modules, `generated` those that exist only after its own build, `requires` the distributions that its
-    manifests name, `absent` its submodules that were not fetched (folder, address).
+    `why` is the reason for choosing it. `run` starts the tests of a built tree. Where it ends with
+    `targets`, these words are replaced when some tests are chosen. `runner` decides how tests write a
+    report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
+    only an exit code. `env` are variables for all of its lines; a relative path in one is relative to the
+    top. `coverage`: the options of its coverage tool, "" where none is known.
+
+    To explain missing modules: `own` are the project's top modules, `generated` those that exist only
+    after its own build. `requires` are the distributions in its manifests, `absent` its submodules that
+    were not fetched (folder, address).
     """
 
     name: str
@@ -50,7 +51,7 @@ class Toolchain:
 
     @property
     def compiles(self) -> bool:
-        """Whether its tests are built first, so that a tree in which that was done before saves time."""
+        """True if its tests are built first, so that a tree with an earlier build saves time."""
         return bool(self.configure or self.build) or self.runner in ("ctest", "cargo", "go")
 
     @property

@@ -121,7 +121,7 @@ def _with_lines(args: dict[str, Any], known: Schema) -> dict[str, Any]:
 
 
 def fits(args: Mapping[str, Any], schema: Schema) -> bool:
-    """Whether all arguments are the schema's, and none is missing that it requires."""
+    """True if all arguments are in the schema, and no required one is missing."""
     known: Schema = schema.get("properties", {})
     return args.keys() <= known.keys() and args.keys() >= set(schema.get("required", ()))
 
@@ -136,7 +136,7 @@ def _unwrapped(args: Mapping[str, Any], known: Schema) -> Mapping[str, Any]:
 
 
 def _meant(name: str, known: Schema, given: Mapping[str, Any]) -> str:
-    """The argument that an unknown name stands for, "" when none does or several may."""
+    """The argument that an unknown name means, "" when none does or several may."""
     free = [each for each in known if each not in given]
     if placed := _PLACED.fullmatch(name):
         place, names = int(placed[1]), list(known)

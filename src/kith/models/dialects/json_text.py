@@ -1,4 +1,4 @@
-"""JSON as models write it: read strictly, mended only where nothing gets lost, and calls in it."""
+"""Parse JSON as models write it, repaired only without loss, and the calls in it."""
 
 import ast
 import json
@@ -33,7 +33,7 @@ def guess_name(text: str) -> str:
 
 
 def skip(text: str, at: int, pattern: re.Pattern[str]) -> int:
-    """Where the text goes on after a pattern that may stand at `at`."""
+    """Return the position after an optional pattern at `at`."""
     found = pattern.match(text, at)
     return found.end() if found else at
 
@@ -55,10 +55,10 @@ def _refuse(constant: str) -> NoReturn:
 _DECODERS = tuple(json.JSONDecoder(parse_constant=_refuse, strict=strict) for strict in (True, False))
 
 
-def read_json(text: str, at: int, stop: int, mend: bool) -> tuple[Any, int, str]:
-    """The value that begins at `at`, where it ends, and "", or else None, `stop` and what is wrong.
+def read_json(text: str, at: int, stop: int, repair: bool) -> tuple[Any, int, str]:
+    """Read the value at `at`: the value, its end and "", or else None, `stop` and the error.
 
-    With `mend`, broken JSON up to `stop` is mended if that can be done without a loss.
+    With `repair`, broken JSON up to `stop` is repaired if nothing is lost.
     """
     at = skip(text, at, _BLANKS)
     why = ""
@@ -70,23 +70,23 @@ def read_json(text: str, at: int, stop: int, mend: bool) -> tuple[Any, int, str]
             why = f"{what} at line {text.count(chr(10), at, error.pos) + 1} of its JSON"
         except (ValueError, RecursionError) as error:
             why = str(error) or "its JSON is nested too deeply"
-    value = mend_json(text[at:stop]) if mend else None
+    value = repair_json(text[at:stop]) if repair else None
     return (value, stop, "") if value is not None else (None, stop, why)
 
 
-def read_object(text: str, at: int, stop: int, mend: bool) -> tuple[dict[str, Any], int, str]:
+def read_object(text: str, at: int, stop: int, repair: bool) -> tuple[dict[str, Any], int, str]:
     """As `read_json`, where only an object will do; an empty one comes with what is wrong."""
-    value, end, why = read_json(text, at, stop, mend)
+    value, end, why = read_json(text, at, stop, repair)
     if isinstance(value, dict):
         return value, end, ""
     return {}, end, why or "its arguments are not a JSON object"
 
 
-def mend_json(text: str) -> Any:
-    """What broken JSON must have meant, or None.
+def repair_json(text: str) -> Any:
+    """Repair broken JSON; None if that is not possible without loss.
 
-    Brackets, commas and quotes may come or go, words may not: text that ends inside a string or before the
-    next value is half of something, and is not closed.
+    Brackets, commas and quotes may be added or removed, words may not. Text that ends inside a string or
+    before the next value is incomplete, and is not closed.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST or text[-1] in ",:" or _ends_in_string(text):
@@ -110,7 +110,7 @@ def _closed(text: str) -> Any:
 
 
 def _repaired(text: str) -> Any:
-    """What the library makes of it, or None if words or line breaks got lost."""
+    """Repair with the library; None if words or line breaks got lost."""
     import json_repair
 
     try:
@@ -133,7 +133,7 @@ def read_literal(text: str) -> Any:
 
 
 def _ends_in_string(text: str) -> bool:
-    """Whether the last string is open, by the count of quotes that are not escaped."""
+    """True if the last string is open, by the count of quotes that are not escaped."""
     return any(not found[1] for found in _STRING.finditer(text))
 
 
@@ -153,7 +153,7 @@ _BESIDE = frozenset({"id", "type", "call_id", "tool_call_id"})  # keys of a call
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tool's name and arguments; `plain`: both stood under keys of their own."""
+    """A tool's name and arguments; `plain`: both had keys of their own."""
 
     name: str
     args: Mapping[str, Any]
@@ -161,16 +161,16 @@ class Named:
     fault: str = ""
 
 
-def named_in(value: Any, mend: bool) -> list[Named]:
+def named_in(value: Any, repair: bool) -> list[Named]:
     """The calls that a JSON value holds: one object, or a list of them; [] when any of it is no call."""
     if isinstance(value, Mapping) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
-    found = [_named(each, mend) for each in (value if isinstance(value, list) else [value])]
+    found = [_named(each, repair) for each in (value if isinstance(value, list) else [value])]
     calls = [each for each in found if each is not None]
     return calls if len(calls) == len(found) else []
 
 
-def _named(value: Any, mend: bool) -> Named | None:
+def _named(value: Any, repair: bool) -> Named | None:
     if not isinstance(value, Mapping):
         return None
     if isinstance(value.get("function"), Mapping):  # OpenAI's own nesting
@@ -186,7 +186,7 @@ def _named(value: Any, mend: bool) -> Named | None:
     if isinstance(args, str):  # JSON inside a JSON string
         if not args.strip():
             return Named(name, {})
-        args, _, why = read_json(args, 0, len(args), mend)
+        args, _, why = read_json(args, 0, len(args), repair)
         if why:
             return Named(name, {}, fault=why)
     if args is None:

@@ -1,4 +1,4 @@
-"""Where calls stand in a reply, between which marks, and a reply as it streams without them."""
+"""Find marked calls in a reply, and stream a reply without them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _NAME = re.compile(r"\s*([\w.:-]+)(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*(?=\{)")
 _END = re.compile(r"\s*</s>")
 
 
-def read_mistral(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_mistral(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]name[ARGS]{...}`."""
     body = at + len(_TOOL_CALLS)
     again = text.find(_TOOL_CALLS, body)
@@ -25,13 +25,13 @@ def read_mistral(text: str, at: int, mend: bool) -> tuple[Found, ...]:
     if named is None and not _LIST.match(text, body):
         return ()
     if named:
-        args, end, why = read_object(text, named.end(), stop, mend)
+        args, end, why = read_object(text, named.end(), stop, repair)
         return (Found(at, skip(text, end, _END), named[1], args, why),)
-    value, end, why = read_json(text, body, stop, mend)
+    value, end, why = read_json(text, body, stop, repair)
     end = skip(text, end, _END)
     if why:
         return (Found(at, end, guess_name(text[body:end]), {}, why),)
-    calls = named_in(value, mend)
+    calls = named_in(value, repair)
     if not calls:
         return (Found(at, end, "", {}, "it has no name of a tool"),)
     return tuple(Found(at, end, call.name, call.args, call.fault) for call in calls)
@@ -55,7 +55,7 @@ _VALUE_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
 BREAKS_OFF = "it breaks off before its end"
 
 
-def read_qwen(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_qwen(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`<function=name><parameter=key>` raw text `</parameter></function>`, with `<tool_call>` around or not.
 
     A parameter's text is taken as it is; one line break after its first tag and one before its last belong
@@ -66,7 +66,7 @@ def read_qwen(text: str, at: int, mend: bool) -> tuple[Found, ...]:
         return ()
     name, args, place = opening[1], dict[str, str](), opening.end()
     if re.compile(r"\s*\{").match(text, place):
-        return (_with_json(text, at, place, name, mend),)
+        return (_with_json(text, at, place, name, repair),)
     while parameter := _PARAMETER.match(text, place):
         closing = _PARAMETER_END.search(text, parameter.end())
         end = closing.start() if closing else text.find(_CLOSING, parameter.end())
@@ -79,7 +79,7 @@ def read_qwen(text: str, at: int, mend: bool) -> tuple[Found, ...]:
         return (Found(at, closing.end(), name, args),)
     # The model may have left the last tags out, but then nothing else may stand in their place.
     rest = skip(text, place, _CALL_END)
-    if mend and args and (rest > place or not text[place:].strip()):
+    if repair and args and (rest > place or not text[place:].strip()):
         return (Found(at, rest, name, args),)
     late = text.find(_CLOSING, place)
     if late < 0:
@@ -89,14 +89,14 @@ def read_qwen(text: str, at: int, mend: bool) -> tuple[Found, ...]:
     return (Found(at, skip(text, late, _FUNCTION_END), name, {}, why),)
 
 
-def _with_json(text: str, at: int, place: int, name: str, mend: bool) -> Found:
+def _with_json(text: str, at: int, place: int, name: str, repair: bool) -> Found:
     """`<function=name>{...}</function>`, as Llama 3.1 writes it."""
     late = text.find(_CLOSING, place)
-    args, end, why = read_object(text, place, late if late >= 0 else len(text), mend)
+    args, end, why = read_object(text, place, late if late >= 0 else len(text), repair)
     return Found(at, skip(text, end, _FUNCTION_END), name, args, why)
 
 
-def read_glm(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_glm(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`<tool_call>name`, then `<arg_key>key</arg_key><arg_value>` raw text `</arg_value>` for each key."""
     opening = _GLM.match(text, at)
     if not opening:
@@ -111,7 +111,7 @@ def read_glm(text: str, at: int, mend: bool) -> tuple[Found, ...]:
     closing = _CALL_END.match(text, place)
     if closing:
         return (Found(at, closing.end(), name, args),)
-    if mend and args and not text[place:].strip():
+    if repair and args and not text[place:].strip():
         return (Found(at, len(text), name, args),)
     return (Found(at, len(text), name, {}, BREAKS_OFF),)
 
@@ -131,18 +131,20 @@ _HARMONY = re.compile(
 _HARMONY_END = re.compile(r"<\|(?:call|end|return)\|>")
 
 
-def read_hermes(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_hermes(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, the end tag left out at will."""
-    return _read_between(text, at, at + len("<tool_call>"), "</tool_call>", "\n<tool_call>", mend)
+    return _read_between(text, at, at + len("<tool_call>"), "</tool_call>", "\n<tool_call>", repair)
 
 
-def read_request(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_request(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`[TOOL_REQUEST]{...}[END_TOOL_REQUEST]`, which LM Studio teaches models without a form of their own."""
-    return _read_between(text, at, at + len("[TOOL_REQUEST]"), "[END_TOOL_REQUEST]", "\n[TOOL_REQUEST]", mend)
+    return _read_between(
+        text, at, at + len("[TOOL_REQUEST]"), "[END_TOOL_REQUEST]", "\n[TOOL_REQUEST]", repair
+    )
 
 
 def _read_between(
-    text: str, start: int, body: int, closing: str, again: str, mend: bool
+    text: str, start: int, body: int, closing: str, again: str, repair: bool
 ) -> tuple[Found, ...]:
     """The calls from `start`, as JSON from `body` to a closing tag, to the next call or to the text's end."""
     ends = (text.find(closing, body), text.find(again, body), len(text))
@@ -151,32 +153,32 @@ def _read_between(
         return ()  # prose about the mark
     values: list[Any] = []
     while at == body or text[at : at + 1] == "{":  # some models put all their calls between one pair of tags
-        value, at, why = read_json(text, at, max(stop, at), mend)
+        value, at, why = read_json(text, at, max(stop, at), repair)
         if why:
             inside = text[body:stop]
             why = why if inside.strip() else "it is empty"
             return (Found(start, _past_tag(text, stop, closing), guess_name(inside), {}, why),)
         values += value if isinstance(value, list) else [value]
         at = skip(text, at, _BETWEEN)
-    calls, end = named_in(values, mend), _past_tag(text, at, closing)
+    calls, end = named_in(values, repair), _past_tag(text, at, closing)
     if not calls:
         return (Found(start, end, "", {}, "it has no name of a tool"),)
     return tuple(Found(start, end, call.name, call.args, call.fault) for call in calls)
 
 
 def _past_tag(text: str, at: int, closing: str) -> int:
-    """After the closing tag, if it comes next; a bracket too many may stand before it."""
+    """After the closing tag, if it comes next; an extra bracket may come before it."""
     tag = skip(text, at, _REST)
     return tag + len(closing) if text.startswith(closing, tag) else at
 
 
-def read_harmony(text: str, at: int, mend: bool) -> tuple[Found, ...]:
-    """What a server leaves in the text when it does not know gpt-oss's channels."""
+def read_harmony(text: str, at: int, repair: bool) -> tuple[Found, ...]:
+    """Parse the text of gpt-oss's channels, from a server that does not know them."""
     opening = _HARMONY.match(text, at)
     if not opening:
         return ()
     closed = _HARMONY_END.search(text, opening.end())
-    args, end, why = read_object(text, opening.end(), closed.start() if closed else len(text), mend)
+    args, end, why = read_object(text, opening.end(), closed.start() if closed else len(text), repair)
     return (Found(at, skip(text, skip(text, end, _BLANKS), _HARMONY_END), opening[1], args, why),)
 
 
@@ -186,9 +188,9 @@ def read_harmony(text: str, at: int, mend: bool) -> tuple[Found, ...]:
 Reader = Callable[[str, int, bool], tuple[Found, ...]]
 
 
-def _read_tool_call(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def _read_tool_call(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """Three dialects begin with `<tool_call>`; what follows tells them apart."""
-    return read_qwen(text, at, mend) or read_glm(text, at, mend) or read_hermes(text, at, mend)
+    return read_qwen(text, at, repair) or read_glm(text, at, repair) or read_hermes(text, at, repair)
 
 
 _READERS: Mapping[str, Reader] = {
@@ -236,12 +238,12 @@ class Marked:
 
 
 def after_thoughts(text: str) -> int:
-    """Where a reply goes on after the thoughts that it begins with."""
+    """Return the position after the thoughts at the start of a reply."""
     thoughts = _THOUGHTS.match(text)
     return thoughts.end() if thoughts else 0
 
 
-def mark_calls(text: str, mend: bool) -> Marked:
+def mark_calls(text: str, repair: bool) -> Marked:
     """Everything in a text that has the form of a call, whatever tool it names."""
     marked, at, last = Marked(0, len(text)), 0, 0
     while mark := _MARK.search(text, at):
@@ -252,7 +254,7 @@ def mark_calls(text: str, mend: bool) -> Marked:
             marked.end = mark.start()
             break
         elif kind in _READERS:
-            found = _READERS[kind](text, mark.start(), mend)
+            found = _READERS[kind](text, mark.start(), repair)
             if found and not _is_shown(text, last, found[0]):
                 marked.calls += found
             if found:
@@ -265,12 +267,12 @@ def mark_calls(text: str, mend: bool) -> Marked:
 
 
 def is_marked(text: str, begin: int, end: int) -> bool:
-    """Whether something between two places may be a call, or quotes one: anything but inline code."""
+    """True if the text between two places may hold or quote a call: anything but inline code."""
     return any(mark.lastgroup != "code" for mark in _MARK.finditer(text, begin, end))
 
 
 def _past(text: str, mark: re.Match[str], kind: str) -> int:
-    """Where to look on: after the whole of what quotes, after the mark itself otherwise."""
+    """Return the position to search on from: after the whole of a quote, else after the mark."""
     if kind == "thinking":
         end = text.find("</think>", mark.end())
         return mark.end() if end < 0 else end + len("</think>")
@@ -290,7 +292,7 @@ def _past(text: str, mark: re.Match[str], kind: str) -> int:
 
 
 def _is_shown(text: str, last: int, found: Found) -> bool:
-    """Whether a call stands in the middle of a sentence: words before and after it on its own lines."""
+    """True if a call is in the middle of a sentence: words before and after it on its own lines."""
     line_start = max(text.rfind("\n", 0, found.start) + 1, last)
     line_end = text.find("\n", found.end)
     after = text[found.end : line_end if line_end >= 0 else len(text)].strip()

@@ -27,7 +27,7 @@ _KINDS = {"array": "list", "integer": "integer", "number": "number", "boolean": 
 
 
 def describe_tools(tools: Iterable[Tool]) -> str:
-    """How to call, and each tool with its arguments in one line; the same tools give the same bytes."""
+    """Describe the call format, and each tool in one line; the same tools give the same bytes."""
     return "\n".join((_INTRODUCTION, *(f"- {_signature(tool)}: {tool.description}" for tool in tools)))
 
 

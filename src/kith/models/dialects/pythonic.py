@@ -17,7 +17,7 @@ _LIST = re.compile(r"\[\s*[\w.]+\s*\(.*\)\s*,?\s*\]", re.DOTALL)
 _LONGEST = 200_000  # characters that are parsed
 
 
-def read_python(text: str, at: int, mend: bool) -> tuple[Found, ...]:
+def read_python(text: str, at: int, repair: bool) -> tuple[Found, ...]:
     """`<|python_tag|>name(key="value")`, or JSON in its place; more follow after `;` or on new lines."""
     mark = _MARK.match(text, at)
     if not mark:
@@ -26,7 +26,7 @@ def read_python(text: str, at: int, mend: bool) -> tuple[Found, ...]:
     if end := _END.search(text, mark.end()):
         body, after = text[mark.end() : end.start()], end.end()
     if body.lstrip()[:1] == "{":
-        return _read_objects(text, at, mark.end(), after, mend)
+        return _read_objects(text, at, mark.end(), after, repair)
     calls = read_calls_of(body)
     if not calls:
         name = re.match(r"\s*\[?\s*([\w.]+)\s*\(", body)
@@ -35,13 +35,13 @@ def read_python(text: str, at: int, mend: bool) -> tuple[Found, ...]:
     return tuple(Found(at, after, name, args) for name, args in calls)
 
 
-def _read_objects(text: str, at: int, place: int, stop: int, mend: bool) -> tuple[Found, ...]:
+def _read_objects(text: str, at: int, place: int, stop: int, repair: bool) -> tuple[Found, ...]:
     """Llama 3.1's other habit: JSON objects, one after the other with `;` between."""
     found: list[Found] = []
     while place < stop and text[place:stop].lstrip(" \n;")[:1] == "{":
         place = text.index("{", place)
-        value, place, why = read_json(text, place, stop, mend)
-        calls = named_in(value, mend)
+        value, place, why = read_json(text, place, stop, repair)
+        calls = named_in(value, repair)
         if why or not calls:
             return (Found(at, stop, "", {}, why or "it has no name of a tool"),)
         found += (Found(at, stop, call.name, call.args, call.fault) for call in calls)

@@ -26,7 +26,7 @@ _BETWEEN = re.compile(r"[\s;,]*")
 _INFOS = ("", "json", "jsonc", "xml", "tool_call", "tool", "tool_code")
 
 
-def find_bare(text: str, begin: int, mend: bool) -> tuple[Found, ...]:
+def find_bare(text: str, begin: int, repair: bool) -> tuple[Found, ...]:
     """The calls that a reply is from `begin` on, or ends with after few words, on lines of their own.
 
     Whether they are meant, the tools must show.
@@ -39,24 +39,24 @@ def find_bare(text: str, begin: int, mend: bool) -> tuple[Found, ...]:
         return ()
     if calls := read_list(text[start:]):
         return tuple(Found(start, len(text), name, args) for name, args in calls)
-    return _objects(text, start, len(text), mend)
+    return _objects(text, start, len(text), repair)
 
 
-def find_fenced(text: str, marked: Marked, mend: bool) -> tuple[Found, ...]:
+def find_fenced(text: str, marked: Marked, repair: bool) -> tuple[Found, ...]:
     """The calls in the fenced blocks that end a reply after few words; again the tools must show."""
     if not marked.fences or len(text[marked.begin : marked.fences[0][0]].strip()) > SHORT:
         return ()
     found: list[Found] = []
     for index, (begin, end) in enumerate(marked.fences):
         following = marked.fences[index + 1][0] if index + 1 < len(marked.fences) else len(text)
-        inside = _in_fence(text, begin, end, mend)
+        inside = _in_fence(text, begin, end, repair)
         if not inside or text[end:following].strip():
             return ()
         found += inside
     return tuple(found)
 
 
-def _in_fence(text: str, begin: int, end: int, mend: bool) -> tuple[Found, ...]:
+def _in_fence(text: str, begin: int, end: int, repair: bool) -> tuple[Found, ...]:
     """The calls that one fenced block holds and nothing else."""
     info = _INFO.match(text, begin)
     if info is None or info[1].lower() not in _INFOS:
@@ -65,26 +65,26 @@ def _in_fence(text: str, begin: int, end: int, mend: bool) -> tuple[Found, ...]:
     stop = closing.start() if closing else end
     body = text[info.end() : stop]
     if _OBJECT.match(body):
-        found = _objects(text, info.end(), stop, mend)
+        found = _objects(text, info.end(), stop, repair)
     elif info[1].lower() == "tool_code":
         found = tuple(Found(begin, end, name, args) for name, args in read_calls_of(body))
     else:
-        inner = mark_calls(body, mend).calls
+        inner = mark_calls(body, repair).calls
         rest = body[: inner[0].start] + body[inner[-1].end :] if inner else ""
         found = tuple(inner) if not rest.strip() else ()
     return tuple(Found(begin, end, each.name, each.args, each.fault) for each in found)
 
 
-def _objects(text: str, start: int, stop: int, mend: bool) -> tuple[Found, ...]:
+def _objects(text: str, start: int, stop: int, repair: bool) -> tuple[Found, ...]:
     """JSON objects one after the other, each with a name and arguments under keys of their own."""
     found: list[Found] = []
     at = start
     while _OBJECT.match(text, at, stop):
-        value, end, why = read_json(text[:stop], at, stop, mend)
+        value, end, why = read_json(text[:stop], at, stop, repair)
         if why:
             name = guess_name(text[at : at + SHORT]) if _ARGUMENTS.search(text, at, stop) else ""
             return (*found, Found(start, stop, name, {}, why)) if name else ()
-        calls = named_in(value, mend)
+        calls = named_in(value, repair)
         if not calls or not all(call.plain for call in calls):
             return ()
         found += (Found(start, stop, call.name, call.args, call.fault) for call in calls)
@@ -107,10 +107,10 @@ class Heard:
 
 
 def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
-    """Read the calls that a text holds in whatever dialect.
+    """Read the calls that a text holds in any dialect.
 
-    Only calls of `tools` count; one that cannot be read, or that ends the reply and names no tool, becomes a
-    call with a fault. Of a text that was `cut` at the token limit nothing is mended, and each call has one.
+    Only calls of `tools` count. One that cannot be read, or that ends the reply and names no tool, becomes a
+    call with a fault. In a text `cut` at the token limit nothing is repaired, and each call has a fault.
     """
     if not tools:
         return Heard(text)
@@ -193,7 +193,7 @@ def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
 
 
 def _words(text: str, calls: Sequence[Found]) -> str:
-    """What stands around the calls, without the blanks at the seams."""
+    """Join the text around the calls, without the blanks at the seams."""
     pieces: list[str] = []
     at = 0
     for found in calls:
@@ -231,14 +231,14 @@ def _closed(properties: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> Heard | None:
-    """What a reply of that shape calls or says; None for one of another shape."""
+    """Read a JSON reply that is a call or words; None for any other reply."""
     body = text.strip()
     if not body.startswith("{"):
         return None
-    value, _, why = read_json(body, 0, len(body), mend=not cut)
+    value, _, why = read_json(body, 0, len(body), repair=not cut)
     if isinstance(value, dict) and isinstance(value.get(_WORDS), str):
         return Heard(value[_WORDS])
-    calls = named_in(value, mend=not cut) if not why else []
+    calls = named_in(value, repair=not cut) if not why else []
     if why:
         found = Found(0, len(body), guess_name(body), {}, why)
     elif calls:

@@ -1,1 +1,1 @@
-"""What models there are: servers that run, files on the disk, what fits this machine, how to get more."""
+"""Find models: running servers, files on disk, what fits this machine, downloads."""

@@ -1,4 +1,4 @@
-"""What to do when there is no model yet: what was looked for, what fits here, how to get one."""
+"""Advise a person without a model: the places searched, models that fit, and how to get one."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -130,7 +130,7 @@ OFFERS: Final = (
         2_500_000_000,
         4.0e9,
         _shape(36, 8, 128, 262_144, 4.0e9),
-        "the smallest that works through a task by itself",
+        "the smallest that completes a task alone",
     ),
     _Offer(
         "Qwen2.5-Coder 3B",
@@ -184,7 +184,7 @@ def advise(places: Places, servers: Sequence[Server] = (), memory: Memory | None
 
 
 def _looked(places: Places, servers: Sequence[Server]) -> Iterator[str]:
-    """Where models were looked for, and what was found there instead of one."""
+    """List the places that were searched for models, and what was found there."""
     looked = [("Ollama", Endpoint(ollama_url(places.ollama_host)).url)]
     looked += [(name, Endpoint(each.url).url) for name, each in places.named.items() if each.url]
     if places.openai_base_url:
@@ -234,7 +234,7 @@ def _window(offer: _Offer, memory: Memory) -> int:
 
 
 def _is_slow(offer: _Offer, memory: Memory) -> bool:
-    """Whether every token takes long; Apple's processors have the graphics card's share built in."""
+    """True if every token takes long; Apple's processors have the graphics card's share built in."""
     if sys.platform == "darwin" or offer.active <= SLOW_PARAMETERS:
         return False
     return memory_needed(offer.header, offer.size, GOOD_WINDOW) > memory.gpu - CARD_RESERVE

@@ -1,4 +1,4 @@
-"""What a model server has: its kind, its models, and what it tells of each."""
+"""Look up a model server: its kind, its models and their facts."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -40,10 +40,10 @@ class Card:
 
 
 async def kind_of(endpoint: Endpoint) -> ServerKind | None:
-    """Which server answers there, by its own endpoints; None for something that serves no models.
+    """Identify a server by its own endpoints; None for something that serves no models.
 
-    A web page in answer to the first question is taken for a no, so that whoever else listens there is asked
-    one thing only. Raises ModelError when nothing answers at all, or hangs.
+    A web page in answer to the first question counts as no, so that other software gets only one request.
+    Raises ModelError when nothing answers at all, or hangs.
     """
     try:
         first = next(iter(rows(await endpoint.get("/v1/models"), "data")), None)
@@ -142,7 +142,7 @@ async def _shown(card: Card, endpoint: Endpoint, turn: asyncio.Semaphore) -> Car
 
 
 def _only_embeds(row: Row) -> bool:
-    """Whether a model of Ollama makes vectors, not words; newer servers say it."""
+    """True if a model of Ollama makes vectors, not words; newer servers say it."""
     families = part(row, "details").get("families")
     bert = isinstance(families, list) and any("bert" in str(family) for family in families)
     able = row.get("capabilities")

@@ -19,7 +19,7 @@ class Entry:
 
     `name` is what `kith -m` takes. `source` says whose the model is, `where` its server's address or its
     path. `fits` is None where nobody can say, `why` is half a sentence about it. `good_for` and `not_for`
-    come from `kith models probe`. 0, "", () and None stand for what is not known.
+    come from `kith models probe`. 0, "", () and None mean unknown.
     """
 
     name: str
@@ -123,7 +123,7 @@ def _of_file(stored: Stored, memory: Memory, facts: Mapping[str, Any]) -> Entry:
 
 
 def _measured(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card of experience says of speed and use; whatever it really holds."""
+    """Read speed and use from a model's card; its content is not trusted."""
     probe = facts.get("probe")
     told = probe if isinstance(probe, Mapping) else {}
     return {
@@ -135,7 +135,7 @@ def _measured(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_listed(stored: Stored, servers: Sequence[Server]) -> bool:
-    """Whether the program that keeps the file runs on this machine and lists it itself."""
+    """True if the program that keeps the file runs on this machine and lists it."""
     for server in servers:
         if not is_loopback(server.url) or TITLES[server.kind] != stored.source:
             continue

@@ -31,11 +31,11 @@ class ModelFileError(KithError):
 
 
 def read_header(path: Path) -> Header:
-    """What the file says of itself. Raises ModelFileError.
+    """Read the header of a model file. Raises ModelFileError.
 
-    Layout: docs/gguf.md of ggml. The digest is the SHA-256 of all metadata and tensor descriptions and of the
-    file's size, not of the weights: it tells models, quantisations and fine-tunes apart in milliseconds, but
-    two files that differ in nothing but the numbers of their weights would share it.
+    Layout: docs/gguf.md of ggml. The digest is the SHA-256 of all metadata, tensor descriptions and the
+    file's size, not of the weights. It tells models, quantisations and fine-tunes apart in milliseconds.
+    Two files that differ only in the numbers of their weights would share it.
     """
     try:
         about = path.stat()
@@ -53,7 +53,7 @@ def read_header(path: Path) -> Header:
 
 
 class _Refused(Exception):
-    """Why a header is not read, to be put behind the file's name."""
+    """The reason for rejecting a header, worded to follow the file's name."""
 
 
 class _Reader:
@@ -149,7 +149,7 @@ def _read(reader: _Reader) -> tuple[Header, int]:
 
 
 def _read_opening(reader: _Reader) -> tuple[int, int]:
-    """How many tensors and how many metadata there are."""
+    """Read the number of tensors and of metadata."""
     if reader.size < 24 or reader.take(4) != b"GGUF":
         raise _Refused("is not a GGUF model file")
     version = reader.number("I")
@@ -182,7 +182,7 @@ def _read_tensors(reader: _Reader, count: int) -> tuple[int, int]:
 
 
 def _value(reader: _Reader, kind: int) -> Any:
-    """A value; an array that is long or holds words is skipped, and stands as its length."""
+    """A value; an array that is long or holds words is skipped, and becomes its length."""
     if kind == _STRING:
         size = _length(reader, MOST_BYTES, "a text")
         if size > LONGEST_TEXT:

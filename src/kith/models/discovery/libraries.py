@@ -43,7 +43,7 @@ class Found:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where llama.cpp looks for downloaded models, and where everybody else does unless LLAMA_CACHE is set.
+    """The folder where llama.cpp looks for downloads; the usual one unless LLAMA_CACHE is set.
 
     Source: `hf-cache.cpp` of llama.cpp.
     """
@@ -62,7 +62,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 def usual_libraries(
     environ: Mapping[str, str] = os.environ, platform: str = sys.platform, cache: Path | None = None
 ) -> tuple[Library, ...]:
-    """Where models may lie already; `cache` is kith's own cache folder. Folders may not exist."""
+    """List folders that may hold models; `cache` is kith's own cache folder. Folders may not exist."""
     hubs = dict.fromkeys((cache_folder(environ), cache_folder({**environ, "LLAMA_CACHE": ""})))
     ollama = environ.get("OLLAMA_MODELS")
     stores = [Path(ollama).expanduser()] if ollama else [Path("~/.ollama/models").expanduser()]
@@ -191,7 +191,7 @@ def _walk(
 
 
 def _entries(folder: Path | os.DirEntry[str]) -> list[os.DirEntry[str]]:
-    """What a folder holds, by name; nothing where it is not there or not ours to read."""
+    """List a folder by name; empty where it is missing or unreadable."""
     try:
         with os.scandir(folder) as entries:
             return sorted(islice(entries, MOST_ENTRIES), key=lambda entry: entry.name)

@@ -1,4 +1,4 @@
-"""What this machine has: its name, memory and what is free of it now, graphics cards, cores and programs."""
+"""Read this machine's facts: name, free memory, graphics cards, cores and programs."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ _ORNAMENTS = re.compile(r"\((R|TM|r|tm)\)|\bCPU\b|\bProcessor\b|@.*|\b\d+-Core\b
 
 
 def read_memory(*, cards: bool = False, root: Path = Path("/")) -> Memory:
-    """What a model may use now. `cards`: ask for graphics cards too, which may take two seconds.
+    """Read the memory that a model may use now. `cards`: ask for graphics cards too (up to two seconds).
 
     On Linux: MemAvailable of /proc/meminfo, and the limits of every control group that this process is in
     (Documentation/admin-guide/cgroup-v2.rst; memory.txt for version 1).
@@ -52,7 +52,7 @@ def busy() -> float:
 
 
 def is_short_of_memory(root: Path = Path("/")) -> bool:
-    """Whether processes waited for memory in 5 % of the last ten seconds (Linux: accounting/psi.rst)."""
+    """True if processes waited for memory in 5 % of the last ten seconds (Linux: accounting/psi.rst)."""
     share = re.search(r"some avg10=(\d+\.\d+)", _text(root / "proc/pressure/memory"))
     return share is not None and float(share[1]) >= 5.0
 
@@ -140,7 +140,7 @@ def _windows_memory() -> tuple[int, int]:
 
 
 def _group_rooms(root: Path) -> Iterator[int]:
-    """What is left in each control group that limits memory."""
+    """Yield the memory left in each control group that limits it."""
     for folder, newer in _groups(root, "memory"):
         limit, used = ("max", "current") if newer else ("limit_in_bytes", "usage_in_bytes")
         most = _text(folder / f"memory.{limit}").strip()
@@ -153,7 +153,7 @@ def _group_rooms(root: Path) -> Iterator[int]:
 
 
 def _group_cores(root: Path) -> Iterator[int]:
-    """How many cores' time each control group that limits it grants, at least one."""
+    """Yield the cores that each control group with a limit grants, at least one."""
     for folder, newer in _groups(root, "cpu"):
         files = ("cpu.max",) if newer else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         quota, period = (*" ".join(_text(folder / file) for file in files).split(), "", "")[:2]

@@ -1,4 +1,4 @@
-"""Whether a model fits: what it needs in memory for a window, what is free, and the window that follows."""
+"""Estimate if a model fits: its memory for a window, the free memory, and the largest window."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -39,9 +39,9 @@ CacheType = str | tuple[str, str]  # of keys and values, or of the keys and of t
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What this machine has for a model, in bytes; `gpu` is what is free on graphics cards of their own.
+    """The memory of this machine for a model, in bytes; `gpu` is free memory on separate graphics cards.
 
-    `limit` says what holds `available` below the machine's own free memory ("" when nothing does).
+    `limit` names what holds `available` below the machine's own free memory ("" for none).
     """
 
     total: int
@@ -51,7 +51,7 @@ class Memory:
 
     @property
     def budget(self) -> int:
-        """What a model may take: llama.cpp divides it between the processor and the cards as it needs."""
+        """The memory that a model may take: llama.cpp divides it between processor and cards as needed."""
         return int(self.available * USABLE) + max(0, self.gpu - CARD_RESERVE)
 
 
@@ -100,7 +100,7 @@ def choose_window(
     """
     most, why = want, "as much as kith uses" if want == TARGET else "as asked for"
     if 0 < count_parameters(header, size) <= SMALL_PARAMETERS and most > SMALL_MOST:
-        most, why = SMALL_MOST, "a model of this size loses the thread beyond it"
+        most, why = SMALL_MOST, "a model of this size becomes unreliable beyond it"
     if 0 < header.trained <= most:
         most, why = header.trained, "the model's own maximum"
     windows = (most, *(step for step in reversed(STEPS) if step < most))
@@ -113,7 +113,7 @@ def choose_window(
 def fits(
     header: Header | None, size: int, memory: Memory, window: int = FLOOR, cache_type: CacheType = "f16"
 ) -> tuple[bool, str]:
-    """Whether a model fits with a window, and why in half a sentence."""
+    """Tell if a model fits with a window, and why in half a sentence."""
     needed, there = memory_needed(header, size, window, cache_type), memory.budget
     if needed > there:
         return (
@@ -127,7 +127,7 @@ def fits(
 
 
 def count_parameters(header: Header, size: int) -> int:
-    """How many weights there are: as the file says, else by its size and quantisation."""
+    """Count the weights: as the file says, else by its size and quantisation."""
     if header.parameters:
         return header.parameters
     bits = next((int(char) for char in header.quantisation if char.isdecimal()), 4) + 0.8

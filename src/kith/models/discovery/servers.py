@@ -38,9 +38,9 @@ _LOOK_AGAIN_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a server may be, and the key for it; `said` names the setting, "" for one of the usual places.
+    """The address of a possible server, and its key; `said` names the setting, "" for a usual place.
 
-    `cloud`: it is outside of the person's own network; None: its address says so.
+    `cloud`: it is outside the person's own network; None: decided by its address.
     """
 
     url: str
@@ -67,7 +67,7 @@ class Server:
 class Wait:
     """Patience with servers that the person named: up to `seconds`, which `emit` is told.
 
-    It ends early once `enough` was found; without that, once one of them tells of a model.
+    It ends early once `enough` was found; without that, once one of them lists a model.
     """
 
     seconds: float
@@ -186,7 +186,7 @@ def _split_port(place: str) -> tuple[str, str]:
 
 
 async def _look_at(endpoint: Endpoint, details: bool, patience_s: float) -> Server | None:
-    """What is at an address: one that is silent, slow or something else is no server."""
+    """Look at an address: one that is silent, slow or something else is no server."""
     server = None
     try:
         with suppress(ModelError, TimeoutError):  # what is known by then is what counts
@@ -210,9 +210,9 @@ async def _meet(endpoint: Endpoint) -> Server | None:
 
 
 async def _listens(url: str, *, named: bool) -> bool:
-    """Whether a port of this machine is open: most are not, and then the HTTP library is not even loaded.
+    """True if a port of this machine is open; a closed one saves loading the HTTP library.
 
-    One that neither opens nor refuses is busy, which is only worth a wait where the person `named` it.
+    One that neither opens nor refuses is busy. Waiting for it is worth it only where the person `named` it.
     """
     parts = urlsplit(url)
     if not is_loopback(url):
@@ -254,12 +254,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where models may be asked: what the person configured, and the usual places of this machine.
+    """The places of models: the configured ones, and the usual ones of this machine.
 
-    `named` are the endpoints of the configuration, `pools` names of several that share work. `cloud`: whether
-    models outside of the person's own network may be asked at all ("ask": whoever calls them asks before).
-    `window`: tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`:
-    seconds without a byte before a server counts as hung.
+    `named` are the endpoints of the configuration, `pools` names of several that share work. `cloud` is
+    the rule for models outside the person's own network ("ask": the caller asks before). `window`: the
+    tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`: seconds
+    without a byte before a server counts as hung.
     """
 
     named: Mapping[str, Named] = field(default_factory=dict)
@@ -336,7 +336,7 @@ def key_for(url: str, places: Places) -> str:
 
 
 def full_name(server: Server, model: str, places: Places) -> str:
-    """What `kith -m` takes for a model of a server: PROVIDER/MODEL, or its bare name elsewhere."""
+    """Return a model's name for `kith -m`: PROVIDER/MODEL, or its bare name elsewhere."""
     named = {Endpoint(each.url).url: name for name, each in places.named.items()}
     if places.openai_base_url:
         named.setdefault(Endpoint(places.openai_base_url).url, "openai")

@@ -23,9 +23,9 @@ _FORMAT: Final = 1  # to be raised when Header or its reading changes
 
 @dataclass(slots=True)
 class KnownHeaders:
-    """What files said of themselves, kept in one file in the cache; None in memory only.
+    """The headers of known files, cached in one file; None keeps them in memory only.
 
-    The file is a convenience: one that cannot be read or written is done without.
+    The file is a convenience: an unreadable or unwritable one is ignored.
     """
 
     file: Path | None = None
@@ -145,7 +145,7 @@ def read_stored(path: Path) -> Stored:
     """One file as a model, whatever library it is in. Raises ModelFileError."""
     header = read_header(path)
     if not header.talks:
-        raise ModelFileError(f"{path} is no model that answers in words.")
+        raise ModelFileError(f"{path} is not a text model.")
     parts, size, fault = _measure(path, path.stat().st_size)
     quantisation = quant_of(path.name) or header.quantisation
     name = next(_names(Found(path, "file"), quantisation))
@@ -178,7 +178,7 @@ def _read_all(found: Iterable[Found], known: KnownHeaders) -> Iterator[tuple[Fou
 
 
 def _measure(path: Path, size: int) -> tuple[int, int, str]:
-    """How many parts a model has, their size together, and which of them is missing."""
+    """Return the number of a model's parts, their total size, and a note on a missing one."""
     (_, *others), lacking = parts_of(path.name), []
     for number, name in enumerate(others, 2):
         try:
@@ -199,7 +199,7 @@ def _named(models: Iterable[tuple[Found, Stored]]) -> Iterator[Stored]:
 
 
 def _names(found: Found, quantisation: str) -> Iterator[str]:
-    """What a model may be called, best first, without end."""
+    """Yield possible names of a model, best first, without end."""
     stem = part_of(found.path.name)[0].removesuffix(".gguf").removesuffix(".GGUF")
     plain = (
         re.sub(rf"[-_.]*{re.escape(quantisation)}$", "", stem, flags=re.IGNORECASE) if quantisation else stem

@@ -25,10 +25,10 @@ _REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothin
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A model of the list. Sizes in tokens; 0 and None where nobody says.
+    """A model in the server's list. Sizes in tokens; 0 and None where unknown.
 
-    `id` is its own name, where it was asked for by another; `modes` are the types of `thinking` that it
-    takes; `shapes`: replies can be held to a JSON Schema.
+    `id` is its own name, where another was asked for. `modes` are the types of `thinking` that it takes.
+    `shapes`: replies can follow a JSON Schema.
     """
 
     id: str
@@ -112,11 +112,11 @@ def system_blocks(system: str) -> list[Row]:
 
 
 def turn_rows(turns: Sequence[Turn]) -> list[Row]:
-    """Messages; the caches end at the last block, and at the one that was last when the model spoke before.
+    """Convert turns to messages; cache marks go to the last block, and to the last one of the call before.
 
-    The former is where the next request will read from. The latter is where this one does: a server looks at
-    no more than 20 blocks before a mark for what it knows, and a reply with its answers may be longer.
-    Source: https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
+    The next request will read from the first mark, and this one reads from the second. A server looks at
+    no more than 20 blocks before a mark, and a reply with its answers may be longer. Source:
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching.
     """
     rows = [_turn_row(turn) for turn in turns]
     for row in [row for row in rows if row["role"] == "user"][-2:]:
@@ -143,7 +143,7 @@ def _answer(result: ToolResult) -> Row:
 
 
 def _spoken(parts: Sequence[Part]) -> Iterable[Row]:
-    """What a model said; a message may not end in a thought."""
+    """Return a model's parts up to the last that is no thought; a message may not end in a thought."""
     last = max(at for at, part in enumerate(parts) if not isinstance(part, Thinking))
     return (_block(part) for part in parts[: last + 1])
 
@@ -163,7 +163,7 @@ def _block(part: Part) -> Row:
 
 
 def is_thoughtless(rows: Sequence[Row]) -> bool:
-    """Whether the last reply calls tools, and not after a thought: in its middle, thinking cannot begin."""
+    """True if the last reply calls tools without a thought before: thinking cannot begin in its middle."""
     said: list[Any] = next((row["content"] for row in reversed(rows) if row["role"] == "assistant"), [])
     kinds = [block["type"] for block in said]
     return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
@@ -323,8 +323,8 @@ class Anthropic:
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises ModelError, and NoModelError when the server does not have the model.
 
-        Thoughts are bound to all that stood before them, by newer models: where that has changed (it was
-        compacted, or the tools are others) they are refused, and left out from then on.
+        Newer models bind thoughts to everything before them. After a change there (compaction, other
+        tools) they are refused, and left out from then on.
         """
         about = await self._about()
         try:

@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked, what a provider can do, and what a call may wait for."""
+"""Describe a model before it is asked, and what a provider can do."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -21,15 +21,15 @@ def ignore(event: Event) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One model as its server runs it. Windows in tokens; 0, "" and None where nobody says.
+    """One model as its server runs it. Windows in tokens; 0, "" and None where unknown.
 
-    `server` is an address. `digest` names the weights. `window` is what runs now, read from the server after
-    the model was loaded (or, where not `verified`, what it was asked for); `trained` the model's own maximum.
-    `tools`: the chat template takes tools. `keeps_thinking`: it renders former thinking for good, so that
-    sending it back leaves the prompt's beginning as it was. `counts_cache`: the server tells cached tokens.
-    `quantisation` and `parameters` are in the server's words. `cloud`: what it is asked leaves this machine
-    and its own network. `refuses`: a prompt that is too long is refused for certain, never cut.
-    `least_cached`: tokens of the shortest beginning that is kept in a cache.
+    `server` is an address. `digest` names the weights. `window` is the running window, read from the
+    server after the load (or, where not `verified`, the requested one). `trained` is the model's own
+    maximum. `tools`: the chat template takes tools. `keeps_thinking`: it always renders former thinking,
+    so that sending it back keeps the prompt's beginning. `counts_cache`: the server reports cached
+    tokens. `quantisation` and `parameters` are in the server's words. `cloud`: prompts leave this machine
+    and its own network. `refuses`: a prompt that is too long is always refused, never cut.
+    `least_cached`: tokens of the shortest prefix that is cached.
     """
 
     name: str

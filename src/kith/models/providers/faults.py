@@ -1,4 +1,4 @@
-"""What a model server answers when it will not, in kith's words."""
+"""Translate a model server's errors."""
 
 import json
 import math
@@ -109,17 +109,15 @@ class GarbledReplyError(ModelError):
 
 
 def fault(url: str, status: int, body: str, after_s: float | None = None) -> ModelError:
-    """The error that an HTTP answer amounts to; IN_STREAM stands for one in the middle of a reply.
+    """Convert an HTTP error answer; IN_STREAM stands for one in the middle of a reply.
 
-    Overflow, a missing model, an unreadable tool call, what the model cannot do, a load that is under way and
-    a refused key are told apart by status and text, as llama-server, Ollama, LM Studio and vLLM word them.
+    Status and text decide, as llama-server, Ollama, LM Studio and vLLM word them. They tell apart overflow, a
+    missing model, an unreadable tool call, a missing ability, a load in progress and a refused key.
     """
     is_page = body.lstrip()[:1] == "<"
     # A gateway's own page says that the server behind it is away for a while; the address is right.
     if is_page and status not in _GATEWAYS:
-        return ModelError(
-            f"{url} answered with a web page, not a model server's answer; is the address right?"
-        )
+        return ModelError(f"{url} answered with a web page; is the address right?")
     text = "" if is_page else _words(body)
     if after_s is None and (delay := _DELAY.search(body)):
         after_s = float(delay[1])
@@ -142,7 +140,7 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
 
 
 def _refusal(said: str, status: int, text: str) -> ModelError | None:
-    """What a server says it will not do, or began and did not; None for what may be passing."""
+    """Convert a server's lasting refusal; None for an error that may pass."""
     if status in (IN_STREAM, 400) and _SIGNATURE.search(text):
         return SignatureError(said)
     if what := _unable(status, text):
@@ -151,7 +149,7 @@ def _refusal(said: str, status: int, text: str) -> ModelError | None:
 
 
 def _unable(status: int, text: str) -> Ability | None:
-    """What a refusal says that the model cannot do."""
+    """Return the ability that the model lacks, by the text of a refusal."""
     if status not in (400, 422, 500):
         return None
     return next((what for what, words in _UNABLE if words.search(text)), None)
@@ -224,8 +222,9 @@ def _overflow(body: str) -> ModelError:
     plain = body.replace("\\", "")
     prompt, window = _size(_PROMPT.search(plain)), _size(_WINDOW.search(plain))
     return ModelError(
-        f"The prompt{_in_words(prompt)} does not fit the model's window{_in_words(window)}; nothing was cut, "
-        "nothing was answered: start the model with a larger window, or give it less to read",
+        f"The prompt{_in_words(prompt)} does not fit the model's "
+        f"window{_in_words(window)}; start the model with a larger window, or give it "
+        "less to read",
         overflow=True,
         tokens=prompt,
         window=window,

@@ -1,4 +1,4 @@
-"""What servers of OpenAI's protocol tell of their models: llama-server, LM Studio and vLLM."""
+"""Read model facts from servers of OpenAI's protocol: llama-server, LM Studio and vLLM."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 async def when_loaded(endpoint: Endpoint, ask: Callable[[], Awaitable[T]], emit: Emit = ignore) -> T:
-    """What `ask` answers, asked again each time the server says that it still loads its model."""
+    """Return the result of `ask`, repeated while the server still loads its model."""
     while True:
         try:
             return await ask()
@@ -43,9 +43,9 @@ async def _until_loaded(endpoint: Endpoint, emit: Emit) -> None:
 
 
 async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Facts:
-    """What runs; a router is made to load the model first. Raises ModelError, NoModelError for a missing one.
+    """Read the running model's facts; a router loads it first. Raises ModelError, NoModelError if missing.
 
-    Protocol: README of llama.cpp's tools/server. `n_ctx` of /props is what one slot holds.
+    Protocol: README of llama.cpp's tools/server. `n_ctx` of /props is the window of one slot.
     """
     props = plain(await when_loaded(endpoint, lambda: endpoint.get("/props"), emit))
     if props.get("role") == "router":
@@ -91,7 +91,7 @@ async def _load(endpoint: Endpoint, model: str, emit: Emit) -> None:
 
 
 async def _state(endpoint: Endpoint, model: str, begun: bool = False) -> str:
-    """What a router says of a model: unloaded, loading, loaded, sleeping. Raises when it cannot be loaded."""
+    """Return a model's state in a router: unloaded, loading, loaded, sleeping. Raises if loading failed."""
     row = await _row_of(endpoint, model)
     if not row:
         raise await missing("llama-server", endpoint, model)
@@ -112,7 +112,7 @@ async def _row_of(endpoint: Endpoint, model: str) -> Row:
 
 
 async def _keeps(endpoint: Endpoint, model: str) -> bool:
-    """Whether the template still renders a thought once somebody has spoken after it: tried, not believed."""
+    """True if the template renders a thought after a later message: tested, not assumed."""
     thought = {"role": "assistant", "content": "b", "reasoning_content": _MARK}
     said = [{"role": "user", "content": "a"}, thought, {"role": "user", "content": "c"}]
     try:
@@ -130,9 +130,9 @@ def _both(one: bool | None, other: bool | None) -> bool | None:
 
 
 async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Facts:
-    """What runs; a model that is not loaded is loaded with the window of the person's own settings.
+    """Read the model's facts; an unloaded one is loaded with the window of the person's own settings.
 
-    Source: LM Studio's REST API v1 (0.4 and later) and v0. Raises ModelError, NoModelError for a missing one.
+    Source: LM Studio's REST API v1 (0.4 and later) and v0. Raises ModelError, NoModelError if missing.
     """
     found = await _rows(endpoint)
     if not found:
@@ -205,7 +205,7 @@ SLOTS = 8  # it batches what comes together, and does not say how much it would 
 
 
 async def vllm_facts(endpoint: Endpoint, model: str) -> Facts:
-    """What runs. Raises ModelError, and NoModelError when the server does not have the model."""
+    """Read the model's facts. Raises ModelError, and NoModelError when the server does not have it."""
     listed = rows(await endpoint.get("/v1/models"), "data")
     row = next((row for row in listed if row.get("id") == model), None)
     if row is None:

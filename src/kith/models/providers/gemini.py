@@ -56,7 +56,7 @@ def gemini_endpoint(url: str, key: str, *, cloud: bool | None = None, stall_s: f
 
 
 def path_of(model: str, action: str = "") -> str:
-    """Where a model is found, and what is to be done with it."""
+    """Return the path of a model, with an action."""
     return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}{f':{action}' if action else ''}"
 
 
@@ -416,10 +416,10 @@ class Gemini:
 
 
 def thinking_config(wish: Sampling, about: About) -> Row:
-    """How much the model is to think, as its generation has it; and its thoughts, in short, to be shown.
+    """Convert thinking options for the model's generation; its thoughts are shown in short.
 
-    Source: https://ai.google.dev/gemini-api/docs/thinking. No model of the third generation stops thinking
-    altogether, nor does Gemini 2.5 Pro.
+    Source: https://ai.google.dev/gemini-api/docs/thinking. No model of the third generation can turn thinking
+    off, nor can Gemini 2.5 Pro.
     """
     if not about.thinks and not wish.think:
         return {}

@@ -9,7 +9,7 @@ from kith.core.events import Delta
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.run import new_id
 from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
-from kith.models.dialects.json_text import mend_json
+from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
 
 
@@ -80,10 +80,10 @@ class _Piece:
 
 @dataclass(slots=True)
 class Draft:
-    """Collects what a server streams, in its order, and emits each piece as a Delta.
+    """Collects a server's stream in order, and emits each piece as a Delta.
 
-    `taken` are call ids already used in the conversation: a call that comes with one of them, or with none,
-    gets a fresh one, because an answer finds its call by id.
+    `taken` are call ids already used in the conversation. A call with one of them, or with none, gets a fresh
+    one, because an answer finds its call by id.
     """
 
     emit: Emit
@@ -98,7 +98,7 @@ class Draft:
             self.emit(Delta(text, "thinking", self.id))
 
     def seal(self, opaque: str) -> None:
-        """A provider's signature: it ends the thought before it, or stands for one that is not shown."""
+        """A provider's signature: it ends the thought before it, or represents one that is not shown."""
         if opaque:
             self._last("thinking").opaque = opaque
 
@@ -124,7 +124,7 @@ class Draft:
             self.emit(Delta(f"{name} {text}" if name else text, "tool", self.id))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
-        """What was said. `cut`: the token limit ended it, so arguments that do not parse are not repaired."""
+        """Build the reply. `cut`: the token limit ended it, so unreadable arguments are not repaired."""
         # Calls by their own numbers: not every server sends them in order.
         calls = iter(sorted(self.calls.values(), key=lambda piece: piece.index))
         ordered = (next(calls) if piece.kind == "tool" else piece for piece in self.pieces)
@@ -176,7 +176,7 @@ def read_args(text: str, cut: bool = False) -> tuple[Mapping[str, Any], str]:
         if isinstance(data, str):  # JSON inside a JSON string
             data = json.loads(data)
     except (ValueError, RecursionError):
-        data = None if cut else mend_json(text)
+        data = None if cut else repair_json(text)
     if data is None and text.strip() == "null":
         return {}, ""
     if not isinstance(data, dict) or not _can_be_sent(data):

@@ -1,4 +1,4 @@
-"""Which models a server has, and what names their weights."""
+"""List a server's models, and digest their weights."""
 
 import hashlib
 import json

@@ -43,7 +43,7 @@ class Shape:
         return max(sizes, default=0)
 
     def can(self, what: str) -> bool | None:
-        """Whether the model is able to; None when the server is too old to say."""
+        """True if the model has an ability; None when the server is too old to say."""
         return None if self.able is None else what in self.able
 
 
@@ -69,7 +69,7 @@ async def shape_of(endpoint: Endpoint, model: str) -> Shape:
 
 
 async def running_row(endpoint: Endpoint, model: str) -> Row:
-    """What the server says of a model that is loaded; empty when it is not."""
+    """Return the server's row of a loaded model; empty when it is not loaded."""
     return _row(rows(await endpoint.get("/api/ps"), "models"), model)
 
 
@@ -90,8 +90,8 @@ _LOAD = "/api/generate"  # without a prompt it only loads the model
 class Ollama:
     """One model of an Ollama server.
 
-    `num_ctx` is the window in tokens; like `options` (any other of Ollama's) it is the same on every call,
-    because a change makes the server load the model anew. `think`: False, True or an effort, where the prompt
+    `num_ctx` is the window in tokens. Like `options` (any other of Ollama's) it is the same on every call,
+    because a change makes the server reload the model. `think`: False, True or an effort, where the prompt
     does not say; None leaves the model's default (which is on).
     """
 
@@ -175,7 +175,7 @@ class Ollama:
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:
-        """A request without what is said: what could make the model load anew is the same on every call."""
+        """A request without the messages: the fields that could cause a reload are the same on every call."""
         window = {"num_ctx": self.num_ctx} if self.num_ctx else {}
         fields, _ = sampling_fields("ollama", sampling)
         settings: Row = {
@@ -191,7 +191,7 @@ class Ollama:
         return settings if think is None else {**settings, "think": think}
 
     def _think(self, wish: bool | None) -> bool | str | None:
-        """The prompt's wish, else the model's setting; an effort is a way of saying yes."""
+        """Return the prompt's choice, else the model's setting; an effort counts as yes."""
         return self.think if wish is None or (wish and isinstance(self.think, str)) else wish
 
     def _reply(self, draft: Draft, last: Mapping[str, Any]) -> Reply:

@@ -1,4 +1,4 @@
-"""Which server takes which sampling parameter, and under which name."""
+"""Map sampling parameters to each server's names, and tell which ones it ignores."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields

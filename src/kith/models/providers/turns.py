@@ -16,7 +16,7 @@ _LONGEST_ID, _LONGEST_NAME = 64, 64  # characters
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a model is told: the answers to its calls, each with its call and in their order, then words."""
+    """One turn for a model: the answers to its calls, each with its call and in order, then words."""
 
     answers: tuple[tuple[ToolCall, ToolResult], ...] = ()
     words: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """What a model said, in its order: at least some words or a call. Thoughts are its own, and signed."""
+    """A model's turn, in order: at least some words or a call. Thoughts are its own, and signed."""
 
     parts: tuple[Part, ...]
 
@@ -33,12 +33,12 @@ Turn = Heard | Spoke
 
 
 def take_turns(messages: Iterable[Message], own: str, refused: Collection[str] = ()) -> list[Turn]:
-    """The conversation for the model called `own`, from Heard to Heard.
+    """Convert the conversation for the model called `own`, from Heard to Heard.
 
-    A signature goes back only to the model that gave it, and never again once it was `refused`; a thought
-    without one is left out. Ids and names of calls get the letters that every protocol takes (`A-Za-z0-9_-`),
-    each id once; a call that nobody answered is answered, and an answer that came late becomes words. What
-    stands at the beginning never depends on what follows, so that a growing conversation keeps its bytes.
+    A signature goes back only to the model that gave it, and never after it was `refused`; a thought
+    without one is left out. Ids and names of calls get the letters that every protocol takes
+    (`A-Za-z0-9_-`), each id once. A missing answer is added, and a late answer becomes words. The
+    beginning never depends on what follows, so that a growing conversation keeps its bytes.
     """
     known = (_own_parts(message, own, refused) for message in messages)
     turns: list[Turn] = []
@@ -68,7 +68,7 @@ def signatures(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _own_parts(message: Message, own: str, refused: Collection[str]) -> tuple[bool, list[Part]]:
-    """Whether a model said it, and the parts that may be sent: none when there is nothing to hear in it."""
+    """Return the parts of a message to send, none for an empty one, and True for a model's."""
     is_reply = message.role == "assistant"
     is_own = is_reply and message.author == own
     parts: list[Part] = []

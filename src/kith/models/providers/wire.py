@@ -56,9 +56,9 @@ def is_cloud(url: str) -> bool:
 
 
 async def leads_out(url: str, lookup: Lookup | None = None, wait_s: float = 2.0) -> bool:
-    """Whether a name that looks like one of the person's own network stands for an address outside of it.
+    """True if a name that looks local resolves to an address outside the person's own network.
 
-    A name without an address is nobody's: asking it fails anyway.
+    A name without an address is False: asking it fails anyway.
     """
     host = urlsplit(url).hostname or ""
     try:
@@ -106,14 +106,15 @@ async def load_http() -> None:
 class Endpoint:
     """A model server at `url` (its root: a trailing `/v1` is left out), with an optional key.
 
-    A key is a bearer's, or `user:password`, or the whole value of the header `key_header`; where it stands in
-    the address, it is taken out of it, for addresses are shown and logged. `headers` are sent with every
-    request. `cloud`: the address leads out of the person's own network; None: it says so itself.
-    A silent server is waited for as `Vigil` says: after `quiet_s` without a byte it is asked for a sign of
-    life, which must come within `probe_s`; after `stall_s` without one it counts as lost, and after `look_s`
-    where it was only asked about itself (seconds, all of them). `connect_s`: how long a connection may take;
-    None: as long as an answer on this machine, where only a busy server is slow to accept one, else 10 s.
-    `transport` replaces the network in tests, `clock` and `sleep` the time.
+    A key is a bearer's, or `user:password`, or the whole value of the header `key_header`. A key in the
+    address is removed from it, since addresses are shown and logged. `headers` are sent with every
+    request. `cloud`: the address leads out of the person's own network; None: decided by the address.
+
+    `Vigil` bounds the wait for a silent server, in seconds. After `quiet_s` without a byte it is probed,
+    and must answer within `probe_s`. It counts as lost after `stall_s` without an answer, and after
+    `look_s` where it was only asked about itself. `connect_s` limits a connection. None: on this machine
+    as long as an answer, since only a busy server is slow to accept one; elsewhere 10 s. `transport`
+    replaces the network in tests, `clock` and `sleep` the time.
     """
 
     url: str
@@ -152,11 +153,11 @@ class Endpoint:
         # An HTTP library would quote a header that cannot be sent, key and all.
         is_sent_as_it_is = self.key_header or ":" not in self.key
         if is_sent_as_it_is and not (self.key.isascii() and self.key.isprintable()):
-            raise UsageError(f"the key for {self.url} has characters that no key has; was it copied whole?")
+            raise UsageError(f"the key for {self.url} has invalid characters; was it copied completely?")
 
     @property
     def is_cloud(self) -> bool:
-        """Whether what is sent there leaves this machine and its own network."""
+        """True if requests leave this machine and its own network."""
         return is_cloud(self.url) if self.cloud is None else self.cloud
 
     @property
@@ -255,9 +256,9 @@ class Endpoint:
                 await response.aclose()
 
     async def _is_alive(self) -> bool:
-        """Whether the server answers anything at all on a second connection, a refusal too.
+        """True if the server answers anything on a second connection, also an error.
 
-        Only a gateway's word that there is nobody behind it (502, 504) does not count.
+        Only a gateway's report that its server is gone (502, 504) does not count.
         """
         import httpx2
 
@@ -314,7 +315,7 @@ class Endpoint:
             yield data
 
     def _unreadable(self, text: str, is_last: bool) -> ModelError:
-        """What a line means that is not JSON: a web page, half an object, or nonsense."""
+        """Explain a line that is not JSON: a web page, half an object, or nonsense."""
         start = text.lstrip()[:1]
         if start == "<":
             return fault(self.url, IN_STREAM, text)
@@ -446,7 +447,7 @@ async def read_events(lines: AsyncIterable[str]) -> AsyncIterator[str]:
     """The data of each server-sent event; comments (the pings of a busy server) and other fields are skipped.
 
     Format: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation, but
-    an event that the end of the stream cut short of its blank line counts too.
+    an event at the end of the stream counts without its blank line, too.
     """
     data: list[str] = []
     async for line in lines:

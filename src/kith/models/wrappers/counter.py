@@ -108,14 +108,15 @@ class Counter:
         return exact
 
     def is_no_count(self, prompt: Prompt, reported: int) -> bool:
-        """Whether a server that reports this does not count: no cut leaves less than half a small window."""
+        """True if a server with this report does not count: no cut leaves less than half a small window."""
         return reported < _LEAST_CUT and self.fewest(prompt) > reported
 
     def doubts(self, prompt: Prompt, reported: int) -> bool:
-        """Whether a count may be short, though it need not be.
+        """True if a count may be too low.
 
-        It is where the text has far fewer tokens than texts had so far, where the window of a size that
-        servers use lies just above it, and where it is what Ollama leaves of such a prompt (a half and two).
+        It is doubted when the text has far fewer tokens than earlier texts, or when a usual window size
+        lies just above it. It is also doubted when Ollama would leave as much of such a prompt (a half
+        and two).
         """
         former, tokens = self._former(prompt)
         raw = self._raw(prompt, former)
@@ -136,7 +137,7 @@ class Counter:
             self._lowest = min(self._lowest, 0.95 * (reported - tokens) / raw)
 
     def known_part(self, prompt: Prompt) -> tuple[int, int]:
-        """How many of a prompt's messages have been read already, and how many tokens that was."""
+        """Return the number of messages that were read already, and their tokens."""
         former, tokens = self._former(prompt)
         return (len(former.messages), tokens) if former else (0, 0)
 
@@ -224,7 +225,7 @@ def reply_room(prompt: Prompt, window: int) -> int:
 
 
 def _goes_on(prompt: Prompt, former: Prompt) -> bool:
-    """Whether a prompt begins with all of a former one."""
+    """True if a prompt begins with all of a former one."""
     size = len(former.messages)
     return (
         prompt.messages[:size] == former.messages
@@ -241,11 +242,11 @@ def _most(message: Message, thinking: bool) -> int:
 
 
 def least_said(message: Message) -> str:
-    """What every template shows of a message: some write arguments without quotes and escapes."""
+    """Return the text that every template shows of a message: some write arguments without quotes."""
     values = [value for call in message.calls for value in call.args.values() if isinstance(value, str)]
     return "\n".join([message.text, *values, *(result.text for result in message.results)])
 
 
 def _least_words(tool: Tool) -> str:
-    """What every template shows of a tool; how the rest of a schema is written differs widely."""
+    """Return the text that every template shows of a tool; the rest of a schema differs widely."""
     return " ".join([tool.description, *tool.schema.get("properties", {})])

@@ -24,7 +24,7 @@ _CHARS_PER_TOKEN = 3
 _SUMMARY_REPLY = 2048  # tokens that writing a summary may take, thoughts included
 _SHORTEST = 200  # characters; no text is cut further
 _LEFT_OUT = "old tool results are left out, "
-_LISTED = "the model gave no summary, so a list of what was done stands for it, "
+_LISTED = "the model wrote no summary, so a list of actions replaces it, "
 _OTHER_WINDOW = "The server's window is {:,} tokens, not {:,}: kith keeps within it."
 _CUT = "To fit, texts of more than {:,} characters are cut in the middle."
 
@@ -53,11 +53,12 @@ class _Limits:
 
 @dataclass(frozen=True)  # without slots, for what is made once
 class Fitted(Wrapped):
-    """`model`, with every prompt made to fit `counter.window`, and made shorter when the server refuses it.
+    """`model`, with every prompt made to fit `counter.window`, and shortened when the server refuses it.
 
-    At three quarters of the window, old tool results are left out; where that is not enough, the model itself
-    sums up what was done, as a continuation of what it has read already. Between two such steps, what is
-    sent only grows. `earlier` are the steps of former processes, by thread: the same view is sent again.
+    At three quarters of the window, old tool results are left out. If that is not enough, the model
+    itself summarises the work, as a continuation of the prompt that it has read. Between two such steps,
+    prompts only grow. `earlier` are the steps of former processes, by thread: the same view is sent
+    again.
     """
 
     known: Callable[[], Counter]  # what is known of the model when its first prompt comes
@@ -162,7 +163,7 @@ class Fitted(Wrapped):
         return replace(prompt, messages=self._keep(prompt, shorter))
 
     def _old(self, prompt: Prompt, limits: _Limits) -> int:
-        """How many messages are old: all but the newest, which share a fifth of the window."""
+        """Count the old messages: all but the newest, which share a fifth of the window."""
         *older, old = joints(prompt.messages) or (0,)
         for at in reversed(older):
             if self.counter.weigh(prompt.messages[at:]) > limits.window * _NEWEST:
@@ -229,13 +230,13 @@ class Fitted(Wrapped):
                 return shorter
             chars //= 2
         raise ModelError(
-            f"The system prompt, the tools and the task leave no room in the model's window "
-            f"({limits.window:,} tokens): start the model with a larger window, or ask for less at once",
+            "The system prompt, tools and task do not fit the model's window "
+            f"({limits.window:,} tokens); start the model with a larger window",
             overflow=True,
         )
 
     def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
-        """What the next try may take, after a refusal that may say how large prompt and window really are."""
+        """Return limits for the next try, after a refusal that may tell the real sizes."""
         believed = self.counter.window
         if believed and error.window not in (0, believed):
             emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))

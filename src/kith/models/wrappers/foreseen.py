@@ -1,4 +1,4 @@
-"""What a model's calls will take, told before each, and why one took much longer, told after it."""
+"""Forecast a model's calls, and explain slow ones afterwards."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -25,9 +25,9 @@ _SILENT = ("length", "cache")  # causes that no sentence is made of: the meter t
 _WORDS: Final = {
     "load": "the server spent {seconds:.0f} s loading the model",
     "queue": "it waited {seconds:.0f} s for the model's slot",
-    "client": "{seconds:.0f} s of it are not in the server's own timing; it may have been busy",
-    "cache": "{tokens:,} tokens were read again that the server should have had in its cache",
-    "length": "its reply has {out:,} tokens where about {expected:,} were expected",
+    "client": "{seconds:.0f} s are missing in the server's timing; it may have been busy",
+    "cache": "prompt cache miss, {tokens:,} tokens processed again",
+    "length": "its reply has {out:,} tokens, not about {expected:,}",
     "memory": "the machine is short of memory",
     "busy": "the machine is busy, with {busy:.1f} processes for each core",
     "slower": "the model is slower than it was (throttled, or shared with others?)",
@@ -64,16 +64,16 @@ class Foresight:
         self._begun = self.latency.count
 
     def expect(self, prompt: Prompt) -> Forecast | None:
-        """How long a call with this prompt will take; None while nothing is known of the model here."""
+        """Forecast a call with this prompt; None while nothing is known of the model here."""
         new, cached = self._sizes(prompt)
         most = prompt.sampling.max_tokens
         return self.latency.foresee(new, cached, purpose=prompt.purpose, most=most)
 
     def take(self, prompt: Prompt, called: Called, forecast: Forecast | None) -> tuple[Called, str]:
-        """Learn from a call that was answered.
+        """Learn from an answered call.
 
-        The same event comes back, with what was foreseen and why it was slow; and a sentence for the person,
-        once for each kind of cause, "" when there is nothing to say.
+        Returns the same event, with the forecast and the reason for slowness. Also returns a sentence for
+        the person, once for each kind of cause, "" when there is nothing to say.
         """
         new, cached = self._sizes(prompt)
         self._asked = deque((each for each in self._asked if each[0] is not prompt), _AT_ONCE)
@@ -91,7 +91,7 @@ class Foresight:
         if not cause or cause in (*_SILENT, *self._told) or took_s - expected < _TOLD_S:
             return called, ""
         self._told.add(cause)
-        return called, f"A call took {took_s:.0f} s where about {expected:.0f} s were expected: {words}."
+        return called, f"A call took {took_s:.0f} s, not about {expected:.0f} s: {words}."
 
     def believe(self, calls: Iterable[Took]) -> None:
         """Begin with calls that another program measured; kith's own count for more."""
@@ -99,13 +99,13 @@ class Foresight:
         self._begun = -1  # there is news
 
     def learned(self, card: Mapping[str, Any]) -> dict[str, Any]:
-        """What the card (which may know other machines) should hold from now on; {} for no news."""
+        """Return the card's new content (it may know other machines); {} for no news."""
         if self.latency.count == self._begun:
             return {}
         return {CARD_KEY: {**card.get(CARD_KEY, {}), self.machine: self.latency.to_facts()}}
 
     def unread(self, prompt: Prompt) -> int:
-        """How many tokens of a prompt its server has to read."""
+        """Count the tokens of a prompt that its server has to read."""
         return self._sizes(prompt)[0]
 
     def _sizes(self, prompt: Prompt) -> tuple[int, int]:
@@ -122,7 +122,7 @@ class Foresight:
         return tokens - cached, cached
 
     def _explain(self, took: Took, called: Called, forecast: Forecast) -> tuple[str, str]:
-        """What made a call slow, as a kind and in words; both "" for one that was not."""
+        """Explain a slow call, as a kind and in words; both "" for a fast one."""
         waited = called.timing.load_s + called.timing.queue_s
         excess = waited + took.seconds - forecast.mid_s
         if excess < max(_NOTABLE_S, (SLOW - 1) * forecast.mid_s, forecast.high_s - forecast.mid_s):
@@ -157,7 +157,7 @@ class Foresight:
         }
 
     def _weather(self) -> str:
-        """What else can be seen of the place where it runs."""
+        """Guess a cause from the state of the machine that runs it."""
         if not self.here:
             return "server"
         return "memory" if self.short_of_memory() else "busy" if self.busy() > _CROWDED else "slower"

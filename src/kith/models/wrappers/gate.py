@@ -32,10 +32,10 @@ class RejectedError(NoModelError):
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What would leave the machine with the first call: to whom, what for, how much of it, for what money.
+    """The content of the first call that leaves this machine: receiver, purpose, size and cost.
 
-    `files` are those whose contents are known to be in it, `usd` the least and the most that this call costs
-    (None: nobody knows). `asked_as` is the name by which the model was asked for.
+    `files` are those whose contents it is known to hold. `usd` is the lowest and the highest cost of this
+    call (None: unknown). `asked_as` is the name by which the model was asked for.
     """
 
     model: str
@@ -53,16 +53,16 @@ Permit = Callable[[Sending], Awaitable[None]]
 
 
 def group_of(purpose: str) -> Group:
-    """What one yes is good for: several purposes of calls together."""
+    """Return the group of purposes that one consent covers."""
     return _GROUPS.get(purpose.partition(" ")[0], "work")
 
 
 class Gate:
-    """What may pass to one opened model, as its prompts are wrapped and as they are sent.
+    """The filter of one opened model, for prompts as they are wrapped and as they are sent.
 
-    To a model in the `cloud` only what the person agreed to passes, by groups of purposes. Nobody gets a
-    secret: what looks like a key is left out, and the values that `keep_back` names. A cloud gets what it
-    said and signed itself back unread.
+    A model in the `cloud` gets only what the person agreed to, by groups of purposes. No model gets a secret:
+    text that looks like a key is removed, and so are the values that `keep_back` names. A cloud's own signed
+    parts go back unchanged.
     """
 
     def __init__(self, model: str, *, cloud: bool) -> None:
@@ -72,7 +72,7 @@ class Gate:
         self._told = False
 
     def keep_back(self, values: Iterable[str]) -> None:
-        """Let none of these values pass, wherever it stands."""
+        """Let none of these values pass, wherever it is."""
         self._redactor = Redactor(values, self.model if self.cloud else None)
 
     def grant(self, group: Group) -> None:
@@ -82,7 +82,7 @@ class Gate:
     def check(self, purpose: str) -> None:
         """Raise NoModelError where nobody agreed that the model gets calls of this purpose."""
         if self.cloud and group_of(purpose) not in self._granted:
-            raise NoModelError(f"{self.model} is in the cloud, and nobody agreed that it gets this.")
+            raise NoModelError(f"{self.model} is in the cloud, and you have not agreed to this use.")
 
     def redact(self, prompt: Prompt) -> tuple[Prompt, str]:
         """The prompt without secrets, and a sentence about these: once, and of a cloud only."""
@@ -91,7 +91,7 @@ class Gate:
             return prompt, ""
         self._told = True
         what = "One secret was" if found == 1 else f"{found:,} secrets were"
-        return prompt, f"{what} left out of what {self.model} gets."
+        return prompt, f"{what} removed from prompts to {self.model}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,13 @@ class Consented(Wrapped):
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """`provider`, behind its gate: the last thing before the wire, for whatever would send a prompt.
+    """`provider`, behind its gate: the last step before the network, for every prompt.
 
-    Every prompt is sent as the log holds it, so that it does not change when a session goes on in another
-    process. Nothing is counted or warmed up in a cloud: both would send the prompt too.
+    Every prompt is sent as the log holds it, so that it does not change when another process resumes the
+    session. Nothing is counted or warmed up in a cloud: both would send the prompt too.
 
-    Unless it `remembers`, a model is not shown what it thought before: a template that strips thinking once
-    somebody speaks makes the server read all that follows anew.
+    Unless it `remembers`, a model is not shown its former thoughts. A template that strips thinking after the
+    next message would make the server read all that follows again.
     """
 
     provider: Provider
@@ -144,7 +144,7 @@ class Guarded:
         return await self.provider(shown, emit)
 
     async def facts(self, emit: Emit = ignore) -> Facts:
-        """What the provider says of the model; no prompt is sent."""
+        """Return the provider's facts; no prompt is sent."""
         return await self.provider.facts(emit)
 
     async def count(self, prompt: Prompt) -> int | None:

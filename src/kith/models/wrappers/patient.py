@@ -32,11 +32,10 @@ class _Now:
 
 @dataclass(frozen=True, slots=True)
 class Patient(Wrapped):
-    """`model`, with a Progress about every half second for as long as nothing else is heard of it.
+    """`model`, with a Progress about every half second while nothing else arrives.
 
-    `estimate` gives a prompt's tokens, `expect` how long a call with it will take, where that can be known:
-    what the server holds already counts as read. The server's own counts get the time that is left, and
-    silence the estimate.
+    `estimate` gives a prompt's tokens. `expect` forecasts a call, if possible; cached tokens count as already
+    read. The server's own counts get the time that is left, and silence the estimate.
     """
 
     estimate: Callable[[Prompt], int]
@@ -90,7 +89,7 @@ class Patient(Wrapped):
 
 
 def _guess(forecast: Forecast | None, total: int, seconds: float) -> Progress:
-    """How far the reading must be after so many seconds; once it must have ended, nobody can say more."""
+    """Estimate the reading progress after so many seconds; none once it should have ended."""
     if forecast is None or forecast.read_s <= 0:
         return Progress(READING, 0, total)
     total = forecast.cached + forecast.new
@@ -106,7 +105,7 @@ def _rate(forecast: Forecast | None) -> float:
 
 
 def _words(left: float) -> str:
-    """What is going on, and about how many seconds it will go on."""
+    """Word the activity, and about how many seconds are left."""
     return f"{READING}, about {_time(left)} left" if left >= 1 else READING
 
 

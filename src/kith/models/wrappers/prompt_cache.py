@@ -1,4 +1,4 @@
-"""How well a server's cache was used, call by call: what was read, what had to be, and what broke it."""
+"""Judge the use of a server's prompt cache by call: tokens read, needed, and the cause of a miss."""
 
 import json
 from bisect import bisect
@@ -77,11 +77,11 @@ class Sent:
 
 @dataclass(slots=True)
 class Meter:
-    """What one server was sent lately, by whichever model: digests only, of the last few calls.
+    """The recent prompts of one server, from any model: only digests, of the last few calls.
 
-    `counts_cache`: the server tells cached tokens; it is also found out. `read_rate` (tokens a second): how
-    fast it reads, where that is known already; learned from calls that had to load the model. `least_cached`:
-    tokens of the shortest beginning that the server keeps; only clouds have one.
+    `counts_cache`: the server reports cached tokens; this is also detected. `read_rate` (tokens/s) is its
+    known reading speed, learned from calls that had to load the model. `least_cached`: tokens of the
+    shortest prefix that the server caches; only clouds have one.
     """
 
     counts_cache: bool = False
@@ -93,7 +93,7 @@ class Meter:
     _chained: "tuple[str, Prompt, Chain] | None" = field(default=None, repr=False)
 
     def expect(self, model: str, prompt: Prompt, tokens: int) -> int:
-        """How many of a prompt's `tokens` its server has read already, if it keeps what it was sent."""
+        """Estimate how many of a prompt's `tokens` are in the server's cache."""
         now = Sent(prompt.thread, self._links(model, prompt), b"", Usage(tokens))
         nearest = _nearest(now, self._sent)
         if nearest is None:
@@ -208,11 +208,11 @@ def _digest(content: str | bytes) -> bytes:
 
 
 def judge(now: Sent, before: Sequence[Sent], evaluated: int, estimated: bool = False) -> CacheUse:
-    """How a call used the cache, in view of the calls `before` it on the same server, oldest first.
+    """Judge a call's use of the cache, given the calls `before` it on the same server, oldest first.
 
-    Unavoidable is what a prompt has that no call before it had: its tail, where it grew; all of it but the
-    beginning it shares with another, where it is the first of a thread, or was compacted. A lost cache is
-    only named where the server counts: where `evaluated` was `estimated` from its time, it may just be slow.
+    Unavoidable tokens are those that no earlier call had. In a grown prompt that is the tail. In the
+    first of a thread, or after compaction, it is all but the shared beginning. A lost cache is only named
+    where the server counts: an `evaluated` that was `estimated` from its time may just be slow.
     """
     former = next((each for each in reversed(before) if each.thread == now.thread), None)
     changed = changed_link(former, now) if former else ""
@@ -255,10 +255,10 @@ def _nearest(now: Sent, before: Sequence[Sent]) -> Sent | None:
 
 
 def changed_link(former: Sent, now: Sent) -> str:
-    """The first link that is no longer what it was, though the thread is; "" for growth and new beginnings.
+    """Find the first link of a thread that changed; "" for growth and new beginnings.
 
-    A prompt of which nothing comes again after the difference is another branch, or another conversation;
-    one that became shorter, with its head as it was, was compacted.
+    If nothing after the difference comes again, the prompt is another branch or conversation. If it became
+    shorter with the same head, it was compacted.
     """
     same = _shared(former.chain, now.chain)
     if same in (len(former.chain), len(now.chain)):
@@ -272,13 +272,13 @@ def changed_link(former: Sent, now: Sent) -> str:
 
 
 def _is_shortened(former: Sent, now: Sent) -> bool:
-    """Whether a prompt has fewer messages than before, or more in fewer tokens: that is no accident."""
+    """True if a prompt has fewer messages than before, or more in fewer tokens: it was compacted."""
     more = len(now.chain) - len(former.chain)
     return more < 0 or (more > 0 and now.usage.input < former.usage.input)
 
 
 def _goes_on(former: Sent, now: Sent) -> bool:
-    """Whether the former reply stands in its place in the prompt."""
+    """True if the former reply is in its place in the prompt."""
     place = len(former.chain)
     return place < len(now.chain) and now.chain[place].own == former.reply
 
@@ -296,14 +296,14 @@ def _new_share(former: Sent, now: Sent) -> float:
 
 
 def _shared(one: Chain, two: Chain) -> int:
-    """How many links two chains have in common, from their beginning on."""
+    """Count the links that two chains share at the start."""
     # A digest covers all before it: once two differ, all after them do.
     places = range(min(len(one), len(two)))
     return bisect(places, False, key=lambda place: one[place].upto != two[place].upto)
 
 
 def _cause(now: Sent, source: Sent, before: Sequence[Sent], changed: str) -> str:
-    """Why tokens were read again that `source` had read."""
+    """Return the reason why tokens were read again that `source` had read."""
     others = any(each.model != now.model for each in _since(source, before))
     if now.timing.load_s > LOADED_S or (now.window and source.window and now.window != source.window):
         return "model" if others else "reloaded"

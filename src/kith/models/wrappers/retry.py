@@ -23,12 +23,11 @@ class Retrying(Wrapped):
     """`model`, asked at most `tries` times within `budget_s` seconds.
 
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
-    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/); a server's own wish counts
-    instead, up to a minute. A request that was accepted (it is being read, or has begun to answer) is not
-    sent again, unless its reply broke off: then once, for nobody works on it any more. The two stand at
-    different places, since what broke off is a call of its own: `accepted` ones are only for the Retrying
-    around what meters. `queue` is the one of the server, for each try. `sleep`, `draw` (0 to 1) and `clock`
-    are arguments so that tests need no patience.
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A server's own delay
+    counts instead, up to a minute. An accepted request (being read, or already answered in part) is not
+    sent again. The exception is a broken reply, which is asked for once more, since no server works on
+    it. That one is a call of its own, so only the Retrying around the meter has `accepted`. `queue` is
+    the server's, for each try. `sleep`, `draw` (0 to 1) and `clock` are arguments for tests.
     """
 
     tries: int = 5
@@ -70,7 +69,7 @@ class Retrying(Wrapped):
         return await (self.queue.ask(self.model, prompt, emit) if self.queue else self.model(prompt, emit))
 
     def _most(self, error: ModelError) -> int:
-        """How often to ask in all; what garbles its calls or breaks off in a reply tends to do it again."""
+        """Return the number of tries; garbled calls and broken replies tend to repeat, so they get two."""
         return min(2, self.tries) if isinstance(error, GarbledReplyError | BrokenReplyError) else self.tries
 
     def _wait(self, error: ModelError, tried: int) -> float:

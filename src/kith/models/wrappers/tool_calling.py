@@ -22,13 +22,13 @@ _BELOW: Final[Mapping[Rung, Rung]] = {"native": "constrained", "constrained": "t
 _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
     "native": "",
     "constrained": "each of its replies is one call, as JSON",
-    "text": "tools and calls are plain text, and its prompt is read anew once",
+    "text": "tools and calls are plain text; its prompt is processed again once",
 }
 
 
 @dataclass(slots=True)
 class _Standing:
-    """Where on the ladder a model stands, what its card says of that, and what went wrong lately."""
+    """A model's rung on the ladder, the rung on its card, and recent faults."""
 
     rung: Rung
     carded: object
@@ -39,15 +39,16 @@ class _Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ladder(Wrapped):
-    """`model`, on the best rung that works for it: calls it can make, in words that kith can read.
+    """`model`, on the best rung that works for it: calls it can make, in a form that kith can read.
 
     - native: the server reads the calls; those that it leaves in the text are found there.
     - constrained: the same prompt, and a schema that leaves only calls.
     - text: no tools for the server; the system prompt describes them, and calls and results are words.
 
-    It begins on `rung`, else where the model's `card` says, else at the top, and only goes down: when the
-    server refuses tools or schema, or when calls cannot be read several times in a row. Until then the model
-    is told of each fault, as its call's answer. What works is emitted as Carded for the weights `digest`.
+    It begins on `rung`, else on that of the model's `card`, else at the top, and only goes down. It does
+    when the server refuses tools or schema, or when calls cannot be read several times in a row. Until
+    then the model is told of each fault, as its call's answer. The rung that works is emitted as Carded
+    for the weights `digest`.
     """
 
     card: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class Ladder(Wrapped):
 
     @property
     def leaks(self) -> int:
-        """How many replies had calls that the server should have read and left in the text."""
+        """Count the replies whose calls the server should have read and left in the text."""
         return self._standing.leaks
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
@@ -94,7 +95,7 @@ class Ladder(Wrapped):
                 return heard
 
     def _give_way(self, error: ModelError, rung: Rung, prompt: Prompt, emit: Emit) -> bool:
-        """Whether to ask once more after a refusal, on a lower rung if that is what it needs.
+        """True if the call should be repeated after a refusal, on a lower rung if needed.
 
         Raises ModelError at the end of the ladder.
         """

@@ -27,13 +27,13 @@ class TruncatedError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Verified(Wrapped):
-    """`model`, refused prompts that do not fit its window, and believed only what it read whole.
+    """`model`, with prompts checked against its window before and after each call.
 
-    The prompt tokens that the server reports must be as many as `counter` knows that there are at least: by
-    the server's own count, by what it reported for an earlier part of the same prompt, or by the fewest
-    that any tokenizer makes of the text. With `recounts`, a server without a count of its own is asked again,
-    part by part, where these leave a doubt. `trusts`: this one refuses what is too long, and may count less
-    for a prompt that grew, because it drops old thoughts of which only a part was ever shown.
+    The server must report at least as many prompt tokens as `counter` knows of. It knows the server's own
+    count, the report for an earlier part of the same prompt, or the fewest tokens of any tokenizer. With
+    `recounts`, a server without its own count is asked again, part by part, where these leave a doubt.
+    `trusts`: this server refuses prompts that are too long. It may count less for a prompt that grew,
+    since it drops old thoughts.
     """
 
     counter: Counter
@@ -81,7 +81,7 @@ class Verified(Wrapped):
     def _tell_blind(self, emit: Emit) -> None:
         if not self._told:
             self._told.add("blind")
-            words = "does not tell how many tokens it read: kith cannot see whether any were cut off."
+            words = "does not report prompt tokens: kith cannot detect a truncated prompt."
             emit(Notice(f"{self.name} {words}", "warning"))
 
     def _truncated(self, prompt: Prompt, read: int) -> TruncatedError:
@@ -97,8 +97,8 @@ class Verified(Wrapped):
 
 def _too_long(tokens: int, room: int, window: int) -> ModelError:
     return ModelError(
-        f"The prompt ({tokens:,} tokens, and {room:,} for the reply) does not fit the model's window "
-        f"({window:,} tokens); nothing was cut, nothing was sent: start the model with a larger window, or "
+        f"The prompt ({tokens:,} tokens, and {room:,} for the reply) does not fit the "
+        f"model's window ({window:,} tokens); start the model with a larger window, or "
         "give it less to read",
         overflow=True,
         tokens=tokens,
@@ -126,14 +126,11 @@ def _next_window(tokens: int) -> int:
 def _sentence(read: int, sent: int, window: int, believed: int) -> str:
     instead = f" and not {believed:,}" if believed else ""
     who = f"The server, whose window seems to be {window:,} tokens{instead}," if window else "The server"
-    return (
-        f"{who} read {read:,} of about {sent:,} tokens: the beginning of the conversation, with the task, "
-        "was cut off silently, and the answer is not used"
-    )
+    return f"{who} read {read:,} of about {sent:,} tokens: it truncated the prompt, so the answer is not used"
 
 
 def _remedy(name: str, wanted: int, window: int) -> str:
-    """What the person can do, in the words of the server that is meant."""
+    """Suggest a remedy, in the terms of the server in question."""
     known = {
         "ollama": "update Ollama (newer ones refuse instead)",  # kith asks for the window itself
         "llama-server": f"start llama-server with -c {wanted}",
@@ -150,11 +147,11 @@ _CHARS_PER_TOKEN = 2  # at most so few: a part certainly fits where the whole, o
 
 
 async def recount(model: Model, prompt: Prompt, skip: int, tokens: int, tab: Tab) -> int:
-    """At least how many tokens a prompt has, of which the first `skip` messages are known to have `tokens`.
+    """Return a lower bound of a prompt's tokens; the first `skip` messages have `tokens`.
 
-    Every part is a request of its own for one token, small enough that nobody would cut it: slow, and so
-    only for a count that is in doubt. Each goes on the tab. What a template writes around a message is not
-    counted. Raises ModelError.
+    Every part is a request of its own for one token, small enough not to be cut. That is slow, so it is
+    only for a count in doubt. Each goes on the tab. Template text around a message is not counted. Raises
+    ModelError.
     """
 
     async def size(part: Prompt) -> int:

@@ -47,7 +47,7 @@ class Watched(Wrapped):
         budget, livelier = prompt.sampling.think_tokens, False
         same = same_exchanges(prompt.messages)
         if same >= _HOPELESS:
-            raise LimitError(f"stopped because {self.name} does the same {same} times in a row, for nothing")
+            raise LimitError(f"stopped because {self.name} repeats itself {same} times in a row")
         if same >= _STUCK:
             prompt = replace(prompt, sampling=_livelier(prompt.sampling))
         with Tab() as tab:
@@ -131,14 +131,14 @@ def repeated_end(text: str, span: int) -> str:
 
 
 def repeated_line(text: str, times: int, among: int) -> str:
-    """A long line, or sentence, that stands so many times among the last so many; or ""."""
+    """A long line, or sentence, that occurs so many times among the last so many; or ""."""
     lines = re.split(r"\n|(?<=[.?!]) ", text)[-among - 1 : -1]  # the last one may still grow
     found = Counter(line.strip() for line in lines if len(line.strip()) >= _LONG_LINE).most_common(1)
     return found[0][0] if found and found[0][1] >= times else ""
 
 
 def same_exchanges(messages: Sequence[Message]) -> int:
-    """How many times in a row, up to the end, the model said the same and was answered the same."""
+    """Count the last consecutive exchanges with the same message and the same answer."""
     times, last, answers = 0, None, list[object]()
     for message in reversed(messages):
         if message.role != "assistant":

@@ -179,7 +179,7 @@ def _content(at: int, message: Row, about: Behaviour, body: Row) -> Iterator[str
 
 
 def _unsigned(block: Row, at: int, body: Row, about: Behaviour) -> str:
-    """What is wrong with a thought's signature."""
+    """Describe the fault of a thought's signature; "" for none."""
     right = sign(block["thinking"], body, at, about)
     if block["signature"] == right:
         return ""

@@ -86,8 +86,8 @@ OVERFLOW = "the prompt exceeds the available context size"
 class Failure:
     """An error to answer with. Status 200 means: in the middle of the stream, after the reply's text.
 
-    `body` is sent as it is; without one, `text` is put into the server's own form, and without either the
-    server says what it always says with this status.
+    `body` is sent as it is. Without one, `text` is put into the server's own form; without either, the
+    server's usual text for this status is sent.
     """
 
     status: int
@@ -134,12 +134,12 @@ def load_script(path: Path) -> list[Mapping[str, Any]]:
 
 
 def read_reply(data: Mapping[str, Any] | str) -> Scripted:
-    """A reply as a script writes it. Raises ValueError for a key that scripts do not have.
+    """Parse a scripted reply. Raises ValueError for an unknown key.
 
-    Keys, all optional: text, thinking, calls `[{"name", "args"}]` (or `"raw"`: arguments as text, broken or
-    not), stop ("end", "tools", "length"), usage `{"input", "output", "cached"}`, delay, expect, and error: a
-    text, `{"status", "text" or "body"}` or `{"text", "retryable", "overflow", "after_s"}`. A string is a
-    reply with only text.
+    Keys, all optional: text, thinking, calls, stop, usage, delay, expect and error. A call is `{"name",
+    "args"}` (or `"raw"`: arguments as text, broken or not), stop is "end", "tools" or "length", and usage
+    is `{"input", "output", "cached"}`. An error is a text, `{"status", "text" or "body"}` or `{"text",
+    "retryable", "overflow", "after_s"}`. A string is a reply with only text.
     """
     if isinstance(data, str):
         return Scripted(data)
@@ -189,7 +189,7 @@ SIMILAR = 0.1  # the part of a prompt that a slot must know to be chosen for it
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a stand-in differs from a quick and healthy server. Times in seconds, windows in tokens."""
+    """The differences from a fast and healthy server. Times in seconds, windows in tokens."""
 
     model: str = "standin"
     window: int = 8192  # llama-server: of all slots together; Ollama: when a request does not say
@@ -284,13 +284,13 @@ class Engine:
         return Scripted(stop="length") if most in (0, 1) else self._next_reply(request)
 
     def forget(self) -> None:
-        """Empty all caches, as a model that is loaded anew has them."""
+        """Empty all caches, as after a reload of the model."""
         self._caches = [""] * len(self._caches)
 
     def count(self, prompt: str, reply: Scripted, slot: int = 0) -> Counts:
         """Count one reply, and keep its text as a real engine's cache does.
 
-        Cached is the longest common prefix with the slot's former prompt and its reply, in whole tokens; the
+        Cached is the longest common prefix with the slot's former prompt and reply, in whole tokens. The
         last token of a prompt is always computed again.
         """
         answer = render_message(reply.message).removeprefix(OPENING)

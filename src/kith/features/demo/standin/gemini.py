@@ -48,7 +48,7 @@ def find_fault(body: Any, about: Behaviour) -> str:
 
 
 def needs_signatures(about: Behaviour) -> bool:
-    """Whether the model signs its calls, and wants that back: all do since Gemini 3."""
+    """True if the model signs its calls and requires the signatures: all do since Gemini 3."""
     return not re.match(r"gemini-[12]", about.model)
 
 
@@ -186,7 +186,7 @@ def _refuse(status: int, words: str = "") -> Response:
 
 
 def error_body(status: int, words: str = "", delay: float | None = None) -> dict[str, Any]:
-    """An error in Google's form, with the wish to be left alone for so many seconds."""
+    """Build an error in Google's form, with a retry delay in seconds."""
     name = _STATUS.get(status, "UNKNOWN")
     error: dict[str, Any] = {"code": status, "message": words or _WORDS.get(status, name), "status": name}
     if delay is not None:
@@ -240,7 +240,7 @@ async def _generate(engine: Engine, request: Request) -> Response:
 
 
 def _fail(failure: Failure) -> Response:
-    """A refusal in JSON; Google puts the wish to wait into the body, not into a header."""
+    """Build a refusal in JSON; Google puts the retry delay into the body, not into a header."""
     body = error_body(failure.status, failure.text, failure.after_s) if failure.body is None else failure.body
     return json_response(body, failure.status)
 
@@ -295,7 +295,7 @@ def _parts(about: Behaviour, reply: Scripted, number: int) -> Iterator[dict[str,
 
 
 def _prompt(body: Mapping[str, Any]) -> str:
-    """What is read, in its order."""
+    """Return the prompt's parts, in reading order."""
     return json.dumps([body.get(key) for key in ("systemInstruction", "tools", "contents")])
 
 

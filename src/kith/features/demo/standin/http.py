@@ -19,7 +19,7 @@ Cut = Literal["close", "reset", "end", "hang"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client sent. `body` is `raw` read as JSON: None when empty or not JSON."""
+    """A client's request. `body` is `raw` read as JSON: None when empty or not JSON."""
 
     method: str
     path: str  # without the query
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What to answer: a body known in full, or pieces that are sent as they come.
+    """An answer: a complete body, or pieces that are sent as they come.
 
     It breaks off after `cut_after` bytes of the body, if that is not None. `chunk`: bytes of one HTTP chunk
     at most, whatever character they cut; 0 sends each piece whole.

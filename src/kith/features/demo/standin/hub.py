@@ -18,7 +18,7 @@ _FILE = "application/octet-stream"
 
 @dataclass(slots=True)
 class HubBehaviour:
-    """How a stand-in differs from a quick and healthy hub; it may be changed while the hub runs."""
+    """The differences from a fast and healthy hub; they may change while the hub runs."""
 
     secret: str = ""  # files are for those who bring this token
     gated: bool = False  # and not even for those
@@ -170,7 +170,7 @@ def _tree_row(path: str, data: bytes) -> dict[str, Any]:
 
 
 def _is_large(path: str) -> bool:
-    """Whether a file is kept outside git: here by its name, which `.small.` excepts."""
+    """True if a file is kept outside git: here by its name, with `.small.` as the exception."""
     return path.endswith(".gguf") and ".small." not in path
 
 
@@ -233,7 +233,7 @@ def _send(
 
 
 def _start(how: HubBehaviour, request: Request, etag: str) -> int:
-    """Where to begin: RFC 9110 14.2 (Range) and 13.1.5 (If-Range)."""
+    """Return the start of the range: RFC 9110 14.2 (Range) and 13.1.5 (If-Range)."""
     wanted = request.headers.get("range", "").removeprefix("bytes=").partition("-")[0]
     condition = request.headers.get("if-range", etag)
     if not how.ranges or not wanted.isdecimal() or (condition != etag and not how.keep_etag):

@@ -17,7 +17,7 @@ _THINKING_TEMPLATE = "{% if enable_thinking %}<think>{% endif %}{{ messages }}"
 
 
 def overflow_body(tokens: int, window: int, answer: int = 0) -> dict[str, Any]:
-    """What is said to a prompt that does not fit."""
+    """Build the error for a prompt that does not fit."""
     words = (
         f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
     )
@@ -43,7 +43,7 @@ async def respond(engine: Engine, request: Request) -> Response:
 
 
 def _window(engine: Engine) -> int:
-    """What one slot holds."""
+    """Return the window of one slot."""
     return engine.behaviour.window // engine.behaviour.slots
 
 

@@ -188,9 +188,9 @@ async def _chat(engine: Engine, request: Request) -> Response:
 
 
 def cut_prompt(messages: list[Mapping[str, Any]], tools: Any, window: int) -> str:
-    """What is left of a prompt that is too long, with status 200 and no word of warning.
+    """Truncate a prompt that is too long, with status 200 and without a warning.
 
-    First the oldest messages go, all but the system's and the last; when that is not enough, the middle of
+    The oldest messages go first, except the system's and the last. If that is not enough, the middle of
     the text goes, so that about half of the window is filled.
     """
     kept = list(messages)
@@ -208,7 +208,7 @@ def cut_prompt(messages: list[Mapping[str, Any]], tools: Any, window: int) -> st
 
 
 def _lacking(engine: Engine, body: Mapping[str, Any]) -> str:
-    """What the request wants and the model cannot do."""
+    """Return the error for an ability that the model lacks; "" for none."""
     able, name = engine.behaviour.capabilities, body["model"]
     if body.get("tools") and "tools" not in able:
         return f"registry.ollama.ai/library/{_full(name)} does not support tools"

@@ -163,7 +163,7 @@ async def _wait(seconds: float, every: float) -> AsyncGenerator[bytes]:
 
 
 def _deltas(reply: Scripted, reply_id: str, speech: Speech) -> Iterator[dict[str, Any]]:
-    """What the model says, in pieces: thinking, text, then each call with its arguments in pieces."""
+    """Yield the reply in pieces: thinking, text, then each call with its arguments in pieces."""
     yield from ({speech.reasoning: piece} for piece in split_words(reply.thinking))
     yield from ({"content": piece} for piece in split_words(reply.text))
     for index, (call_id, name, args) in enumerate(_calls(reply, reply_id)):

@@ -1,10 +1,10 @@
-"""Stand-in model servers: they speak the real servers' formats, errors and slowness included, from a script.
+"""Run stand-in model servers: they follow a script in real servers' formats, errors and delays.
 
     python -m kith.features.demo.standin --dialect ollama --script replies.json --port 11434
 
-The script is a list of replies (see `engine.read_reply`). Nothing is computed: token counts are an
-estimate (four bytes of UTF-8 each), the cache is the longest common prefix of two requests, and the reported
-times follow from fixed speeds. They listen on the loopback address only.
+The script is a list of replies (see `engine.read_reply`). No model runs. Token counts are an estimate (four
+bytes of UTF-8 each), and the cache is the longest common prefix of two requests. The reported times follow
+from fixed speeds. They listen on the loopback address only.
 """
 
 import argparse
@@ -123,7 +123,7 @@ def _answerer(
 
 
 async def _misbehave(how: Behaviour, chat: bool, chats: int) -> Response | None:
-    """What comes instead of a proper answer, or only before it."""
+    """Delay a proper answer, or return a wrong one instead."""
     if how.silent:
         await asyncio.Event().wait()
     if how.html:

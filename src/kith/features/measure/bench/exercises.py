@@ -80,7 +80,7 @@ def _files(text: str) -> Iterator[tuple[str, str]]:
 
 TASKS = "tasks"
 STEPS, TRIES = 15, 2
-UNCONFINED = "commands cannot be confined here, and what a model wrote is not run without that"
+UNCONFINED = "no sandbox on this machine, and a model's code is not run without one"
 CHECK = ExecLimits(seconds=30.0)
 
 # A tree of its own for an exercise, thrown away afterwards.
@@ -94,7 +94,7 @@ async def solve_all(
 ) -> Score:
     """One exercise after the other, each within `each_s` seconds, until the clock (monotonic) says `until`.
 
-    One that is cut short by the end of the whole is not counted. A server in trouble ends it.
+    One that the end of the benchmark interrupts is not counted. A server in trouble ends it.
     """
     tried: list[TriedExercise] = []
     for number, exercise in enumerate(exercises):
@@ -155,7 +155,7 @@ async def _agree(question: Question) -> Answer:
 
 
 async def _judge(exercise: Exercise, tree: Workspace) -> str:
-    """What is wrong with what was made, "" when nothing is; the tests are put back as they were."""
+    """Check a result with the original tests; return the fault, "" for none."""
     try:
         async with tree.trial() as trial:
             for path in exercise.tests:

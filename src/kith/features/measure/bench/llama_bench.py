@@ -101,7 +101,7 @@ def _markdown(rows: Sequence[Row]) -> str:
 
 
 def read_calls(text: str, format: str, where: str) -> tuple[Took, ...]:
-    """What the rows of a file say of times. Raises UsageError naming the file where they cannot be read."""
+    """Read times from a file of llama-bench. Raises UsageError naming the file if unreadable."""
     readers = {"json": _from_json, "jsonl": _from_json_lines, "csv": _from_csv, "md": _from_markdown}
     try:
         calls = tuple(took for row in readers[format](text) for took in _calls(row))

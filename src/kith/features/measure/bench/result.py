@@ -1,4 +1,4 @@
-"""What a bench found of one model on one machine: plain figures, as a card and a log keep them."""
+"""Define a benchmark's result for one model on one machine: plain figures, for card and log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -70,7 +70,7 @@ class BenchResult:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":
-        """What `facts` gave. Raises KeyError, TypeError for anything else."""
+        """Read the output of `facts`. Raises KeyError, TypeError for anything else."""
         rest = {key: value for key, value in facts.items() if key not in ("speeds", "scores", "notes")}
         return cls(
             **rest,

@@ -70,7 +70,7 @@ def compare(before: BenchResult, after: BenchResult) -> tuple[Line, ...]:
 
 
 def flips(before: BenchResult, after: BenchResult) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What both runs tried and only the second one did, and what only the first one did."""
+    """Compare two runs' outcomes: those gained, and those lost."""
     one, two = _outcomes(before), _outcomes(after)
     both = [name for name in one if name in two]
     gained = tuple(name for name in both if two[name] and not one[name])
@@ -132,7 +132,7 @@ _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 @dataclass(frozen=True, slots=True)
 class BenchAllowance:
-    """How long a bench may take for each model, and whether it does the small tasks, too."""
+    """The time limit of a benchmark for each model, and if it includes the small tasks."""
 
     seconds: float = 180.0
     tasks: bool = True
@@ -147,7 +147,7 @@ async def bench_model(
 ) -> BenchResult:
     """Measure the model called `name` ("": the chosen one), and keep the result.
 
-    It stands in a session of its own, and on the model's card. Raises KithError.
+    It is logged in a session of its own, and stored on the model's card. Raises KithError.
     """
     with Session(project.log, new_id()) as session:
         session.listeners += listeners
@@ -263,7 +263,7 @@ def _from_file(path: Path) -> BenchResult:
 
 
 async def take_over(project: Project, name: str, path: Path, listeners: Sequence[Listener] = ()) -> str:
-    """Let what llama-bench measured of a model stand on its card, as what to foresee its times by.
+    """Store llama-bench results on a model's card, for forecasts.
 
     Returns a sentence on what was done. Raises UsageError for a file that cannot be read, and KithError.
     """
@@ -277,13 +277,13 @@ async def take_over(project: Project, name: str, path: Path, listeners: Sequence
         try:
             async with aclosing(await project.open_model(session.emit, name)) as opened:
                 if opened.foresight is None or not opened.facts.digest:
-                    raise UsageError(f"{opened.facts.name} has no card that this could stand on.")
+                    raise UsageError(f"{opened.facts.name} has no card to store this on.")
                 opened.foresight.believe(calls)
                 digest, model = opened.facts.digest, opened.facts.name
                 session.emit(Carded(digest, model, opened.learned(())))
         except KithError as error:
             session.emit(end_of(error))
             raise
-        said = f"{len(calls)} measurements stand on the card of {model}."
+        said = f"Stored {len(calls)} measurements on the card of {model}."
         session.emit(RunEnded("done", said))
     return said

@@ -1,1 +1,1 @@
-"""What was measured, on the page of `kith serve` and as a page by itself."""
+"""Show measurements on the page of `kith serve`, and as a page of its own."""

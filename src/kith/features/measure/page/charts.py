@@ -180,7 +180,7 @@ Group = tuple[str, Sequence[Sequence[str]]]  # a name, and the cells of its rows
 def chart(title: str, drawn: Html, means: str, table: Html = NOTHING) -> Html:
     """A chart with its title above it (one that is all of a section has none of its own).
 
-    Below it stands what it means, and on request the figures themselves.
+    Below it is its meaning, and on request the figures themselves.
     """
     more = element("details", element("summary", "As a table"), table) if table else NOTHING
     titled = element("figcaption", title) if title else NOTHING
@@ -194,7 +194,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
 
 
 def grouped(heads: Sequence[str], groups: Sequence[Group], caption: str = "") -> Html:
-    """A table whose rows stand below the names of their groups."""
+    """A table whose rows are grouped under headings."""
     every = [cells for _, rows in groups for cells in rows]
     kept = [at for at in range(len(heads)) if not at or any(cells[at] for cells in every)]
     top = element("tr", *(element("th", heads[at], scope="col") for at in kept))
@@ -344,7 +344,7 @@ def name_period(days: int) -> str:
 
 
 def _begins(days: int) -> str:
-    """What stands above the days on which periods begin."""
+    """Return the heading of the days on which periods begin."""
     return "Day" if days == 1 else f"{name_period(days).capitalize()} from"
 
 
@@ -354,7 +354,7 @@ def colour(number: int) -> str:
 
 
 def legend(names: Sequence[str], classes: Sequence[str] = ()) -> Html:
-    """Which colour stands for what."""
+    """Explain the colours."""
     keys = classes or [colour(number) for number in range(len(names))]
     items = (element("li", swatch(key), name) for key, name in zip(keys, names, strict=True))
     return element("ul", *items, class_="legend")

@@ -55,7 +55,7 @@ _MOST: Final = 20  # plans
 
 
 def cost_section(profile: Profile) -> Html:
-    """What was paid, by day and model; nothing where all models are the person's own."""
+    """Show the costs by day and model; nothing where all models are the person's own."""
     rows = [
         [
             row["model"],
@@ -98,7 +98,7 @@ def _cost_chart(profile: Profile) -> Iterator[Html]:
 
 
 def routes_section(legs: Sequence[LegRow]) -> Html:
-    """Which plan was followed how often, and how that ended."""
+    """Show how often each plan was followed, and its results."""
     plans = count_plans(legs)
     if not plans:
         return NOTHING
@@ -116,8 +116,8 @@ def routes_section(legs: Sequence[LegRow]) -> Html:
     heads = ("Plan", "How it ended", "Times", "Solved, where it is known", "Taken over")
     keys = legend(("solved", "not solved", "nothing tells"), ("won", "lost", "unknown"))
     means = (
-        "A plan names who is asked, one after the other, each when the one before did not solve it. "
-        "The command kith why tells of each decision."
+        "A plan lists the models in order: each is asked when the one before did not "
+        "solve the task. The command kith why explains each decision."
     )
     more = f" {count(len(plans) - _MOST, 'rarer plan')} not shown." if len(plans) > _MOST else ""
     return chart("", joined([keys, table(heads, rows, "Plans")]), means + more)
@@ -194,7 +194,7 @@ _FOOT: Final = (
 
 
 def profile_page(profile: Profile) -> str:
-    """The whole profile as a page by itself."""
+    """The whole profile as a page of its own."""
     body = element("div", element("main", profile_html(profile)), class_="frame one")
     return standalone_page("Profile", body, ("base.css", "profile.css"))
 
@@ -249,7 +249,7 @@ def _head(profile: Profile, models: int) -> Html:
 
 
 def _successes(successes: Sequence[Success]) -> Html:
-    """Shares below each other, each on its interval: a table that is a chart by itself."""
+    """Shares below each other, each on its interval: a table that is also a chart."""
     shown = [each for each in successes if each.kind and not each.size]
     if not shown:
         return NOTHING
@@ -347,7 +347,7 @@ def _spread(spread: Spread) -> Html:
 
 
 def _tokens(calls: Iterable[CallRow]) -> Html:
-    """Where the tokens went: read, taken from the cache, written."""
+    """Show the tokens: read, cached, written."""
     calls = list(calls)
     for told in describe_caches(calls):
         written = sum(call.usage.output for call in calls)

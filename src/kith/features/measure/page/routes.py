@@ -1,4 +1,4 @@
-"""What was measured, as pages and in the API: the profile of a project, and the models that can be asked."""
+"""Serve measurements as pages and in the API: a project's profile, and the available models."""
 
 import asyncio
 import time
@@ -82,7 +82,7 @@ def models_html(
 
 
 def _place(row: ModelRow) -> str:
-    """What a row stands under: its server, or whose file it is."""
+    """Return a row's heading: its server, or the owner of its file."""
     server = row.where.startswith(("http://", "https://"))
     return f"{row.source} at {row.where}" if server else f"{row.source}, on the disk"
 
@@ -140,7 +140,7 @@ async def profile_page(
     days: Annotated[int, Query(ge=0, le=36_500)] = 90,
     model: Annotated[str, Query(max_length=300)] = "",
 ) -> str:
-    """What was measured in a project, as charts."""
+    """Show a project's measurements as charts."""
     scope = ProfileScope(model=model, since=time.time() - 86_400 * days if days else 0.0)
     shown = await asyncio.to_thread(_draw, desk.project(project), scope)
     given = {"project": project, "model": model}

@@ -1,4 +1,4 @@
-"""What a model is asked in a probe: small tasks with one right outcome, and what a good answer looks like."""
+"""Define a probe's exercises: small tasks with one right outcome, and checks of the answers."""
 
 import json
 from collections.abc import Callable, Mapping

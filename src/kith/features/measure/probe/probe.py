@@ -43,8 +43,8 @@ class TimedModel:
     """A model, the time left for it (`until`, on the monotonic clock), and what is known of it so far.
 
     `nonce` begins every prompt: what a server cached before this probe helps nothing, what it caches within
-    the probe is used. `thinking` are the tokens it spends before each answer; `ended` tells of each reply
-    with room enough whether it ended by itself.
+    the probe is used. `thinking` are the tokens it spends before each answer; `ended` says for each reply
+    with enough room if it ended before the limit.
     """
 
     model: Model
@@ -65,7 +65,7 @@ class TimedModel:
         return self.until - time.monotonic()
 
     def seconds(self, read: int, write: int) -> float:
-        """How long a call will take that reads and writes so many tokens."""
+        """Estimate the seconds of a call that reads and writes so many tokens."""
         return read / (self.read_rate or _READ_RATE) + write / (self.write_rate or _WRITE_RATE)
 
     def cost(self, exercise: ProbeExercise) -> float:
@@ -143,14 +143,14 @@ def _speed(reply: Reply, until_first: float, from_first: float) -> Speed:
 
 
 def thinking_of(reply: Reply) -> str:
-    """What a model thought aloud, also where its server takes it for the answer's text."""
+    """Return a model's thinking, also where its server takes it for the answer's text."""
     thought = "".join(part.text for part in reply.message.parts if isinstance(part, Thinking))
     opening, found, rest = reply.message.text.partition("<think>")
     return thought or (rest.partition("</think>")[0] if found and not opening.strip() else "")
 
 
 def thinking_tokens(reply: Reply) -> int:
-    """How many tokens of a reply were thinking: all but its text, where the server counts."""
+    """Count the thinking tokens of a reply: all but its text, where the server counts."""
     if not thinking_of(reply):
         return 0
     counted = reply.usage.output - estimate_tokens(reply.message.text.partition("</think>")[2])
@@ -179,7 +179,7 @@ _AT_LAST: Final = (tasks.CODE_THERE_AND_BACK, tasks.EDIT_BY_DIFF)
 
 @dataclass(slots=True)
 class _Findings:
-    """What the probe has found so far."""
+    """The findings of the probe so far."""
 
     items: dict[str, Item] = field(default_factory=dict)
     speeds: list[Speed] = field(default_factory=list)
@@ -251,7 +251,7 @@ def _judge_answer(found: _Findings, reply: Reply) -> None:
 
 async def _switch_thinking_off(bench: TimedModel, found: _Findings, reply: Reply) -> Reply:
     """Ask again, without thinking; from here on it is asked in the way that worked."""
-    fault = "asked not to, it thinks all the same"
+    fault = "it thinks although it was asked not to"
     try:
         quiet = await bench.ask(QUESTION, _FIRST_REPLY, think=False)
         if not thinking_of(quiet):
@@ -323,7 +323,7 @@ async def _try(bench: TimedModel, found: _Findings, exercise: ProbeExercise) -> 
 
 
 async def _count_thinking(bench: TimedModel, found: _Findings) -> None:
-    """How long it thinks about a trivial question when it may."""
+    """Measure the thinking about a trivial question, if it may think."""
     limit = min(_MOST_THINKING, int(bench.left * (bench.write_rate or 1)))
     if limit <= _FIRST_REPLY:
         return
@@ -339,7 +339,7 @@ async def _count_thinking(bench: TimedModel, found: _Findings) -> None:
 
 
 def _judge_endings(bench: TimedModel, found: _Findings) -> None:
-    """Whether it ends by itself: four of five replies must."""
+    """Judge if replies end on their own: four of five must."""
     ended, asked = sum(bench.ended), len(bench.ended)
     if not asked:
         found.add(STOP, "no reply had room enough", tested=False)

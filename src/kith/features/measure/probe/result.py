@@ -1,4 +1,4 @@
-"""What a probe found out, and the rules by which it becomes words and a card."""
+"""Define a probe's result, and the rules that turn it into words and a card."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -53,7 +53,7 @@ class ProbeResult:
     thinking_tokens: int = 0
 
     def state(self, name: str) -> State:
-        """How an item ended; "not tested" for one that the probe never came to."""
+        """Return the state of an item; "not tested" for one that was not reached."""
         return next((item.state for item in self.items if item.name == name), "not tested")
 
     @property
@@ -68,7 +68,7 @@ class ProbeResult:
 
     @property
     def rung(self) -> str:
-        """How it calls tools: "native", "constrained", "text", or "" when no way was seen to work."""
+        """Return the way of calling tools: "native", "constrained", "text", or "" when none worked."""
         failed = "failed" in (self.state(ONE_TOOL), self.state(CHOICE))
         if self.state(ONE_TOOL) == "passed" and not failed:
             return "native"
@@ -79,7 +79,7 @@ class ProbeResult:
 
     @property
     def good_for(self) -> tuple[str, ...]:
-        """What it showed that it can do, the best way first.
+        """List the abilities that it showed, the best first.
 
         | measured                                              | word                          |
         |-------------------------------------------------------|-------------------------------|
@@ -109,7 +109,7 @@ class ProbeResult:
 
     @property
     def not_for(self) -> tuple[str, ...]:
-        """What it showed that it cannot do.
+        """List the abilities that it lacks.
 
         | measured                                             | word                                    |
         |------------------------------------------------------|-----------------------------------------|
@@ -139,7 +139,7 @@ class ProbeResult:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a model's card keeps: plain data. What was not measured is left out."""
+        """Convert to plain data for the model's card. Unmeasured values are left out."""
         probe = {
             "seconds": round(self.seconds, 1),
             "speeds": [asdict(speed) for speed in self.speeds],

@@ -79,7 +79,7 @@ def first_line(statement: ast.stmt) -> int:
 def block_of(source: PythonSource, statement: ast.stmt) -> DefinitionBlock:
     """The block of a top-level statement."""
     if not is_alone(source, statement) and not getattr(statement, "decorator_list", None):
-        raise UsageError(f"{source.path}:{statement.lineno}: several statements stand in one line.")
+        raise UsageError(f"{source.path}:{statement.lineno}: several statements are on one line.")
     line = first_line(statement)
     while line > 1 and _row(source, line - 1).startswith("#"):
         line -= 1

@@ -73,7 +73,7 @@ class Codebase:
         return found.pop() if len(found) == 1 else ""
 
     def _handed_on(self, stem: str, name: str) -> str:
-        """The module that another module's name means, when an import there brings it."""
+        """The module that another module's name means, when an import binds it there."""
         file = self.modules.file(stem)
         if file not in self.files or name not in self.names(file).module.bound:
             return ""
@@ -104,7 +104,7 @@ class Codebase:
         raise KeyError(alias.name)
 
     def imports(self, path: str) -> list[tuple[ast.Import | ast.ImportFrom, NameScope]]:
-        """The imports of a file, each with the scope it stands in."""
+        """The imports of a file, each with its scope."""
         names = self.names(path)
         found: list[tuple[ast.Import | ast.ImportFrom, NameScope]] = []
         todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
@@ -118,7 +118,7 @@ class Codebase:
         return sorted(found, key=lambda each: each[0].lineno)
 
     def attributes(self, path: str, name: str) -> list[tuple[ast.Attribute, NameScope]]:
-        """Every `something.name` of a file, with the scope it stands in."""
+        """Every `something.name` of a file, with its scope."""
         names = self.names(path)
         found: list[tuple[ast.Attribute, NameScope]] = []
         todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
@@ -156,7 +156,7 @@ def exported(names: ModuleNames) -> list[ast.Constant]:
 
 
 def is_exported(names: ModuleNames, name: str) -> bool:
-    """Tell whether a star import brings the name: by `__all__`, or else by its first letter."""
+    """Tell whether a star import binds the name: by `__all__`, or else by its first letter."""
     listed = [each.value for each in exported(names)]
     return name in listed if "__all__" in names.module.bound else not name.startswith("_")
 
@@ -275,7 +275,7 @@ def ancestors(code: Codebase, meaning: Meaning) -> set[Meaning]:
 
 
 def calls_in(code: Codebase, path: str) -> Iterator[tuple[ast.Call, NameScope]]:
-    """Every call of a file, with the scope it stands in."""
+    """Every call of a file, with its scope."""
     names = code.names(path)
     todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
     while todo:
@@ -307,7 +307,7 @@ def _starred(code: Codebase, path: str) -> Iterator[str]:
 
 
 def unlist(names: ModuleNames, gone: Collection[str]) -> Iterator[Splice]:
-    """Take names out of a module's `__all__`, whatever stands in it beside them."""
+    """Remove names from a module's `__all__`, and keep everything else in it."""
     elements = exported(names)
     dead = [each for each in elements if each.value in gone]
     if not dead:

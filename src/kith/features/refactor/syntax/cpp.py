@@ -25,7 +25,7 @@ def rename_local(path: str, content: bytes, dotted: str, new: str) -> bytes:
     """Rename a parameter or variable of a function: `add.left`, or `Point::add.left`.
 
     Raises UsageError when it is not there or is declared twice, so that one hides the other. It also does
-    when the new name or a macro stands in the function.
+    when the function has the new name or a macro.
     """
     outer, _, old = dotted.rpartition(".")
     if not _NAME.fullmatch(new) or not _NAME.fullmatch(old):
@@ -47,7 +47,7 @@ def rename_local(path: str, content: bytes, dotted: str, new: str) -> bytes:
     )
     if macro is not None:
         raise UsageError(
-            f"{path}:{macro.start_point.row + 1}: a macro stands in {outer}, so its names are not certain."
+            f"{path}:{macro.start_point.row + 1}: {outer} has a macro, so its names are not certain."
         )
     parts, end = list[bytes](), 0
     for node in uses:

@@ -73,7 +73,7 @@ def find_region(names: ModuleNames, first: int, last: int) -> Region:
         else:
             raise UsageError(f"{where} holds no whole statements.")
     if not all(is_alone(source, each) for each in (statements[0], statements[-1])):
-        raise UsageError(f"{where}: several statements stand in one line.")
+        raise UsageError(f"{where}: several statements are on one line.")
     functions = [each for each, _ in around if isinstance(each, FunctionNode)]
     if not functions:
         raise UsageError(f"{where} is not inside a function.")
@@ -92,7 +92,7 @@ def check_leaving(names: ModuleNames, region: Region) -> None:
     for node in own_nodes(list(region.statements)):
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Yield | ast.YieldFrom):
-            raise UsageError(f"{where}:{line}: a yield belongs to the function that it stands in.")
+            raise UsageError(f"{where}:{line}: a yield belongs to its function.")
         if isinstance(node, ast.Return) and node is not ends:
             raise UsageError(f"{where}:{line}: a return in the middle would leave the new function only.")
         if isinstance(node, ast.Global | ast.Nonlocal):
@@ -112,9 +112,7 @@ def check_leaving(names: ModuleNames, region: Region) -> None:
                 f"{where}:{line}: {mention.name} is not a variable of this function, but it is set here."
             )
         if owner is None and mention.name in ("locals", "vars", "exec", "eval"):
-            raise UsageError(
-                f"{where}:{line}: {mention.name}() sees the variables of the function it stands in."
-            )
+            raise UsageError(f"{where}:{line}: {mention.name}() sees the variables of its function.")
 
 
 def _has_loop(statements: Sequence[ast.stmt], jump: ast.AST) -> bool:
@@ -400,7 +398,7 @@ def _result(source: PythonSource, region: Region, traffic: Traffic) -> str:
 
 
 def _shift(source: PythonSource, start: int, end: int, old: str, new: str) -> str:
-    """The lines with another indentation; what stands inside a string stays as it is."""
+    """The lines with another indentation; text inside a string stays as it is."""
     fixed = {
         line
         for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline)

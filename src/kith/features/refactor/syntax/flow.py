@@ -26,7 +26,7 @@ class AssignmentFlow:
                 self._by_node.setdefault(each.node, []).append(each)
 
     def walk(self, statements: Sequence[ast.stmt], known: After) -> After:
-        """Go through the statements in turn."""
+        """Go through the statements in order."""
         for statement in statements:
             if known is None:
                 return None

@@ -54,7 +54,7 @@ def is_alone(source: PythonSource, statement: ast.stmt) -> bool:
 def lines_of(source: PythonSource, statement: ast.stmt) -> tuple[int, int]:
     """The offsets of a statement's whole lines. Raises UsageError when it shares them."""
     if not is_alone(source, statement):
-        raise UsageError(f"{source.path}:{statement.lineno}: several statements stand in one line.")
+        raise UsageError(f"{source.path}:{statement.lineno}: several statements are on one line.")
     assert statement.end_lineno
     return source.line_start(statement.lineno), source.line_start(statement.end_lineno + 1)
 
@@ -64,7 +64,7 @@ def drop_names(
 ) -> list[Splice]:
     """Take names out of an import; with the last one it goes, and `pass` remains where it was the `only` one.
 
-    Raises UsageError when comments inside the statement stand between the names.
+    Raises UsageError when there are comments between the names inside the statement.
     """
     if len(dead) == len(statement.names):
         if only:
@@ -72,7 +72,7 @@ def drop_names(
         start, end = lines_of(source, statement)
         return [Splice(start, _over_gap(source, start, end), "")]
     if "#" in source.cut(statement):
-        raise UsageError(f"{source.path}:{statement.lineno}: comments stand between the imported names.")
+        raise UsageError(f"{source.path}:{statement.lineno}: there are comments between the imported names.")
     return list(drop_items(source, statement.names, dead))
 
 

@@ -1,4 +1,4 @@
-"""Inline a variable or a small function: its value stands where its name stood, and the name goes."""
+"""Inline a variable or a small function: its value replaces its name, and the name goes."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def is_steady(value: ast.expr) -> bool:
 def check_steady(
     names: ModuleNames, statement: ast.stmt, value: ast.expr, places: Sequence[NameScope]
 ) -> None:
-    """Raises UsageError when a name in the value may mean something else where it would stand."""
+    """Raises UsageError when a name in the value may mean something else in the new place."""
     source = names.source
     for node in ast.walk(value):
         if not isinstance(node, ast.Name):
@@ -52,9 +52,7 @@ def check_steady(
         mention = next(each for each in names.mentions if each.node is node)
         owner = find_owner(mention.scope, node.id)
         if any(find_owner(place, node.id) is not owner for place in places):
-            raise UsageError(
-                f"{source.path}:{statement.lineno}: {node.id} means something else where it would stand."
-            )
+            raise UsageError(f"{source.path}:{statement.lineno}: {node.id} would mean something else there.")
         bound = [each for each in names.of(owner, node.id) if each.how in ("bind", "delete")] if owner else []
         if len(bound) > 1 or any(
             each.start > source.span(statement)[0] and owner is mention.scope for each in bound
@@ -87,7 +85,7 @@ def check_order(where: str, statement: ast.stmt, body: Sequence[ast.stmt], uses:
     parts = _evaluated(following[0]) if following else []
     part = next((each for each in parts if uses[0] in set(ast.walk(each))), None)
     if part is None:
-        raise UsageError(f"{where}: what stands between this value and its use may change it.")
+        raise UsageError(f"{where}: the code between this value and its use may change it.")
     check_first(where, part, uses[0])
 
 
@@ -129,13 +127,13 @@ def _ends_before(node: ast.AST, use: ast.AST) -> bool:
 def fit(
     source: PythonSource, parents: Mapping[ast.AST, ast.AST], node: ast.AST, value: ast.expr, text: str
 ) -> str:
-    """The text of `value` as it may stand in the place of `node`. Raises UsageError inside an f-string."""
+    """The text of `value` as it may replace `node`. Raises UsageError inside an f-string."""
     parent = parents[node]
     around: ast.AST | None = parent
     while around is not None and not isinstance(around, ast.stmt):
         if isinstance(around, ast.JoinedStr) and any(sign in text for sign in "'\"\\{}#\n"):
             where = source.say(source.span(node)[0])
-            raise UsageError(f"{where}: {text.splitlines()[0]} cannot stand inside this f-string.")
+            raise UsageError(f"{where}: {text.splitlines()[0]} cannot be inside this f-string.")
         around = parents.get(around)
     if not _stands_alone(text) or isinstance(value, ast.NamedExpr):
         return f"({text})"
@@ -149,7 +147,7 @@ def fit(
 
 
 def _stands_alone(text: str) -> bool:
-    """Tell whether a text is an expression by itself; one of several lines may need brackets."""
+    """Tell whether a text is a whole expression; one of several lines may need brackets."""
     try:
         ast.parse(text, mode="eval")
     except SyntaxError:
@@ -158,7 +156,7 @@ def _stands_alone(text: str) -> bool:
 
 
 def _has_room(parent: ast.AST, node: ast.AST) -> bool:
-    """Tell whether an expression can stand there without parentheses: nothing around it binds."""
+    """True if an expression needs no parentheses there: nothing around it binds."""
     if isinstance(parent, ast.Call):
         return node in parent.args
     return isinstance(
@@ -210,9 +208,7 @@ def _expression(source: PythonSource, function: ast.FunctionDef) -> ast.expr:
         raise UsageError(f"{_say(source, function)}: {function.name} has decorators or takes any arguments.")
     bad = ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr | ast.Lambda
     if any(isinstance(node, bad) for node in ast.walk(body[0].value)):
-        raise UsageError(
-            f"{_say(source, function)}: the expression of {function.name} cannot stand elsewhere."
-        )
+        raise UsageError(f"{_say(source, function)}: the expression of {function.name} cannot be moved.")
     return body[0].value
 
 
@@ -230,7 +226,7 @@ def _bind(source: PythonSource, function: ast.FunctionDef, call: ast.Call) -> di
     if any(isinstance(each, ast.Starred) for each in call.args) or any(
         each.arg is None for each in call.keywords
     ):
-        raise UsageError(f"{where}: nobody can say which arguments * brings here.")
+        raise UsageError(f"{where}: the arguments of * are not known.")
     plain = [*arguments.posonlyargs, *arguments.args]
     given = {each.arg: value for each, value in zip(plain, call.args, strict=False)}
     given |= {each.arg: each.value for each in call.keywords if each.arg}
@@ -257,7 +253,7 @@ def _bind(source: PythonSource, function: ast.FunctionDef, call: ast.Call) -> di
 
 
 def _check_meanings(names: ModuleNames, function: ast.FunctionDef, value: ast.expr, place: NameScope) -> None:
-    """Raises UsageError when a name of the expression means something else where the call stands."""
+    """Raises UsageError when a name of the expression means something else at the call."""
     own = names.scopes[function]
     for mention in names.mentions:
         if mention.scope is not own or mention.node not in set(ast.walk(value)):
@@ -381,7 +377,7 @@ def _inline_variable(names: ModuleNames, target: NamedTarget, bound: Mention, us
 def _find_assignment(
     names: ModuleNames, target: NamedTarget, bound: Mention
 ) -> tuple[ast.Assign | ast.AnnAssign, list[ast.stmt]]:
-    """The statement that sets the name and nothing else, and the block it stands in."""
+    """The statement that sets the name and nothing else, and its block."""
     source = names.source
     for node in ast.walk(target.scope.node):
         for body in bodies_of(node):

@@ -69,9 +69,7 @@ def _check_known(names: ModuleNames, mention: Mention) -> None:
         isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in names.source.tree.body
     )
     if stars and not hasattr(builtins, mention.name):
-        raise UsageError(
-            f"{_say(names, mention)}: {mention.name} comes from `import *`, nobody can say from which."
-        )
+        raise UsageError(f"{_say(names, mention)}: {mention.name} comes from an unknown `import *`.")
 
 
 def _leftover(
@@ -92,7 +90,7 @@ def _leftover(
 
 
 def is_inside(mention: Mention, names: ModuleNames, blocks: Sequence[DefinitionBlock]) -> bool:
-    """Tell whether a name stands in one of the blocks."""
+    """True if a name is in one of the blocks."""
     start = mention.start
     if start < 0:
         start = names.source.span(mention.node)[0]
@@ -104,7 +102,7 @@ def _say(names: ModuleNames, mention: Mention) -> str:
 
 
 def import_line(modules: Modules, path: str, statement: Import, alias: ast.alias, importer: str) -> str:
-    """The import of one name, as `importer` has to write what stands in `path`."""
+    """The import of one name of `path`, as `importer` has to write it."""
     name = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
     if isinstance(statement, ast.Import):
         return f"import {name}"
@@ -208,14 +206,14 @@ Files = dict[str, bytes]
 def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refactoring:
     """Move definitions from the top of `path` to `target`; with none wanted, all of it, and the file goes.
 
-    Decorators, the comments above, and the imports they need go along; whoever imports them is rewritten.
+    Decorators, the comments above, and the imports they need go along; their importers are rewritten.
     `code` must hold every Python file. Raises UsageError when there is no such definition, or the name is
     taken. It also does for what cannot be taken along, and for imports that would lead in a circle.
     """
     if not target.endswith(".py"):
         raise UsageError(f"{target} is no Python file; write PATH:NAME TARGET.py.")
     if target == path:
-        raise UsageError(f"{path} is where it stands already.")
+        raise UsageError(f"{path} is already its place.")
     code = code if target in code.files else _with_new(code, target)
     names = code.names(path)
     blocks = [find_block(names, name) for name in wanted] if wanted else all_blocks(names)
@@ -376,7 +374,7 @@ def _has(code: Codebase, own: ModuleNames, name: str, origin: tuple[str, str], p
 
 
 def _check_circles(code: Codebase, made: Mapping[str, bytes], going: MovedNames) -> None:
-    """Raises UsageError when a new import leads back to the file that it stands in."""
+    """Raises UsageError when a new import leads back to its own file."""
     for path, content in made.items():
         # An import of the target that was there already may stand further down than the one that joins it.
         known = set(imported_stems(code, path, code.files[path])) - {stem_of(going.target)}

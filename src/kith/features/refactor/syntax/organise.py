@@ -233,7 +233,7 @@ def _sort_names(source: PythonSource, statement: ast.ImportFrom) -> Iterator[Spl
 
 
 def _refill(source: PythonSource, statement: ast.ImportFrom, ordered: Sequence[ast.alias]) -> Splice:
-    """Several names in each of several lines: filled anew, as wide as they were."""
+    """Several names in each of several lines: refilled, as wide as they were."""
     start, end = source.span(statement.names[0])[0], source.span(statement.names[-1])[1]
     width = max(map(len, re.split(r"\r\n|\r|\n", source.text[start:end])[1:] or [""]))
     column = start - source.line_start(statement.names[0].lineno)

@@ -51,7 +51,7 @@ Marks = defaultdict[str, set[Splice]]
 
 
 def mark(source: PythonSource, start: int, old: str, new: str, marks: Marks) -> None:
-    """`old`, which stands at `start`, becomes `new`. Raises UsageError when it does not stand there."""
+    """`old`, which begins at `start`, becomes `new`. Raises UsageError when it is not there."""
     if start < 0 or source.text[start : start + len(old)] != old:
         raise UsageError(f"{source.path}: a place of {old} cannot be told, so it is not renamed.")
     marks[source.path].add(Splice(start, start + len(old), new))
@@ -340,12 +340,12 @@ def rename(code: Codebase, path: str, dotted: str, new: str) -> Refactoring:
 
 
 def _check_own(names: ModuleNames, target: NamedTarget) -> None:
-    """Raises UsageError for a name that an import brings, or that may mean a builtin before it is set."""
+    """Raises UsageError for a name that an import binds, or that may mean a builtin before it is set."""
     path, name = names.source.path, target.name
     if target.scope.kind != "function" and hasattr(builtins, name):
         reads = [each for each in names.of(target.scope, name) if each.scope is target.scope]
         if any(each.how == "read" for each in reads):
-            raise UsageError(f"{path}: {name} is a builtin, too, and nobody can say which is meant where.")
+            raise UsageError(f"{path}: {name} is also a builtin, so its uses are ambiguous.")
     for each in names.of(target.scope, name):
         if each.how == "bind" and isinstance(each.node, ast.alias) and each.node.asname is None:
             where = f"{path}:{each.node.lineno}"
@@ -415,7 +415,7 @@ def _rename_in(code: Codebase, path: str, module: str, old: str, new: str, marks
 
 
 def _left_alone(code: Codebase, old: str, marks: Marks) -> Iterator[str]:
-    """One sentence on the places where the name stands in words only."""
+    """One sentence on the places where the name is only in text."""
     places = [place for path in code.holding(old) for place in _words_in(code, path, old, marks)]
     if places:
         more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""

@@ -1,4 +1,4 @@
-"""Bind names to scopes: the scopes of a Python file, and every place where a name stands."""
+"""Bind names to scopes: the scopes of a Python file, and every place of a name."""
 
 import ast
 import difflib
@@ -37,7 +37,7 @@ class NameScope:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name at a place: how it is used, by which node, and in which scope it stands.
+    """A name at a place: its use, its node, and its scope.
 
     `start` is -1 where the place cannot be told (an f-string of an old parser).
     """
@@ -64,12 +64,12 @@ class ModuleNames:
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is scope)
 
     def unknown(self, name: str) -> tuple[Mention, ...]:
-        """Every mention of a name that no scope binds: a builtin, or what a star import brought."""
+        """Every mention of a name that no scope binds: a builtin, or a name of a star import."""
         return tuple(each for each in self.by_name.get(name, ()) if find_owner(each.scope, name) is None)
 
 
 def find_owner(scope: NameScope, name: str) -> NameScope | None:
-    """The scope that a name means when it stands in `scope`; None when nobody binds it."""
+    """The scope that a name in `scope` means; None when no scope binds it."""
     said = scope.elsewhere.get(name)
     around = list(scope.up())
     if said == "global":
@@ -98,7 +98,7 @@ def bind_names(source: PythonSource) -> ModuleNames:
 
 
 class _ScopeWalk(ast.NodeVisitor):
-    """Visits the nodes in the order in which they stand, with the scope they stand in."""
+    """Visits the nodes in source order, with their scopes."""
 
     def __init__(self, source: PythonSource, module: NameScope) -> None:
         self.source = source
@@ -259,7 +259,7 @@ class _ScopeWalk(ast.NodeVisitor):
     # --- annotations in quotes -----------------------------------------------------------
 
     def _annotation(self, node: ast.expr | None) -> None:
-        """An annotation; what stands in quotes there is code too."""
+        """An annotation; text in quotes there is code too."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             self._quoted(node)
         elif isinstance(node, ast.Subscript):
@@ -302,14 +302,14 @@ def name_start(source: PythonSource, node: Definition) -> int:
 
 
 def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
-    """Every parameter of a function, in the order in which they stand."""
+    """Every parameter of a function, in source order."""
     star = [each for each in (arguments.vararg,) if each]
     last = [each for each in (arguments.kwarg,) if each]
     return [*arguments.posonlyargs, *arguments.args, *star, *arguments.kwonlyargs, *last]
 
 
 def _declare(scope: NameScope, node: Definition) -> None:
-    """Note `global` and `nonlocal` first: they hold for the whole body, wherever they stand."""
+    """Note `global` and `nonlocal` first: they hold for the whole body, wherever they are."""
     for each in own_nodes(node.body):
         if isinstance(each, ast.Global | ast.Nonlocal):
             how: Literal["global", "nonlocal"] = "global" if isinstance(each, ast.Global) else "nonlocal"
@@ -317,7 +317,7 @@ def _declare(scope: NameScope, node: Definition) -> None:
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a body, without what stands in definitions and lambdas inside it."""
+    """The nodes of a body, without those in definitions and lambdas inside it."""
     todo: list[ast.AST] = list(reversed(body))
     while todo:
         node = todo.pop()

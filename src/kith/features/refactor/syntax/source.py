@@ -1,4 +1,4 @@
-"""One Python file, parsed: where its nodes stand in its text, and edits that leave every other byte alone."""
+"""One Python file, parsed: the places of its nodes, and edits that leave every other byte alone."""
 
 import ast
 import io
@@ -96,7 +96,7 @@ def _parse(path: str, text: str) -> ast.Module:
 
 
 def apply_splices(source: PythonSource, splices: Iterable[Splice]) -> bytes:
-    """The file with its splices; what stands between them stays, byte for byte.
+    """The file with its splices; the text between them stays, byte for byte.
 
     Raises UsageError when the result would not parse, or cannot be written in the file's encoding.
     """

@@ -1,4 +1,4 @@
-"""One planted fault as a value: where it stands, what stood there, and what stands there instead."""
+"""One mutant as a value: its place, the old code, and the new code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
