@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,17 +20,9 @@ from kith.memory.live import LiveReader, LiveTail, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from overdue import run_watched
+from waiting import until
 
 EDIT = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.005)
-    raise AssertionError("it did not happen")
 
 
 class Played:

@@ -12,6 +12,7 @@ from kith.agent.side_commands import run_command
 from kith.agent.tasks import Task, run_task
 from kith.core.events import Asked, Event, Notice, RunEnded, ToolEnded
 from kith.core.values import Answer, Question
+from waiting import soon
 
 MAKES = "echo new > made.txt; echo made it"
 
@@ -89,8 +90,7 @@ def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
             command = "echo one; until [ -e go ]; do sleep 0.05; done; echo two"
             work = run_command(project, session, command, nobody, hear=heard.append)
             running = asyncio.ensure_future(work)
-            while not heard:
-                await asyncio.sleep(0.01)
+            await soon(lambda: heard)
             assert heard == ["one"] and not running.done()
             running.cancel()
             await asyncio.wait([running])

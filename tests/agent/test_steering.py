@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,18 +21,10 @@ from kith.memory.live import FOLDER, LiveReader, LiveTail, sweep
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
 from kith.memory.session import Session
+from waiting import until
 
 WRITE = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
 LOOK = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}]}
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.005)
-    raise AssertionError("it did not happen")
 
 
 @pytest.fixture

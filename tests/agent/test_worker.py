@@ -20,17 +20,9 @@ from kith.memory.live import LiveReader, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
 from kith.memory.session import Session
+from waiting import until
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen")
 
 
 @pytest.fixture
@@ -114,7 +106,7 @@ def test_a_stop_from_elsewhere_ends_the_task(desk: Callable[..., Desk]) -> None:
     played = desk({"text": "Too late.", "delay": 30})
     worker = played.start("Wait")
     until(lambda: played.log.is_open(played.id))
-    time.sleep(0.3)
+    until(lambda: played.log.past(played.id).tasks)
     played.inbox.stop("the page")
     past = played.ended()
     assert past.ended and past.ended.status == "interrupted"

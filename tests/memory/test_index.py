@@ -8,8 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from kith.core.errors import KithError
 from kith.memory.index import Index, Refreshed, open_index, refresh
 from kith.trees.open_tree import open_tree
 from places import SUPPORT
+from waiting import until
 
 CACHE = """\
 LIMIT = 3
@@ -148,13 +147,6 @@ def group_is_gone(group: int) -> bool:
     return False
 
 
-def wait_for(done: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 10
-    while not done() and time.monotonic() < end:
-        time.sleep(0.02)
-    return done()
-
-
 @pytest.mark.slow
 def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
@@ -167,7 +159,7 @@ def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     assert 64 <= there < 120
     assert len(update(index, root, cache).added) == 120 - there
     assert index.complete and contents(index) == fresh(root, tmp_path / "other")
-    assert wait_for(lambda: group_is_gone(killed.pid)), "a worker outlived its parent"
+    until(lambda: group_is_gone(killed.pid), "a worker outlived its parent")
 
 
 @pytest.mark.slow

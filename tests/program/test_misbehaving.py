@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -409,8 +408,6 @@ def test_a_task_stops_at_its_limits(kith: Kith, stand_in: StandIn, monkeypatch: 
     assert end_of(stderr).endswith("tokens; a task may use 1,500 (max_task_tokens)")
     monkeypatch.setenv("KITH_MAX_TASK_TOKENS", "100000")
     monkeypatch.setenv("KITH_MAX_TASK_SECONDS", "1")
-    stand_in([{**LOOK, "delay": 9.0}])
-    began = time.monotonic()
+    stand_in([{**LOOK, "delay": 600}])
     again = run(kith, "--resume", resume_of(stderr), code=4)
     assert end_of(again) == "kith: stopped after 1 s, the time of a task (max_task_seconds)"
-    assert time.monotonic() - began < 5

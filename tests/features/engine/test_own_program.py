@@ -18,7 +18,8 @@ from kith.features.engine.home import EngineHome, EngineRecord, take
 from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import open_engine
-from processes import only, record_of, wait_for, wait_until_gone
+from processes import only, record_of, wait_until_gone
+from waiting import until
 
 
 @pytest.mark.slow
@@ -46,7 +47,7 @@ def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
 def test_what_loads_for_nobody_ends(state: Path, program: Path) -> None:
     kith = another_kith(state, program, "llama-server", "--load-seconds", "60")
     heard(kith, "event")
-    wait_for(lambda: record_of(state).engine, "nothing was started")
+    until(lambda: record_of(state).engine, "nothing was started")
     kill(kith)
     wait_until_gone(state)
 
@@ -122,7 +123,7 @@ def test_a_keeper_that_has_not_said_who_it_is_is_waited_for(state: Path) -> None
         time.sleep(0.5)
         assert other.poll() is None
         lock.close()
-        assert other.communicate(timeout=10)[0] == "well\n"
+        assert other.communicate(timeout=60)[0] == "well\n"
 
 
 def test_a_folder_that_cannot_hold_an_engine_is_said(state: Path, program: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from places import SUPPORT
+from waiting import until
 
 pytest.importorskip("mcp")
 
@@ -69,13 +69,6 @@ def pid_in(text: str) -> int:
     return int(text.rpartition("pid ")[2])
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not true() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert true()
-
-
 def test_a_server_without_the_protocols_package_is_asked_and_ends() -> None:
     async def use(connection: Connection) -> tuple[list[str], str]:
         listed = await connection.list_tools()
@@ -83,7 +76,7 @@ def test_a_server_without_the_protocols_package_is_asked_and_ends() -> None:
 
     names, text = connected(plain("chatty"), use)
     assert names[:3] == ["greet", "end", "picture"] and text.startswith("Hello Ada")
-    wait_until(lambda: not is_alive(pid_in(text)))
+    until(lambda: not is_alive(pid_in(text)))
 
 
 def test_a_server_that_ended_is_told_of_and_started_again() -> None:
@@ -197,4 +190,4 @@ asyncio.run(main())
     assert is_alive(pid)
     kith.send_signal(signal.SIGKILL)
     kith.wait()
-    wait_until(lambda: not is_alive(pid))
+    until(lambda: not is_alive(pid))

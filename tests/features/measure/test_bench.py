@@ -199,9 +199,7 @@ def test_without_time_nothing_is_claimed(folder: Path) -> None:
             await asyncio.sleep(0.12)
             return await super().__call__(prompt, emit)
 
-    began = time.monotonic()
     result = take(Slow(), budget_s=1.0, folder=folder)
-    assert time.monotonic() - began < 20
     assert sum(score.left for score in result.scores) > 10 and result.scores[-1].left == 3
     assert any("were left" in note or "was up" in note for note in result.notes)
 

@@ -1,7 +1,6 @@
 """Patience: silence is waited for while the server lives, and what is going on meanwhile is said."""
 
 import asyncio
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +20,7 @@ from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.patient import Patient
 from kith.models.wrappers.retry import Retrying
+from waiting import soon
 
 PROMPT = Prompt("", (say("hi"),))
 
@@ -137,19 +137,16 @@ def test_a_load_is_waited_for_like_an_answer() -> None:
 
 
 def test_leaving_while_it_is_silent_closes_the_connection_at_once() -> None:
-    async def run() -> float:
-        async with serve([{"text": "hi", "delay": 60}]) as server:
+    async def run() -> None:
+        async with serve([{"text": "hi", "delay": 600}]) as server:
             call = asyncio.create_task(Ollama("standin", Endpoint(server.url))(PROMPT, quiet))
-            while not server.requests:
-                await asyncio.sleep(0.005)
-            began = time.monotonic()
+            await soon(lambda: server.requests)
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
-            await asyncio.wait_for(server.disconnected.wait(), 2)
+            await asyncio.wait_for(server.disconnected.wait(), 60)
             assert call.cancelled()
-            return time.monotonic() - began
 
-    assert asyncio.run(run()) < 0.5
+    asyncio.run(run())
 
 
 # --- what is said meanwhile ------------------------------------------------------------------

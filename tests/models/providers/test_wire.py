@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 import socket
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -29,6 +28,7 @@ from kith.models.providers.faults import (
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint, is_loopback, read_events, read_lines
+from waiting import soon
 
 URL = "http://127.0.0.1:9"
 PROMPT = Prompt("", (say("hi"),))
@@ -234,24 +234,20 @@ def test_a_web_page_is_not_a_model_server() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["ollama", "llama-server"])
-def test_leaving_a_silent_server_is_quick_and_closes_the_connection(dialect: str) -> None:
-    async def ask() -> float:
+def test_leaving_a_silent_server_closes_the_connection(dialect: str) -> None:
+    async def ask() -> None:
         async with serve(["hi"], dialect, silent=True) as server:  # type: ignore[arg-type]
             endpoint = Endpoint(server.url)
             model = Ollama("m", endpoint) if dialect == "ollama" else OpenAILike("m", endpoint)
             task = asyncio.create_task(model(PROMPT, quiet))
-            while not server.requests:
-                await asyncio.sleep(0.01)
-            began = time.monotonic()
+            await soon(lambda: server.requests)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            seconds = time.monotonic() - began
             assert task.cancelled()
-            await asyncio.wait_for(server.disconnected.wait(), 2)
+            await asyncio.wait_for(server.disconnected.wait(), 60)
             await endpoint.close()
-            return seconds
 
-    assert min(asyncio.run(ask()) for _ in range(3)) < 0.05  # the quickest of three: the machine may be busy
+    asyncio.run(ask())
 
 
 def test_leaving_in_the_middle_of_a_stream_closes_the_connection() -> None:
@@ -263,7 +259,7 @@ def test_leaving_in_the_middle_of_a_stream_closes_the_connection() -> None:
             await heard.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await asyncio.wait_for(server.disconnected.wait(), 2)
+            await asyncio.wait_for(server.disconnected.wait(), 60)
 
     asyncio.run(ask())
 
