@@ -152,7 +152,7 @@ def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 120)
     killed = start(root, cache, 64)
-    assert killed.wait(timeout=30) == -9
+    assert killed.wait(timeout=60) == -9
     index = open_index(cache, root)
     assert not index.complete and not index.note
     there = len(index.files())
@@ -182,7 +182,7 @@ def test_a_worker_that_dies_takes_no_file_with_it(tmp_path: Path) -> None:
 def test_two_at_once_make_the_same_index(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 100)
-    assert [each.wait(timeout=30) for each in (start(root, cache), start(root, cache))] == [0, 0]
+    assert [each.wait(timeout=60) for each in (start(root, cache), start(root, cache))] == [0, 0]
     index = open_index(cache, root)
     assert index.complete and contents(index) == fresh(root, tmp_path / "other")
 

@@ -159,7 +159,7 @@ def test_too_much_and_binary_text_on_standard_input_is_refused(kith: Kith) -> No
 def test_resuming_does_not_wait_for_standard_input(kith: Kith) -> None:
     command = [sys.executable, "-m", "kith", "run", "--resume", "abc"]
     with subprocess.Popen(command, cwd=kith.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.wait(30) == 2
+        assert process.wait(60) == 2
 
 
 def test_words_that_are_not_utf8_are_a_task_like_any_other(kith: Kith, serve: Serve) -> None:
@@ -202,7 +202,7 @@ def test_a_signal_leaves_one_object_too(kith: Kith, serve: Serve) -> None:
     ) as process:
         until(lambda: json.loads(kith("sessions", "--json").stdout))
         process.terminate()
-        report = json.loads(process.communicate(timeout=20)[0])
+        report = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 143 and report["status"] == "interrupted"
     assert report["session"] in report["text"]
 

@@ -135,7 +135,7 @@ def test_an_engine_killed_in_mid_reply_is_started_again(
     process = listen(kith.folder, "what is a mean?")
     heard(process, "Delta")
     os.kill(record_of(state).engine, signal.SIGKILL)
-    rest, words = process.communicate(timeout=20)
+    rest, words = process.communicate(timeout=60)
     events = [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0 and not words and events[-1]["status"] == "done"
     warnings = [event["text"] for event in events if event.get("level") == "warning"]
@@ -168,7 +168,7 @@ def is_busy(state: Path) -> bool:
 def test_two_at_once_share_one_engine(kith: Kith, state: Path) -> None:
     runs = [listen(kith.folder, f"what is a mean? {number}") for number in range(2)]
     for run in runs:
-        rest, words = run.communicate(timeout=30)
+        rest, words = run.communicate(timeout=60)
         assert run.returncode == 0, words
         assert json.loads(rest.splitlines()[-1])["status"] == "done"
     assert len(processes_of(state)) == 2

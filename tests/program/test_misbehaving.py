@@ -242,7 +242,7 @@ def test_a_long_silence_is_waited_for_while_the_server_lives(
     def script(request: Request) -> Any:
         if reply := next(replies, None):
             return reply
-        dead.wait(10)  # and nothing else is answered either
+        dead.wait(60)  # and nothing else is answered either
         return "too late"
 
     server = stand_in(script)

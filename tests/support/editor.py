@@ -108,7 +108,7 @@ async def started(editor: Editor, folder: Path) -> AsyncIterator[Editor]:
     await greet(editor)
     yield editor
     writer.close()
-    assert await asyncio.wait_for(running, 20) == 0, (folder / "stderr").read_text()
+    assert await asyncio.wait_for(running, 60) == 0, (folder / "stderr").read_text()
     await editor.conn.close()
 
 

@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 def run(root: Path, line: str, writable: bool = True) -> Ran:
     box = Box(root, root, writable, find_toolchains(root))
-    return asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=20)))
+    return asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=60)))
 
 
 def test_the_tree_is_there_and_writable_only_when_asked(root: Path) -> None:
@@ -127,7 +127,7 @@ def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_p
     async def main() -> str:
         line = f"sleep {token}; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
         command = Command(line, env={"MINE": "canary-2"})
-        task = asyncio.create_task(run_boxed(box, command, ExecLimits(seconds=20)))
+        task = asyncio.create_task(run_boxed(box, command, ExecLimits(seconds=60)))
         await soon(lambda: running(f"sleep\0{token}"))
         assert not running("canary-2")
         assert not running(str(tmp_path / "state"))

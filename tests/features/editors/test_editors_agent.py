@@ -139,7 +139,7 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
                 await editor.conn.load_session(cwd=str(repository), session_id=id, mcp_servers=[])
             await editor.conn.cancel(id)
             await editor.conn.cancel(id)
-            assert await asyncio.wait_for(prompt, 10) == "cancelled"
+            assert await asyncio.wait_for(prompt, 60) == "cancelled"
             (call,) = editor.updates(id, "tool_call_update")
             assert call["status"] == "failed", "no call is left running"
             assert editor.words(id).endswith("Interrupted. To go on: /resume")
@@ -243,7 +243,7 @@ def test_another_face_may_answer_first(
             await soon(lambda: editor.asked)
             question = open_question(log, id)
             assert question and Inbox(log, id).claim(question.id, Answer("all", by="the page"))
-            assert await asyncio.wait_for(prompt, 10) == "end_turn"
+            assert await asyncio.wait_for(prompt, 60) == "end_turn"
             assert NEW in (repository / "utils.py").read_text()
             assert len(editor.cancelled) == 1, "the open dialog is taken back"
             over = editor.updates(id, "tool_call_update")[-1]
@@ -348,7 +348,7 @@ def test_no_line_ends_it_and_nothing_else_is_on_stdout(repository: Path) -> None
         assert codes == {None: -32700, 3: -32601, 4: -32602, 5: -32602}
         assert [each["error"]["code"] for each in answers if each.get("id", 0) is None].count(-32600) == 3
         kith.stdin.close()
-        assert await asyncio.wait_for(kith.wait(), 10) == 0
+        assert await asyncio.wait_for(kith.wait(), 60) == 0
 
     asyncio.run(play())
 

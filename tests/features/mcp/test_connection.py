@@ -29,7 +29,7 @@ def plain(*words: str, folder: Path = HERE, **env: str) -> ServerProgram:
 
 
 def connected(
-    place: ServerPlace, use: Callable[[Connection], Awaitable[T]], seconds: float = 30, root: Path = HERE
+    place: ServerPlace, use: Callable[[Connection], Awaitable[T]], seconds: float = 60, root: Path = HERE
 ) -> T:
     """What comes of using a connection, which is closed afterwards."""
 
@@ -43,12 +43,12 @@ def connected(
     return asyncio.run(whole())
 
 
-async def call(connection: Connection, name: str, seconds: float = 30, **args: Any) -> str:
+async def call(connection: Connection, name: str, seconds: float = 60, **args: Any) -> str:
     said = await connection.call(name, args, seconds, lambda done, total: None)
     return said.text
 
 
-def why(place: ServerPlace, seconds: float = 30) -> str:
+def why(place: ServerPlace, seconds: float = 60) -> str:
     """Why a server has no tools, in a sentence."""
     with pytest.raises(ServerError) as caught:
         connected(place, lambda connection: connection.list_tools(), seconds)

@@ -176,7 +176,7 @@ def both(url: str, script: list[Any], path: str, body: dict[str, Any]) -> Answer
     async def ask_both() -> Answers:
         async with (
             serve(script, "llama-server", window=WINDOW) as server,
-            httpx2.AsyncClient(trust_env=False, verify=False, timeout=20) as client,
+            httpx2.AsyncClient(trust_env=False, verify=False, timeout=60) as client,
         ):
             return await client.post(url + path, json=body), await client.post(server.url + path, json=body)
 

@@ -295,7 +295,7 @@ def test_it_runs_as_a_command(tmp_path: Path) -> None:
             answer = client.post(url + LLAMA, json={"messages": HI}).json()
         assert answer["choices"][0]["message"]["content"] == "ok"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(5) == 0
+        assert process.wait(60) == 0
     assert json.loads(log.read_text()) == {"path": LLAMA, "body": {"messages": HI}}
 
 

@@ -44,7 +44,7 @@ EXERCISES = {exercise.name: exercise for exercise in find_exercises()}
 def run_check(exercise: Exercise, folder: Path, changed: dict[str, str]) -> int:
     for path, text in {**exercise.files, **changed}.items():
         (folder / path).write_text(text)
-    return subprocess.run(exercise.check, shell=True, cwd=folder, capture_output=True, timeout=20).returncode
+    return subprocess.run(exercise.check, shell=True, cwd=folder, capture_output=True, timeout=60).returncode
 
 
 @pytest.mark.parametrize("name", first(sorted(EXERCISES), 2))
