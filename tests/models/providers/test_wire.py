@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import ModelError, NoModelError, UsageError
+from kith.core.events import Event
 from kith.core.model import Prompt
 from kith.core.values import say
 from kith.features.demo.standin import serve
@@ -276,8 +277,8 @@ def test_silence_beyond_the_limit_is_a_hang_and_is_not_retried() -> None:
 
 def test_pings_count_as_life() -> None:
     async def ask() -> str:
-        async with serve([{"text": "hi", "delay": 0.5}], "llama-server", ping=0.05) as server:
-            model = OpenAILike("m", Endpoint(server.url, quiet_s=0.2))
+        async with serve([{"text": "hi", "delay": 1.5}], "llama-server", ping=0.05) as server:
+            model = OpenAILike("m", Endpoint(server.url, quiet_s=1.0))
             text = (await model(PROMPT, quiet)).message.text
             assert "GET /health" not in server.visits  # nobody had to ask
             return text
@@ -286,12 +287,24 @@ def test_pings_count_as_life() -> None:
 
 
 def test_an_answer_may_take_long_when_it_goes_on() -> None:
+    now = 0.0
+
+    def hear(event: Event) -> None:
+        nonlocal now
+        now += 2  # a word takes two seconds
+
+    async def sleep(seconds: float) -> None:
+        end = now + seconds
+        while now < end:
+            await asyncio.sleep(0)
+
     async def ask() -> str:
-        async with serve(["one two three four five six"], pause=0.1) as server:
-            reply = await Ollama("standin", Endpoint(server.url, stall_s=0.3))(PROMPT, quiet)
-            return reply.message.text
+        async with serve(["one two three four five six"]) as server:
+            endpoint = Endpoint(server.url, stall_s=3, clock=lambda: now, sleep=sleep)
+            return (await Ollama("standin", endpoint)(PROMPT, hear)).message.text
 
     assert asyncio.run(ask()) == "one two three four five six"
+    assert now > 6
 
 
 def test_an_endpoint_works_in_one_event_loop_after_another() -> None:
