@@ -43,6 +43,8 @@ class Time:
         self.now += seconds
 
 
+DELAYS = (0.4, 4.0, 40.0)  # real seconds; the clock hurries less on a busy machine
+
 # --- on the wire -----------------------------------------------------------------------------
 
 
@@ -65,9 +67,12 @@ def ask(script: Any, dialect: Any = "ollama", probe_s: float = 0.5, **behaviour:
 
 @pytest.mark.parametrize("dialect", ["ollama", "llama-server", "lmstudio", "vllm"])
 def test_a_prompt_that_is_read_for_an_hour_is_waited_for(dialect: str) -> None:
-    reply, seconds = ask([{"text": "hi", "delay": 0.4}], dialect)
-    assert reply.message.text == "hi"
-    assert seconds > 600
+    def read(delay: float) -> float:
+        reply, seconds = ask([{"text": "hi", "delay": delay}], dialect)
+        assert reply.message.text == "hi"
+        return seconds
+
+    assert any(read(delay) > 600 for delay in DELAYS)
 
 
 def test_a_server_that_shows_no_life_is_lost() -> None:
@@ -126,14 +131,14 @@ def test_a_watch_ends_with_its_call() -> None:
 
 
 def test_a_load_is_waited_for_like_an_answer() -> None:
-    hours = Time()
-
-    async def run() -> int:
-        async with serve([], delay_first_byte=0.3) as server:
+    async def load(delay: float) -> float:
+        hours = Time()
+        async with serve([], delay_first_byte=delay) as server:
             endpoint = Endpoint(server.url, clock=hours.clock, sleep=hours.sleep)
-            return (await Ollama("standin", endpoint, 4096).facts()).window
+            assert (await Ollama("standin", endpoint, 4096).facts()).window == 4096
+        return hours.now
 
-    assert asyncio.run(run()) == 4096 and hours.now > 600
+    assert any(asyncio.run(load(delay)) > 600 for delay in DELAYS)
 
 
 def test_leaving_while_it_is_silent_closes_the_connection_at_once() -> None:
