@@ -111,7 +111,7 @@ def test_llama_server_loads_for_a_while() -> None:
             await asyncio.sleep(0.02)
         assert late.json() == {"status": "ok"}
 
-    visit([], talk, "llama-server", loading=0.1)
+    visit([], talk, "llama-server", loading=1.0)
 
 
 def test_llama_server_answers_its_probes() -> None:
@@ -209,7 +209,7 @@ def test_a_router_lists_loads_and_forgets_its_models() -> None:
         await client.post("/models/unload", json={"model": "a"})
         assert await states() == ["unloaded", "unloaded"]
 
-    visit(["hi"], talk, "llama-server", router=("a", "b"), loading=0.1)
+    visit(["hi"], talk, "llama-server", router=("a", "b"), loading=1.0)
 
 
 def test_a_router_refuses_what_it_lacks_or_may_not_load() -> None:
