@@ -6,6 +6,7 @@ TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "kith"
 # What several modules do together.
 BEHAVIOURS = {
+    *("features/build/test_coverage_gate", "trees/test_open_tree_contract"),
     *("agent/asking/test_cloud_tasks", "agent/test_path_escapes", "agent/test_prompt_size"),
     *("agent/test_without_features", "features/test_deleted", "features/test_entry_points"),
     *("features/route/test_yardstick", "features/web/test_page", "gates/results/test_report_readers"),
