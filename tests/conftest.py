@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from places import SUPPORT
 settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=200, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+# A job in the background of a shell may ignore Ctrl-C, and so would every kith that a test starts and stops.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # kith is started hundreds of times: what it is made of is compiled once, whatever the environment says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -109,19 +113,28 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-@pytest.fixture
-def repository(tmp_path: Path, home: Path) -> Path:
-    """A git repository with one commit: a small Python project whose `mean` is wrong, as a test shows."""
-    folder = tmp_path / "repository"
+@pytest.fixture(scope="session")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that each test gets a copy of."""
+    folder = tmp_path_factory.mktemp("committed") / "repository"
     (folder / "tests").mkdir(parents=True)
     (folder / "utils.py").write_text(UTILS)
     (folder / "tests" / "__init__.py").write_text("")
     (folder / "tests" / "test_utils.py").write_text(TEST_UTILS)
     (folder / "README.md").write_text(README)
     (folder / ".gitignore").write_text("__pycache__/\n")
+    person = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in AUTHOR.items()}
     for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "Two helpers"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
+        subprocess.run(["git", *command], cwd=folder, check=True, env={**os.environ, **person})
+    for sample in (folder / ".git" / "hooks").iterdir():
+        sample.unlink()
     return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, home: Path, committed: Path) -> Path:
+    """A git repository with one commit: a small Python project whose `mean` is wrong, as a test shows."""
+    return Path(shutil.copytree(committed, tmp_path / "repository"))
 
 
 @pytest.fixture

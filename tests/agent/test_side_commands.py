@@ -95,8 +95,7 @@ def test_what_it_prints_is_heard_while_it_runs(project: Project) -> None:
             command = "echo one; until [ -e go ]; do sleep 0.05; done; echo two"
             with heard_by(heard.append):
                 running = asyncio.ensure_future(run_command(project, session, command, nobody))
-            while not heard:
-                await asyncio.sleep(0.01)
+            await soon(lambda: heard)
             assert heard == [b"one\n"] and not running.done()
             running.cancel()
             await asyncio.wait([running])

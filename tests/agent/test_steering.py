@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,18 +21,10 @@ from kith.memory.live import FOLDER, LiveReader, LiveTail, sweep
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
 from kith.memory.session import Session
+from waiting import until
 
 WRITE = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
 LOOK = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}]}
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.005)
-    raise AssertionError("it did not happen")
 
 
 @pytest.fixture
@@ -87,7 +77,7 @@ def played(repository: Path, log: Log, sandbox: None) -> Played:
 
 def kill(worker: subprocess.Popen[bytes]) -> None:
     worker.send_signal(signal.SIGKILL)
-    worker.wait(10)
+    worker.wait(60)
 
 
 # --- a process that died ---------------------------------------------------------------------
@@ -105,7 +95,7 @@ def test_a_task_whose_process_died_at_a_question_goes_on_and_asks_anew(played: P
     worker = played.start()
     new = played.question(but=old.id)
     played.inbox.claim(new.id, Answer("all", by="the page"))
-    assert worker.wait(20) == 0
+    assert worker.wait(60) == 0
     past = played.past
     assert past.ended and past.ended.status == "done" and past.tasks == 1 and len(past.applied) == 1
     assert not can_resume(played.log, played.id) and not played.inbox.waiting()
@@ -118,7 +108,7 @@ def test_words_for_a_task_whose_process_died_steer_it_when_it_goes_on(played: Pl
     until(lambda: len(played.past.calls) == 1)
     kill(worker)
     played.say("use tabs", {"text": "As you say.", "expect": "use tabs"})
-    assert played.start().wait(20) == 0
+    assert played.start().wait(60) == 0
     past = played.past
     assert past.ended and past.ended.text == "As you say." and past.tasks == 1
     assert played.said[-1] == "use tabs" and not played.inbox.waiting()
@@ -128,7 +118,7 @@ def test_words_for_a_task_whose_process_died_steer_it_when_it_goes_on(played: Pl
 def test_what_is_over_is_not_gone_on_with(played: Played) -> None:
     played.say("Say hello", "Hello.")
     played.inbox.write(Letter("", "the page", resume=True))
-    assert played.start().wait(20) == 0
+    assert played.start().wait(60) == 0
     past = played.past
     assert past.tasks == 1 and past.ended and past.ended.status == "done"
     assert "nothing to resume" in past.notices[-1] and not played.inbox.waiting()
@@ -139,7 +129,7 @@ def test_a_worker_that_cannot_read_the_settings_says_so_once(played: Played, hom
     (home / ".config/kith").mkdir(parents=True)
     (home / ".config/kith/config.toml").write_text("model = [")
     played.say("Say hello", "Hello.")
-    assert played.start().wait(20) == 0
+    assert played.start().wait(60) == 0
     assert played.past.ended and "config.toml" in played.past.ended.text
     assert not played.inbox.waiting()
 
@@ -148,7 +138,7 @@ def test_a_worker_that_cannot_read_the_settings_says_so_once(played: Played, hom
 def test_a_project_that_is_gone_is_said(log: Log, tmp_path: Path) -> None:
     gone = Played(tmp_path / "gone", log)
     gone.inbox.write(Letter("Say hello"))
-    assert gone.start().wait(20) == 0
+    assert gone.start().wait(60) == 0
     assert gone.past.ended and gone.past.ended.status == "failed" and not gone.inbox.waiting()
 
 
@@ -270,4 +260,4 @@ def test_a_full_disk_is_said_and_loses_no_words(log: Log, played: Played) -> Non
     done = subprocess.run([sys.executable, "-c", code], cwd=played.root, capture_output=True, text=True)
     assert done.returncode and "cannot be written" in done.stderr
     assert played.inbox.waiting(), "they are heard when there is room"
-    assert played.start().wait(20) == 0 and played.past.ended and played.past.ended.text == "Hello."
+    assert played.start().wait(60) == 0 and played.past.ended and played.past.ended.text == "Hello."

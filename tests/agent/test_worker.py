@@ -20,17 +20,9 @@ from kith.memory.live import LiveReader, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.past import Past
 from kith.memory.session import Session
+from waiting import until
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen")
 
 
 @pytest.fixture
@@ -83,7 +75,7 @@ def test_a_change_is_approved_from_another_process(desk: Callable[..., Desk]) ->
     past = played.ended()
     assert past.ended and past.ended.status == "done" and past.applied
     assert NEW in (played.root / "utils.py").read_text()
-    assert worker.wait(10) == 0
+    assert worker.wait(60) == 0
 
 
 @pytest.mark.slow
@@ -93,7 +85,7 @@ def test_a_project_brings_no_modules_of_its_own(repository: Path, log: Log, plac
         (repository / f"{name}.py").write_text(f"open({str(repository / 'ran')!r}, 'w')\n")
     Inbox(log, "one").write(Letter("x", flags={"model": "replay/none.json"}))
     environ = {**os.environ, "PYTHONPATH": places}
-    assert start_worker(repository, log.path.parent, "one", environ).wait(20) == 0
+    assert start_worker(repository, log.path.parent, "one", environ).wait(60) == 0
     assert not (repository / "ran").exists() and log.past("one").ended
 
 
@@ -114,11 +106,11 @@ def test_a_stop_from_elsewhere_ends_the_task(desk: Callable[..., Desk]) -> None:
     played = desk({"text": "Too late.", "delay": 30})
     worker = played.start("Wait")
     until(lambda: played.log.is_open(played.id))
-    time.sleep(0.3)
+    until(lambda: played.log.past(played.id).tasks)
     played.inbox.stop("the page")
     past = played.ended()
     assert past.ended and past.ended.status == "interrupted"
-    assert worker.wait(10) == 0
+    assert worker.wait(60) == 0
 
 
 @pytest.mark.slow
@@ -131,7 +123,7 @@ def test_words_that_come_meanwhile_reach_the_model_at_its_next_step(desk: Callab
     played.say("use tabs")
     past = played.ended()
     assert past.ended and past.ended.text == "As you say."
-    assert worker.wait(10) == 0
+    assert worker.wait(60) == 0
 
 
 @pytest.mark.slow
@@ -139,8 +131,8 @@ def test_words_that_come_later_are_the_next_task_of_the_same_conversation(
     desk: Callable[..., Desk],
 ) -> None:
     played = desk("Hello.", "Hello again.")
-    assert played.start("Say hello").wait(20) == 0
-    assert played.start("And again").wait(20) == 0
+    assert played.start("Say hello").wait(60) == 0
+    assert played.start("And again").wait(60) == 0
     past = played.ended(2)
     said = [message.text for message in past.threads["task"] if message.role == "user"]
     assert len(said) == 2 and said[1] == "And again"
@@ -150,7 +142,7 @@ def test_words_that_come_later_are_the_next_task_of_the_same_conversation(
 def test_a_refusal_before_the_task_is_in_the_log(desk: Callable[..., Desk]) -> None:
     played = desk("Hello.")
     played.inbox.write(Letter("Say hello", flags={"model": "replay/nowhere.json"}))
-    start_worker(played.root, played.log.path.parent, played.id).wait(20)
+    start_worker(played.root, played.log.path.parent, played.id).wait(60)
     past = played.ended()
     assert past.ended and past.ended.status != "done" and "nowhere.json" in past.ended.text
 

@@ -93,7 +93,7 @@ def test_other_languages_are_guessed(path: str, text: str, names: list[str]) -> 
 
 def test_a_warning_in_a_foreign_file_is_not_ours(recwarn: pytest.WarningsRecorder) -> None:
     assert spans("a.py", 'def f(): return "\\d"\n') == {"f": (1, 1)}
-    assert not recwarn.list
+    assert not [each for each in recwarn if each.category in (SyntaxWarning, DeprecationWarning)]
 
 
 def test_deep_nesting_ends() -> None:

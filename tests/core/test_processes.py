@@ -2,8 +2,9 @@
 
 import ast
 import asyncio
+import os
+import signal
 import sys
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,11 +13,12 @@ import pytest
 
 from kith.core import event_loop
 from kith.core.processes import Started, Watch, run_program, start
+from waiting import soon
 
 SOURCE = Path(__file__).parents[2] / "src" / "kith"
 T = TypeVar("T")
-FILLS = "import os, time; os.write(1, b'x' * 60_000); os.write(1, b'x' * 10_000_000); time.sleep(60)"
-ONLY_WAITS = "import time; time.sleep(60)"
+FILLS = "import os, time; os.write(1, b'x' * 60_000); os.write(1, b'x' * 10_000_000); time.sleep(600)"
+ONLY_WAITS = "import time; time.sleep(600)"
 
 
 def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
@@ -31,25 +33,21 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-async def cancelled(work: Coroutine[Any, Any, Any]) -> float:
-    """How long work takes to end that is cancelled once it is well under way."""
+async def cancel(work: Coroutine[Any, Any, Any], begun: Path) -> None:
+    """Cancel work that is under way, which is when its program has made a file."""
     task = asyncio.ensure_future(work)
-    await asyncio.sleep(0.5)
+    await soon(begun.exists)
     task.cancel()
-    began = time.monotonic()
-    await asyncio.wait([task], timeout=8)
+    await asyncio.wait([task], timeout=60)
     assert task.cancelled()
-    return time.monotonic() - began
 
 
 @pytest.mark.parametrize("code", [FILLS, ONLY_WAITS])
-def test_a_program_that_is_cancelled_ends_at_once(code: str) -> None:
-    assert within(20, cancelled(run_program(python(code), seconds=60))) < 2
-
-
-def test_a_program_that_reads_nothing_is_cancelled() -> None:
-    work = run_program(python(ONLY_WAITS), seconds=60, input=b"x" * 10_000_000)
-    assert within(20, cancelled(work)) < 2
+@pytest.mark.parametrize("given", [None, b"x" * 10_000_000])
+def test_a_program_that_is_cancelled_ends_at_once(code: str, given: bytes | None, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    program = python(f"open({str(begun)!r}, 'w'); {code}")
+    within(90, cancel(run_program(program, seconds=600, input=given), begun))
 
 
 def test_a_program_out_of_time_leaves_no_process() -> None:
@@ -59,20 +57,20 @@ def test_a_program_out_of_time_leaves_no_process() -> None:
         return process.code
 
     with pytest.raises(TimeoutError):
-        within(20, run_program(python(FILLS), seconds=0.5))
-    assert within(20, overrun()) == -9
+        within(60, run_program(python(FILLS), seconds=0.2))
+    assert within(60, overrun()) == -9
 
 
+@pytest.mark.slow
 def test_a_child_that_holds_the_output_is_not_waited_for() -> None:
-    code = "import os, subprocess; subprocess.Popen(['sleep', '8']); os.write(1, b'words')"
-    began = time.monotonic()
-    ended = within(20, run_program(python(code), seconds=20))
-    assert ended.stdout == b"words" and time.monotonic() - began < 8
+    code = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid)"
+    ended = within(60, run_program(python(code), seconds=60))
+    os.kill(int(ended.stdout), signal.SIGKILL)  # it still runs
 
 
 def test_what_is_printed_comes_whole() -> None:
     code = "import sys; sys.stdout.write('x' * 3_000_000); sys.stderr.write('y'); sys.exit(3)"
-    ended = within(20, run_program(python(code), seconds=20))
+    ended = within(60, run_program(python(code), seconds=60))
     assert (ended.code, len(ended.stdout), ended.stderr) == (3, 3_000_000, b"y")
 
 
@@ -89,7 +87,7 @@ def test_a_process_that_ends_when_it_is_left_keeps_its_exit_code(
             await process.end()
         return {process.code for process in processes}
 
-    codes = {code for _ in range(6) for code in within(30, some())}
+    codes = {code for _ in range(6) for code in within(60, some())}
     assert codes <= {0, -9, -15}  # 255: somebody else was told of the end
     assert not caplog.records
 
@@ -99,7 +97,8 @@ def test_no_other_module_starts_processes_in_the_loop() -> None:
     found = {
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if any(name in (text := file.read_text(encoding="utf-8")) for name in wanted)
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and node.attr in wanted
     }
     assert found == {"core/processes.py"}
@@ -124,9 +123,7 @@ def test_a_task_that_will_not_end_is_left_behind(capfd: pytest.CaptureFixture[st
         assert not await event_loop.leave(task, seconds=0.1)
         return "done"
 
-    began = time.monotonic()
     assert event_loop.run_loop(work()) == "done"
-    assert time.monotonic() - began < 2 * event_loop.LEAVE_S
     assert capfd.readouterr() == ("", "")
 
 
@@ -138,7 +135,7 @@ def test_a_thread_that_hangs_does_not_hold_up_python() -> None:
         "    return print('done', await asyncio.to_thread(lambda: 1))\n"
         "run_loop(work())"
     )
-    ended = within(20, run_program(python(code), seconds=15))
+    ended = within(60, run_program(python(code), seconds=60))
     assert (ended.code, ended.stdout, ended.stderr) == (0, b"done 1\n", b"")
 
 
@@ -154,7 +151,8 @@ def test_every_command_ends_its_loop_within_bounds() -> None:
     found = [
         file.relative_to(SOURCE).as_posix()
         for file in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if "asyncio" in (text := file.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("asyncio.run", "asyncio.Runner")
     ]
     assert found == ["core/event_loop.py"]

@@ -253,9 +253,9 @@ def test_linters_of_a_large_tree_are_found_at_once() -> None:
 
     def least(work: Callable[[], object]) -> float:
         def once() -> float:
-            began = time.perf_counter()
+            began = time.process_time()
             work()
-            return time.perf_counter() - began
+            return time.process_time() - began
 
         return min(once() for _ in range(5))
 

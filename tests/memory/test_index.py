@@ -8,8 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +21,7 @@ from kith.core.errors import KithError
 from kith.memory.index import Index, Refreshed, open_index, refresh
 from kith.trees.local import open_tree
 from places import SUPPORT
+from waiting import until
 
 CACHE = """\
 LIMIT = 3
@@ -175,26 +174,19 @@ def group_is_gone(group: int) -> bool:
     return False
 
 
-def wait_for(done: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 10
-    while not done() and time.monotonic() < end:
-        time.sleep(0.02)
-    return done()
-
-
 @pytest.mark.slow
 def test_after_kill_9_the_next_update_goes_on(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 120)
     killed = start(root, cache, 64)
-    assert killed.wait(timeout=30) == -9
+    assert killed.wait(timeout=60) == -9
     index = open_index(cache, root)
     assert not index.complete and not index.note
     there = len(index.files())
     assert 64 <= there < 120
     assert len(update(index, root, cache).added) == 120 - there
     assert index.complete and contents(index) == fresh(root, tmp_path / "other")
-    assert wait_for(lambda: group_is_gone(killed.pid)), "a worker outlived its parent"
+    until(lambda: group_is_gone(killed.pid), "a worker outlived its parent")
 
 
 @pytest.mark.slow
@@ -217,7 +209,7 @@ def test_a_worker_that_dies_takes_no_file_with_it(tmp_path: Path) -> None:
 def test_two_at_once_make_the_same_index(tmp_path: Path) -> None:
     root, cache = tmp_path / "tree", tmp_path / "cache"
     write_many(root, 100)
-    assert [each.wait(timeout=30) for each in (start(root, cache), start(root, cache))] == [0, 0]
+    assert [each.wait(timeout=60) for each in (start(root, cache), start(root, cache))] == [0, 0]
     index = open_index(cache, root)
     assert index.complete and contents(index) == fresh(root, tmp_path / "other")
 

@@ -76,4 +76,4 @@ def test_ctrl_c_while_processes_start_prints_no_traceback_and_waits_for_none(tmp
     )
     assert process.stdout and process.stdout.readline() == "started\n"
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=20) == ("stopped\n", "")
+    assert process.communicate(timeout=60) == ("stopped\n", "")

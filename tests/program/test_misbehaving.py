@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -243,7 +242,7 @@ def test_a_long_silence_is_waited_for_while_the_server_lives(
     def script(request: Request) -> Any:
         if reply := next(replies, None):
             return reply
-        dead.wait(10)  # and nothing else is answered either
+        dead.wait(60)  # and nothing else is answered either
         return "too late"
 
     server = stand_in(script)
@@ -409,8 +408,6 @@ def test_a_task_stops_at_its_limits(kith: Kith, stand_in: StandIn, monkeypatch: 
     assert end_of(stderr).endswith("tokens; a task may use 1,500 (max_task_tokens)")
     monkeypatch.setenv("KITH_MAX_TASK_TOKENS", "100000")
     monkeypatch.setenv("KITH_MAX_TASK_SECONDS", "1")
-    stand_in([{**LOOK, "delay": 9.0}])
-    began = time.monotonic()
+    stand_in([{**LOOK, "delay": 600}])
     again = run(kith, "--resume", resume_of(stderr), code=4)
     assert end_of(again) == "kith: stopped after 1 s, the time of a task (max_task_seconds)"
-    assert time.monotonic() - began < 5

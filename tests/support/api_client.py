@@ -1,7 +1,6 @@
 """The API as a script uses it, with models that play scripts."""
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import httpx2
 
 from serving import Serving
+from waiting import until
 
 
 class Api:
@@ -42,13 +42,8 @@ class Api:
         assert begun.status_code == 201, begun.text
         return str(begun.json()["session"])
 
-    def until(self, what: Callable[[], Any], seconds: float = 30) -> Any:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if found := what():
-                return found
-            time.sleep(0.05)
-        raise AssertionError("it did not happen")
+    def until(self, what: Callable[[], Any]) -> Any:
+        return until(what)
 
     def question(self, session: str) -> dict[str, Any]:
         return self.until(lambda: self.get(f"sessions/{session}")["question"])  # type: ignore[no-any-return]

@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from forked import compile_patterns
+
 LOADED = (
     *("kith.cli", "kith.features.web.command", "kith.features.web.server", "kith.agent.tasks"),
     *("kith.features.gateway.runtime", "kith.features.gateway.runtime", "kith.agent.models"),
@@ -87,6 +89,7 @@ def beget() -> None:
     for name in _ROUTES:
         importlib.import_module(f"kith.features.web.{name}")
     parts_for("web")
+    compile_patterns()
     codes: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)

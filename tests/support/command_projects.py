@@ -151,7 +151,7 @@ SLOW = (
             wrong("break one", {"shapes.py": BREAKS}, broken=[AREA], failing=[PERIMETER]),
             useless("words only", {"README.md": "Shapes.\n"}, "out_of_time", end="held"),
         ),
-        seconds=4.0,
+        seconds=10.0,
         slow=True,
     ),
     Project(
@@ -174,7 +174,7 @@ SLOW = (
                 says="The tests were stopped",
             ),
         ),
-        seconds=6.0,
+        seconds=10.0,
         slow=True,
     ),
 )

@@ -108,7 +108,7 @@ async def started(editor: Editor, folder: Path) -> AsyncIterator[Editor]:
     await greet(editor)
     yield editor
     writer.close()
-    assert await asyncio.wait_for(running, 20) == 0, (folder / "stderr").read_text()
+    assert await asyncio.wait_for(running, 60) == 0, (folder / "stderr").read_text()
     await editor.conn.close()
 
 
@@ -118,11 +118,3 @@ async def greet(editor: Editor) -> None:
     answer = await editor.conn.initialize(1, client_capabilities=files, client_info=who)
     assert answer.protocol_version == 1 and not answer.auth_methods
     assert answer.agent_capabilities and answer.agent_capabilities.load_session
-
-
-async def until(what: Callable[[], object]) -> Any:
-    for _ in range(1000):
-        if found := what():
-            return found
-        await asyncio.sleep(0.02)
-    raise AssertionError("it did not happen")

@@ -35,7 +35,10 @@ LOADED = (
         "kith.gates.failure_output",
         "kith.models.discovery.catalogue",
     ),
-    *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio"),
+    *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio", "kith.__main__"),
+    *("kith.features.coach.adaptation", "kith.features.confer.history", "kith.features.confer.settings"),
+    *("kith.features.engine.options", "kith.features.measure.rows", "kith.features.review.notes"),
+    *("kith.terminal.command_arguments", "pyflakes.checker", "importlib.resources.readers", "kith.roles"),
 )
 _LONGEST = 1 << 20  # bytes of a request
 _lock = threading.Lock()
@@ -105,10 +108,21 @@ def _address() -> str:
         return _server[0][1]
 
 
+def compile_patterns() -> None:
+    """What every task would compile anew, a third of its time."""
+    from kith.context.task_kinds import kind_of
+    from kith.core.values import Change
+    from kith.edits.autorun import runs_by_itself
+
+    kind_of("Add a test")
+    runs_by_itself(Change("a.py", b"", b"a = 1\n"))
+
+
 def serve(path: str) -> None:
     """Fork a child for every request, until whoever started this is gone."""
     for name in LOADED:
         __import__(name)
+    compile_patterns()
     parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

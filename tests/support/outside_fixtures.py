@@ -51,7 +51,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     yield start
     for process in started:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ class Cache:
 
 def visit(talk: Callable[[HubServer], Coroutine[Any, Any, Any]], **behaviour: Any) -> Any:
     async def run() -> Any:
-        async with asyncio.timeout(30), serve_hub(FILES, **behaviour) as hub:
+        async with asyncio.timeout(60), serve_hub(FILES, **behaviour) as hub:
             return await talk(hub)
 
     return asyncio.run(run())

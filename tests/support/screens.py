@@ -95,7 +95,7 @@ class Tmux:
         time.sleep(0.5)
         self.press(key)
 
-    def wait(self, words: str, times: int = 1, seconds: float = 30.0) -> str:
+    def wait(self, words: str, times: int = 1, seconds: float = 60.0) -> str:
         """All that was shown, once it holds these words so often, wherever lines break."""
         end = time.monotonic() + seconds
         while " ".join((shown := self.text).split()).count(" ".join(words.split())) < times:
@@ -103,7 +103,7 @@ class Tmux:
             time.sleep(0.05)
         return shown
 
-    def settle(self, seconds: float = 30.0) -> str:
+    def settle(self, seconds: float = 60.0) -> str:
         """What is seen once nothing changes any more."""
         end, before = time.monotonic() + seconds, ""
         while (now := self.screen) != before:

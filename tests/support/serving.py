@@ -52,7 +52,7 @@ class Serving:
             time.sleep(0.01)
         self.url, self.token = found.groups()
         headers = {"Authorization": f"Bearer {self.token}"}
-        self.client = httpx2.Client(base_url=self.url, headers=headers, timeout=20, verify=False)
+        self.client = httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False)
         return self
 
     @property
@@ -64,7 +64,7 @@ class Serving:
         """End it by a signal; returns all that it said."""
         self.client.close()
         self.process.send_signal(how)
-        self.process.wait(10)
+        self.process.wait(60)
         return self.said
 
     def stop(self) -> str:

@@ -23,7 +23,7 @@ def visit(script: Any, talk: Callable[[Client, Server], Awaitable[T]], *args: An
     async def run() -> T:
         async with (
             serve(script, *args, **behaviour) as server,
-            httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False, timeout=10) as client,
+            httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False, timeout=60) as client,
         ):
             return await talk(client, server)
 

@@ -36,7 +36,7 @@ class Screen:
     def press(self, *keys: str) -> None:
         self._do("send-keys", *keys)
 
-    def wait(self, words: str, times: int = 1, seconds: float = 20.0) -> str:
+    def wait(self, words: str, times: int = 1, seconds: float = 60.0) -> str:
         """The screen once it shows these words so often, wherever the lines break."""
         end = time.monotonic() + seconds
         while " ".join((shown := self.text).split()).count(" ".join(words.split())) < times:

@@ -1,7 +1,6 @@
 """Commands: the exit code is always said, and PowerShell gets exactly the text that was sent."""
 
 import base64
-import time
 
 import pytest
 
@@ -40,9 +39,7 @@ def test_a_command_may_start_in_a_folder_of_the_tree_and_nowhere_else(bench: Ben
 
 @pytest.mark.slow
 def test_a_command_out_of_time_is_stopped_and_its_output_kept(bench: Bench) -> None:
-    began = time.monotonic()
-    result = bench.use(BASH, command="echo started; sleep 20", timeout="1")
-    assert time.monotonic() - began < 10
+    result = bench.use(BASH, command="echo started; sleep 600", timeout="1")
     assert not result.ok
     assert result.text == "timed out: stopped after 1 s, exit code 124\nstarted"
 

@@ -14,6 +14,7 @@ import pytest
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
 from kith.trees.exec import run_process
+from waiting import running, soon
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -30,19 +31,6 @@ def run(line: str, limits: ExecLimits = ExecLimits(), input: bytes = b"") -> Ran
             sandboxed=False,
         )
     )
-
-
-def alive(token: str) -> list[int]:
-    """Processes that have `token` on their command line."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes()
-            if token.encode() in words and int(folder.name) != os.getpid():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_code_and_output_of_both_streams() -> None:
@@ -65,7 +53,7 @@ def test_a_missing_program_is_a_failure_and_no_error() -> None:
 
 
 def test_standard_input_is_empty_or_what_was_given() -> None:
-    assert run("cat; echo end", ExecLimits(seconds=5)).output == "end\n"
+    assert run("cat; echo end", ExecLimits(seconds=60)).output == "end\n"
     data = os.urandom(100_000).hex().encode()
     assert (
         run("sha256sum", input=data).output == run("sha256sum", input=data).output != run("sha256sum").output
@@ -99,21 +87,21 @@ def test_a_flood_is_cut_in_the_middle_and_memory_stays_small() -> None:
 def test_time_out_kills_the_whole_tree(line: str) -> None:
     token = f"98{os.getpid()}.{abs(hash(line)) % 10000}"
     ran = run(line.format(token), ExecLimits(seconds=0.3))
-    assert ran.timed_out and ran.code == 124 and ran.seconds < 1.5
-    assert alive(token) == []
+    assert ran.timed_out and ran.code == 124
+    assert running(token) == []
 
 
 def test_a_background_child_does_not_keep_the_command_open() -> None:
     token = f"97{os.getpid()}"
-    ran = run(f"sleep {token} & setsid sleep {token} & echo done", ExecLimits(seconds=20))
-    assert ran.code == 0 and ran.output == "done\n" and ran.seconds < 2
-    assert alive(token) == []
+    ran = run(f"sleep {token} & setsid sleep {token} & echo done", ExecLimits(seconds=60))
+    assert ran.code == 0 and ran.output == "done\n"
+    assert running(token) == []
 
 
-def test_cancelling_is_quick_and_leaves_nothing() -> None:
+def test_cancelling_leaves_nothing() -> None:
     token = f"96{os.getpid()}"
 
-    async def main() -> float:
+    async def main() -> None:
         task = asyncio.create_task(
             run_process(
                 ["bash", "-c", f"setsid sleep {token} & sleep {token}"],
@@ -124,19 +112,14 @@ def test_cancelling_is_quick_and_leaves_nothing() -> None:
                 sandboxed=False,
             )
         )
-        while len(alive(token)) < 3:  # bash and both sleeps
-            await asyncio.sleep(0.01)
-        began = time.monotonic()
+        await soon(lambda: len(running(token)) == 3)  # bash and both sleeps
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return time.monotonic() - began
 
-    seconds = list[float]()
     for _ in range(3):
-        seconds.append(asyncio.run(main()))
-        assert alive(token) == []
-    assert max(seconds) < 10  # a hang; how quick it is on a quiet machine is not for a test to say
+        asyncio.run(main())
+        assert running(token) == []
 
 
 def test_cancelling_during_the_start_leaves_nothing() -> None:
@@ -156,7 +139,7 @@ def test_cancelling_during_the_start_leaves_nothing() -> None:
 
     for turns in range(8):
         asyncio.run(main(turns))
-        assert alive(token) == []
+        assert running(token) == []
 
 
 def test_limits_are_set_for_the_command() -> None:
@@ -167,9 +150,9 @@ def test_limits_are_set_for_the_command() -> None:
 
 
 def test_processes_that_together_use_too_much_memory_are_stopped() -> None:
-    line = f"{sys.executable} -c 'import time; x = b\"1\" * 60_000_000; time.sleep(20)'"
-    ran = run(f"{line} & {line} & wait", ExecLimits(seconds=15, memory=90_000_000))
-    assert ran.code == 137 and "90,000,000 bytes of memory" in ran.output and ran.seconds < 10
+    line = f"{sys.executable} -c 'import time; x = b\"1\" * 60_000_000; time.sleep(600)'"
+    ran = run(f"{line} & {line} & wait", ExecLimits(seconds=60, memory=90_000_000))
+    assert ran.code == 137 and "90,000,000 bytes of memory" in ran.output
 
 
 FULL = """

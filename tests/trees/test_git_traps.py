@@ -24,7 +24,7 @@ ENV = {
 
 def git(root: Path, *args: str, check: bool = True) -> None:
     words = ("git", "-c", "protocol.file.allow=always", "-c", "protocol.ext.allow=always", *args)
-    subprocess.run(words, cwd=root, env=ENV, check=check, capture_output=True, timeout=30)
+    subprocess.run(words, cwd=root, env=ENV, check=check, capture_output=True, timeout=60)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX's")
 # Runs the command given, without a sandbox, and would wait for it for a long time.
@@ -19,7 +20,6 @@ from kith.trees.sandbox import run_plain
 place = Path(sys.argv[1])
 asyncio.run(run_plain(place, place / "scratch", (), Command(sys.argv[2]), ExecLimits(seconds=60)))
 """
-WAIT_S = 20.0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="marks are read from /proc")
@@ -30,17 +30,11 @@ def test_a_command_and_its_daemons_die_with_kith(tmp_path: Path) -> None:
         pids = [wait_for_pid(tmp_path / name) for name in ("daemon", "shell")]
         assert all(map(is_alive, pids))
         kith.send_signal(signal.SIGKILL)
-    until = time.monotonic() + WAIT_S
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < until, "they outlived kith"
-        time.sleep(0.01)
+    until(lambda: not any(map(is_alive, pids)), "they outlived kith")
 
 
 def wait_for_pid(file: Path) -> int:
-    until = time.monotonic() + WAIT_S
-    while not (file.exists() and file.read_text().endswith("\n")):
-        assert time.monotonic() < until, f"{file.name} did not start"
-        time.sleep(0.01)
+    until(lambda: file.exists() and file.read_text().endswith("\n"), f"{file.name} did not start")
     return int(file.read_text())
 
 

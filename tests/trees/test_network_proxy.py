@@ -39,7 +39,7 @@ async def say(port: int, *pieces: bytes) -> bytes:
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
-    answer = await asyncio.wait_for(reader.read(), 10)
+    answer = await asyncio.wait_for(reader.read(), 60)
     writer.close()
     return answer
 
@@ -54,7 +54,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 async def tell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answers with what it got of one request: 200 bytes at the most, in a reply without a length."""
-    got = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+    got = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
     if b"Content-Length: 4" in got:
         got += await reader.readexactly(4)
     writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + got)
@@ -75,7 +75,7 @@ def test_a_tunnel_carries_both_ways_and_is_counted() -> None:
             assert await reader.readexactly(len(opened)) == opened  # before the command said anything
             writer.write(b"x" * 300_000)
             writer.write_eof()
-            assert len(await asyncio.wait_for(reader.read(), 10)) == 300_000
+            assert len(await asyncio.wait_for(reader.read(), 60)) == 300_000
             assert proxy.reached() == (Reached(f"127.0.0.1:{port}", 300_000, 300_006),)
 
     asyncio.run(test())
@@ -185,7 +185,7 @@ def test_what_is_no_request_is_answered_and_nothing_waits_for_its_end() -> None:
             waiting, _ = await asyncio.open_connection("127.0.0.1", door)
             await asyncio.sleep(0.01)
             await proxy.close()
-            assert await asyncio.wait_for(waiting.read(), 10) == b""
+            assert await asyncio.wait_for(waiting.read(), 60) == b""
 
     asyncio.run(test())
 
@@ -216,7 +216,7 @@ def test_where_a_network_demands_a_proxy_it_is_passed(monkeypatch: pytest.Monkey
             reader, writer = await asyncio.open_connection("127.0.0.1", door)
             writer.write(connect("a.test:443") + b"x")
             writer.write_eof()
-            assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\nhello x")
+            assert (await asyncio.wait_for(reader.read(), 60)).endswith(b"\r\n\r\nhello x")
             for place in ("b.test:443", "localhost:443", "d.test:443"):
                 await say(door, connect(place))
             assert [each.refused for each in proxy.reached()] == [

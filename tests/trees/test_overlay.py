@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from kith.trees.local import open_tree
 from kith.trees.overlay import Layers, open_overlay
 from kith.trees.sandbox import Abilities, look, probe
 from places import ROOT
+from waiting import running, soon, until
 
 SRC = ROOT / "src"
 
@@ -209,19 +209,17 @@ async def main():
         await trial.exec(Command("echo survived > a; rm d/b"))
         await trial.check(Command("echo junk > report"))
         print("ready", flush=True)
-        await trial.exec(Command("sleep 1000"))
+        await trial.exec(Command(f"sleep {sys.argv[4]}"))
 asyncio.run(main())
 """
 
 
 def crash(root: Path, state: Path, name: str) -> None:
-    env = {**os.environ, "PYTHONPATH": str(SRC)}
-    child = subprocess.Popen(
-        [sys.executable, "-c", CRASH, root, state, name], stdout=subprocess.PIPE, env=env
-    )
+    env, token = {**os.environ, "PYTHONPATH": str(SRC)}, f"90{os.getpid()}"
+    command = [sys.executable, "-c", CRASH, root, state, name, token]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, env=env)
     assert child.stdout and child.stdout.readline() == b"ready\n"
-    time.sleep(0.2)  # let its last command begin
-    time.sleep(0.3)  # bubblewrap is up: killed while it starts, it would be left waiting for ever
+    until(lambda: running(f"sleep\0{token}"))  # killed while it starts, bubblewrap would wait for ever
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.read()  # a process it was just starting holds its locks until it too is gone
@@ -298,13 +296,14 @@ def test_one_command_at_a_time(root: Path, tmp_path: Path) -> None:
 
 def test_a_cancelled_command_leaves_the_trial_usable(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
+        token = f"99{os.getpid()}"
         async with open_overlay(root, tmp_path / "state", ()) as trial:
-            task = asyncio.create_task(trial.exec(Command("echo x > a; sleep 1000")))
-            await asyncio.sleep(0.3)
+            task = asyncio.create_task(trial.exec(Command(f"echo x > a; sleep {token}")))
+            await soon(lambda: running(f"sleep\0{token}"))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert (await trial.exec(Command("cat a"), ExecLimits(seconds=5))).output == "x\n"
+            assert (await trial.exec(Command("cat a"), ExecLimits(seconds=60))).output == "x\n"
 
     asyncio.run(main())
 

@@ -16,7 +16,7 @@ from kith.trees.sandbox import look
 from kith.trees.scratch import Scratch
 
 Shell = Callable[..., Awaitable[Ran]]
-LIMITS = ExecLimits(seconds=20.0)
+LIMITS = ExecLimits(seconds=60)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_the_tree_itself_may_lie_below_tmp(root: Path) -> None:
 
 @pytest.mark.slow
 def test_too_much_in_it_ends_the_command_and_empties_it(ground: str, root: Path) -> None:
-    small = ExecLimits(seconds=30.0, scratch=2_000_000)
+    small = ExecLimits(seconds=60, scratch=2_000_000)
 
     async def scene(trial: Trial, shell: Shell) -> None:
         ran = await shell(
@@ -150,7 +150,7 @@ def test_too_much_in_it_ends_the_command_and_empties_it(ground: str, root: Path)
 
 
 def test_a_long_output_can_be_read_on(ground: str, root: Path) -> None:
-    brief = ExecLimits(seconds=30.0, output=3000)
+    brief = ExecLimits(seconds=60, output=3000)
 
     async def scene(trial: Trial, shell: Shell) -> None:
         ran = await shell("seq 1 90000", brief)
@@ -169,7 +169,7 @@ def test_a_file_in_the_way_of_an_output_is_left_alone(root: Path, tmp_path: Path
 
     async def scene(trial: Trial, shell: Shell) -> None:
         await shell(f'ln -s {kept} "$TMPDIR/output-1.txt"')
-        ran = await shell("seq 1 90000", ExecLimits(seconds=20.0, output=3000))
+        ran = await shell("seq 1 90000", ExecLimits(seconds=60, output=3000))
         assert ran.whole.endswith("/output-2.txt") and kept.read_text() == "mine"
 
     play("plain", root, scene)

@@ -14,6 +14,7 @@ import pytest
 from built import ADVISED, MENDED, PLANNED, SECOND, SIMPLE, SPECIFIED, TRIED, _step
 from outside import Kith
 from tmux_screen import KITH, Screen, no_terminal_is_left  # noqa: F401
+from waiting import until
 
 
 @pytest.fixture
@@ -85,10 +86,7 @@ def test_a_killed_build_goes_on(kith: Kith, script: Any) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    until = time.monotonic() + 60
-    while "review" not in _step(kith):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    until(lambda: "review" in _step(kith))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert "interrupted before review" in kith("status").stdout

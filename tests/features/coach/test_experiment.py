@@ -8,6 +8,7 @@ from kith.core.run import new_id
 from kith.features.coach.experiment import in_peace, is_busy
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
+from waiting import soon
 
 
 def test_a_task_that_is_at_work_makes_the_machine_busy(tmp_path: Path) -> None:
@@ -29,17 +30,17 @@ def test_what_a_task_interrupts_is_done_again(tmp_path: Path) -> None:
     async def work() -> str:
         begun.append(1)
         try:
-            await asyncio.sleep(0.2 if len(begun) > 1 else 60)
+            await asyncio.sleep(0 if len(begun) > 1 else 600)
         finally:
             ended.append(1)
         return "done"
 
     async def both() -> str:
         doing = asyncio.ensure_future(in_peace(log, work, 0.05))
-        await asyncio.sleep(0.1)
+        await soon(lambda: begun)
         with Session(log, new_id()) as session:
             session.emit(RunStarted("task", "/", "m", "1"))
-            await asyncio.sleep(0.3)
+            await soon(lambda: ended)
             assert (begun, ended) == ([1], [1])  # it gave way
             session.emit(RunEnded("done", ""))
         return await doing

@@ -307,7 +307,7 @@ def at_a_terminal(kith: Kith, interrupts: int, *words: str) -> tuple[int, str]:
             process.send_signal(signal.SIGINT)
             sent += 1
     os.close(master)
-    return process.wait(10), screen
+    return process.wait(60), screen
 
 
 SLOW = {"text": OTHER, "delay": 20}

@@ -11,7 +11,8 @@ from engines import HELP
 from kith.core.errors import NoModelError
 from kith.features.engine.processes import find_engine
 from kith.features.engine.running import stop_engines
-from processes import processes_of, wait_for
+from processes import processes_of
+from waiting import until
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def state(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "state"
     yield folder
     stop_engines(folder)
-    wait_for(lambda: not processes_of(folder), "a process was left behind")
+    until(lambda: not processes_of(folder), "a process was left behind")
 
 
 @pytest.fixture

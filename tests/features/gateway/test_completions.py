@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from kith.features.web.app import make_app
 from kith.features.web.desk import open_desk
 from kith.memory.log import Log
 from outside import Kith, StandIn
+from waiting import until
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 HELLO = [{"role": "user", "content": "Say hello."}]
@@ -104,12 +104,7 @@ def logged(home: Path, session: str) -> list[Event]:
 
 def ending(home: Path, session: str) -> RunEnded:
     """How a session ended, waited for."""
-    for _ in range(100):
-        ends = [event for event in logged(home, session) if isinstance(event, RunEnded)]
-        if ends:
-            return ends[0]
-        time.sleep(0.05)
-    raise AssertionError("the session goes on")
+    return until(lambda: [event for event in logged(home, session) if isinstance(event, RunEnded)])[0]
 
 
 def test_a_question_is_answered_and_measured(asking: Asking, home: Path) -> None:
@@ -343,12 +338,12 @@ def test_who_is_down_is_passed_over(start: Start, stand_in: StandIn, home: Path)
 def test_a_client_that_leaves_ends_the_call(
     start_serving: Callable[..., Any], play: Callable[..., None], home: Path
 ) -> None:
-    play({"text": "Too late.", "delay": 20}, {"text": "Too late.", "delay": 20}, "In time.")
+    play({"text": "Too late.", "delay": 600}, {"text": "Too late.", "delay": 600}, "In time.")
     client = start_serving().client
     for stream in (True, False):
         body = {"model": "route", "messages": HELLO, "stream": stream}
         with pytest.raises(httpx2.TimeoutException):
-            client.post(CHAT, json=body, timeout=1.0)
+            client.post(CHAT, json=body, timeout=httpx2.Timeout(60, read=3))
     sessions = Log(home / ".local" / "state" / "kith" / "log.sqlite3").of_kind("endpoint")
     assert [ending(home, session).status for session in sessions] == ["interrupted"] * 2
     calls = [event for session in sessions for event in logged(home, session) if isinstance(event, Called)]

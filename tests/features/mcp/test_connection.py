@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from places import SUPPORT
+from waiting import until
 
 pytest.importorskip("mcp")
 
@@ -29,7 +29,7 @@ def plain(*words: str, folder: Path = HERE, **env: str) -> ServerProgram:
 
 
 def connected(
-    place: ServerPlace, use: Callable[[Connection], Awaitable[T]], seconds: float = 30, root: Path = HERE
+    place: ServerPlace, use: Callable[[Connection], Awaitable[T]], seconds: float = 60, root: Path = HERE
 ) -> T:
     """What comes of using a connection, which is closed afterwards."""
 
@@ -43,12 +43,12 @@ def connected(
     return asyncio.run(whole())
 
 
-async def call(connection: Connection, name: str, seconds: float = 30, **args: Any) -> str:
+async def call(connection: Connection, name: str, seconds: float = 60, **args: Any) -> str:
     said = await connection.call(name, args, seconds, lambda done, total: None)
     return said.text
 
 
-def why(place: ServerPlace, seconds: float = 30) -> str:
+def why(place: ServerPlace, seconds: float = 60) -> str:
     """Why a server has no tools, in a sentence."""
     with pytest.raises(ServerError) as caught:
         connected(place, lambda connection: connection.list_tools(), seconds)
@@ -69,13 +69,6 @@ def pid_in(text: str) -> int:
     return int(text.rpartition("pid ")[2])
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not true() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert true()
-
-
 def test_a_server_without_the_protocols_package_is_asked_and_ends() -> None:
     async def use(connection: Connection) -> tuple[list[str], str]:
         listed = await connection.list_tools()
@@ -83,7 +76,7 @@ def test_a_server_without_the_protocols_package_is_asked_and_ends() -> None:
 
     names, text = connected(plain("chatty"), use)
     assert names[:3] == ["greet", "end", "picture"] and text.startswith("Hello Ada")
-    wait_until(lambda: not is_alive(pid_in(text)))
+    until(lambda: not is_alive(pid_in(text)))
 
 
 def test_a_server_that_ended_is_told_of_and_started_again() -> None:
@@ -197,4 +190,4 @@ asyncio.run(main())
     assert is_alive(pid)
     kith.send_signal(signal.SIGKILL)
     kith.wait()
-    wait_until(lambda: not is_alive(pid))
+    until(lambda: not is_alive(pid))

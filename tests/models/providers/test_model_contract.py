@@ -148,7 +148,7 @@ def test_who_leaves_closes_the_connection(dialect: str) -> None:
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await asyncio.wait_for(server.disconnected.wait(), 2)
+        await asyncio.wait_for(server.disconnected.wait(), 60)
 
     meet(dialect, [{"text": "one two three " * 300}], talk, pause=0.02)
 

@@ -4,7 +4,6 @@ import asyncio
 import itertools
 import json
 import socket
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import ModelError, NoModelError, UsageError
+from kith.core.events import Event
 from kith.core.model import Prompt
 from kith.core.values import say
 from kith.features.demo.standin import serve
@@ -29,6 +29,7 @@ from kith.models.providers.faults import (
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint, is_loopback, read_events, read_lines
+from waiting import soon
 
 URL = "http://127.0.0.1:9"
 PROMPT = Prompt("", (say("hi"),))
@@ -234,24 +235,20 @@ def test_a_web_page_is_not_a_model_server() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["ollama", "llama-server"])
-def test_leaving_a_silent_server_is_quick_and_closes_the_connection(dialect: str) -> None:
-    async def ask() -> float:
+def test_leaving_a_silent_server_closes_the_connection(dialect: str) -> None:
+    async def ask() -> None:
         async with serve(["hi"], dialect, silent=True) as server:  # type: ignore[arg-type]
             endpoint = Endpoint(server.url)
             model = Ollama("m", endpoint) if dialect == "ollama" else OpenAILike("m", endpoint)
             task = asyncio.create_task(model(PROMPT, quiet))
-            while not server.requests:
-                await asyncio.sleep(0.01)
-            began = time.monotonic()
+            await soon(lambda: server.requests)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            seconds = time.monotonic() - began
             assert task.cancelled()
-            await asyncio.wait_for(server.disconnected.wait(), 2)
+            await asyncio.wait_for(server.disconnected.wait(), 60)
             await endpoint.close()
-            return seconds
 
-    assert min(asyncio.run(ask()) for _ in range(3)) < 0.05  # the quickest of three: the machine may be busy
+    asyncio.run(ask())
 
 
 def test_leaving_in_the_middle_of_a_stream_closes_the_connection() -> None:
@@ -263,7 +260,7 @@ def test_leaving_in_the_middle_of_a_stream_closes_the_connection() -> None:
             await heard.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await asyncio.wait_for(server.disconnected.wait(), 2)
+            await asyncio.wait_for(server.disconnected.wait(), 60)
 
     asyncio.run(ask())
 
@@ -280,8 +277,8 @@ def test_silence_beyond_the_limit_is_a_hang_and_is_not_retried() -> None:
 
 def test_pings_count_as_life() -> None:
     async def ask() -> str:
-        async with serve([{"text": "hi", "delay": 0.5}], "llama-server", ping=0.05) as server:
-            model = OpenAILike("m", Endpoint(server.url, quiet_s=0.2))
+        async with serve([{"text": "hi", "delay": 1.5}], "llama-server", ping=0.05) as server:
+            model = OpenAILike("m", Endpoint(server.url, quiet_s=1.0))
             text = (await model(PROMPT, quiet)).message.text
             assert "GET /health" not in server.visits  # nobody had to ask
             return text
@@ -290,12 +287,24 @@ def test_pings_count_as_life() -> None:
 
 
 def test_an_answer_may_take_long_when_it_goes_on() -> None:
+    now = 0.0
+
+    def hear(event: Event) -> None:
+        nonlocal now
+        now += 2  # a word takes two seconds
+
+    async def sleep(seconds: float) -> None:
+        end = now + seconds
+        while now < end:
+            await asyncio.sleep(0)
+
     async def ask() -> str:
-        async with serve(["one two three four five six"], pause=0.1) as server:
-            reply = await Ollama("standin", Endpoint(server.url, stall_s=0.3))(PROMPT, quiet)
-            return reply.message.text
+        async with serve(["one two three four five six"]) as server:
+            endpoint = Endpoint(server.url, stall_s=3, clock=lambda: now, sleep=sleep)
+            return (await Ollama("standin", endpoint)(PROMPT, hear)).message.text
 
     assert asyncio.run(ask()) == "one two three four five six"
+    assert now > 6
 
 
 def test_an_endpoint_works_in_one_event_loop_after_another() -> None:

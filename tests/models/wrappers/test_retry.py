@@ -1,7 +1,6 @@
 """Asking again: when, how often, how long in between, and when not."""
 
 import asyncio
-import time
 
 import pytest
 from hypothesis import given
@@ -176,15 +175,13 @@ def test_a_server_that_hangs_is_asked_once() -> None:
 
 
 def test_a_wait_can_be_cancelled() -> None:
-    async def run() -> float:
+    async def run() -> bool:
         task = asyncio.create_task(
-            Retrying(Fails(*[BUSY] * 9), first_s=50, draw=lambda: 1.0)(PROMPT, lambda e: None)
+            Retrying(Fails(*[BUSY] * 9), first_s=500, draw=lambda: 1.0)(PROMPT, lambda e: None)
         )
         await asyncio.sleep(0.01)
-        began = time.monotonic()
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        assert task.cancelled()
-        return time.monotonic() - began
+        await asyncio.wait([task], timeout=60)
+        return task.cancelled()
 
-    assert asyncio.run(run()) < 1
+    assert asyncio.run(run())

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -61,9 +60,7 @@ def test_a_server_that_hangs_is_left_behind(repository: Path, monkeypatch: pytes
             monkeypatch.setenv("OLLAMA_HOST", server.url)
             return await examine(repository, {}), server.url
 
-    began = time.monotonic()
     checks, url = asyncio.run(run())
-    assert time.monotonic() - began < 5
     hung = of(checks, f"port {url.rpartition(':')[2]}")
     assert hung.level == "yellow"
     assert hung.text == f"{url} took too long: no answer within 3 s."
@@ -94,13 +91,12 @@ def test_work_that_blocks_does_not_keep_the_doctor() -> None:
     """In a process of its own: its end would have to wait for a thread of asyncio's pool."""
     code = (
         "import asyncio, time; from dataclasses import replace; from kith.features.doctor.check import *\n"
-        "slow = replace(blocking('slow', lambda tell: time.sleep(30)), limit_s=0.1)\n"
+        "slow = replace(blocking('slow', lambda tell: time.sleep(600)), limit_s=0.1)\n"
         "print(*asyncio.run(run_all([slow])))"
     )
-    began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "This took too long" in done.stdout
-    assert time.monotonic() - began < 5
 
 
 def test_what_was_found_before_the_time_was_up_is_kept() -> None:

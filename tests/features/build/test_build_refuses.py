@@ -226,10 +226,10 @@ def test_a_step_that_takes_too_long_is_judged_by_what_it_left(pyflakes: Path) ->
     stage = Stage(
         pyflakes,
         script(tally__implement=[write("pyflakes/tally.py", TALLY_CODE), slow]),
-        replace(PLAIN, step_seconds=3.0),
+        replace(PLAIN, step_seconds=6.0),
     )
     assert stage.play().status == "done"
-    assert "The implementer stopped after 3 s, the time of a step" in stage.notices
+    assert "The implementer stopped after 6 s, the time of a step" in stage.notices
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ DIE = """
 import os, sys
 from pathlib import Path
 from building import Stage
-from test_build_resume import REFINING
+from test_build_resumed import REFINING
 from plays import two_tasks
 from kith.core.events import is_transient
 stage, last = Stage(Path(sys.argv[1]), two_tasks(), REFINING), int(sys.argv[2])

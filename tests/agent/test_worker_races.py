@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,17 +20,9 @@ from kith.memory.live import LiveReader, LiveTail, Position
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from overdue import run_watched
+from waiting import until
 
 EDIT = {"calls": [{"name": "write", "args": {"path": "new.txt", "content": "new\n"}}]}
-
-
-def until(what: Callable[[], object], seconds: float = 20) -> object:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.005)
-    raise AssertionError("it did not happen")
 
 
 class Played:
@@ -77,9 +68,9 @@ def test_words_outlive_a_worker_that_is_killed_before_it_began(played: Played) -
         until(lambda: (played.log.path.parent / "workers" / f"{played.id}.lock").exists())
         time.sleep(0.5)
         worker.send_signal(signal.SIGKILL)
-        worker.wait(10)
+        worker.wait(60)
     assert played.inbox.letters(take=False), "nobody has heard them"
-    played.start().wait(20)
+    played.start().wait(60)
     assert played.tasks == 1 and played.end == "done"
 
 
@@ -87,7 +78,7 @@ def test_words_outlive_a_worker_that_is_killed_before_it_began(played: Played) -
 def test_two_workers_do_a_letter_once(played: Played) -> None:
     played.say("Done.", "Twice?")
     for worker in [played.start() for _ in range(3)]:
-        worker.wait(20)
+        worker.wait(60)
     assert played.tasks == 1 and played.end == "done"
 
 
@@ -95,11 +86,11 @@ def test_two_workers_do_a_letter_once(played: Played) -> None:
 def test_a_stop_before_the_start_counts_and_an_older_one_does_not(played: Played) -> None:
     played.inbox.stop("the page")
     played.say("Done.")
-    played.start().wait(20)
+    played.start().wait(60)
     assert played.end == "done", "that stop was asked of nobody"
     played.say({"text": "Too late.", "delay": 60})
     played.inbox.stop("the page")
-    played.start().wait(20)
+    played.start().wait(60)
     assert played.tasks == 2 and played.end == "interrupted"
 
 
@@ -110,7 +101,7 @@ def test_words_that_were_heard_where_the_session_is_at_work_are_no_task(played: 
         worker = played.start()
         time.sleep(0.1)
         assert [letter.words for letter in played.inbox.letters()] == ["Do it"]  # as the loop hears them
-    worker.wait(20)
+    worker.wait(60)
     assert played.tasks == 0
 
 
@@ -120,7 +111,7 @@ def test_an_answer_to_a_dead_process_decides_nothing(played: Played) -> None:
     worker = played.start()
     until(lambda: any(isinstance(each.event, Asked) for each in played.log.events(played.id)))
     worker.send_signal(signal.SIGKILL)
-    worker.wait(10)
+    worker.wait(60)
     assert not played.log.is_open(played.id)
     (asked,) = [each.event for each in played.log.events(played.id, kinds=("Asked",))]
     assert isinstance(asked, Asked) and played.inbox.claim(asked.question.id, Answer("none"))

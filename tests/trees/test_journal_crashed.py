@@ -40,7 +40,7 @@ NURSERY = """
 import asyncio, errno, json, os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = sys.argv[1:]
-from test_crash import CHANGES
+from test_journal_crashed import CHANGES
 from kith.core.errors import TreeError
 from kith.trees.journal import apply_changes, list_applied, recover
 from kith.trees.journal import undo_changes

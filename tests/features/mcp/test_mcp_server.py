@@ -58,7 +58,7 @@ async def client(
     """A client of `kith mcp` in a folder; with a form where it is to have one."""
     arguments = ["-m", "kith", "mcp", "-C", str(folder), *flags]
     server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ), cwd="/")
-    async with Client(server, elicitation_callback=form, mode=mode, read_timeout_seconds=30) as found:
+    async with Client(server, elicitation_callback=form, mode=mode, read_timeout_seconds=60) as found:
         yield found
 
 
@@ -407,7 +407,7 @@ def test_a_call_that_is_cancelled_ends_its_session(repository: Path, sandbox: No
             assert ended.status == "interrupted"
             assert (await call(kith, "sessions"))["sessions"][0]["status"] == "interrupted"
 
-    asyncio.run(asyncio.wait_for(look(), 20))
+    asyncio.run(asyncio.wait_for(look(), 60))
 
 
 @pytest.mark.slow
@@ -423,5 +423,5 @@ def test_what_nobody_wrote_down_is_no_answer(repository: Path) -> None:
 
     asyncio.run(look())
     command = [sys.executable, "-m", "kith", "mcp", "-C", str(repository)]
-    done = subprocess.run(command, input=b"{\n[]\nnull\n", capture_output=True, timeout=30)
+    done = subprocess.run(command, input=b"{\n[]\nnull\n", capture_output=True, timeout=60)
     assert done.returncode == 0 and b"Traceback" not in done.stderr

@@ -215,7 +215,7 @@ def test_two_kiths_that_are_killed_now_and_then_count_right(root: Path, state: P
     )
 
 
-if __name__ == "__main__":  # python tests/trees/test_editors.py FOLDER SAVES SETS KILLS
+if __name__ == "__main__":  # python tests/trees/test_journal_beside_editors.py FOLDER SAVES SETS KILLS
     base, saves, sets, kills = Path(sys.argv[1]), *map(int, sys.argv[2:])
     for folder in ("raced", "counted"):
         (base / folder).mkdir(parents=True)

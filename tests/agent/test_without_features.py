@@ -63,7 +63,7 @@ def test_a_worker_refuses_a_letter_for_a_feature_that_is_off(
     monkeypatch.setenv("KITH_FEATURES_OFF", "confer")
     log = Log(home / ".local/state/kith" / LOG_FILE)
     Inbox(log, "one").write(Letter("Where should the cache live?", kind="confer"))
-    assert start_worker(repository, log.path.parent, "one").wait(20) == 0
+    assert start_worker(repository, log.path.parent, "one").wait(60) == 0
     ended = log.past("one").ended
     assert isinstance(ended, RunEnded) and ended.status == "failed" and "the feature confer" in ended.text
 

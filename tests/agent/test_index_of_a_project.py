@@ -13,6 +13,7 @@ from kith.context.task_words import find_words
 from kith.core.events import Event, Notice
 from kith.features.scan.scan import Patience, run_scan
 from kith.memory.index import Index, Refreshed, open_index, refresh
+from waiting import soon
 
 TASK = find_words("the mean of numbers is wrong")
 
@@ -20,9 +21,7 @@ TASK = find_words("the mean of numbers is wrong")
 async def wait_for_index(project: Project) -> None:
     """Until somebody else has made it."""
     index = open_index(project.settings.cache, project.root)
-    async with asyncio.timeout(10):
-        while not index.complete:
-            await asyncio.sleep(0.02)
+    await soon(lambda: index.complete)
     index.close()
 
 

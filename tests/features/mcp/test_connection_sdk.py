@@ -37,7 +37,7 @@ def address() -> Iterator[Address]:
         time.sleep(0.05)
     yield Address(f"http://127.0.0.1:{port}/mcp", here=True)
     server.terminate()
-    server.wait(20)
+    server.wait(60)
 
 
 async def exercise(place: ServerPlace) -> None:

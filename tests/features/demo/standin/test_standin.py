@@ -183,7 +183,7 @@ def test_a_web_page_is_no_model() -> None:
 def test_silence_lasts() -> None:
     async def talk(client: Client, server: Server) -> None:
         with pytest.raises(httpx2.ReadTimeout):
-            await client.get("/api/version", timeout=0.1)
+            await client.get("/api/version", timeout=httpx2.Timeout(60, read=0.1))
 
     visit([], talk, silent=True)
 
@@ -204,7 +204,7 @@ def test_a_client_that_leaves_is_noticed_and_frees_the_slot() -> None:
             await anext(pieces)
             assert (await client.get("/slots")).json()[0]["is_processing"]
             assert not server.disconnected.is_set()
-        await asyncio.wait_for(server.disconnected.wait(), 2)
+        await asyncio.wait_for(server.disconnected.wait(), 60)
         assert not (await client.get("/slots")).json()[0]["is_processing"]
 
     visit([{"text": "word " * 1000}], talk, "llama-server", pause=0.05)
@@ -237,7 +237,7 @@ def test_an_answer_may_break_off_in_several_ways(cut: str, error: type[Exception
         heard = 0
         with pytest.raises(error):
             async with client.stream(
-                "POST", LLAMA, json={"messages": HI, "stream": True}, timeout=0.2
+                "POST", LLAMA, json={"messages": HI, "stream": True}, timeout=httpx2.Timeout(60, read=0.2)
             ) as response:
                 async for piece in response.aiter_raw():
                     heard += len(piece)
@@ -295,7 +295,7 @@ def test_it_runs_as_a_command(tmp_path: Path) -> None:
             answer = client.post(url + LLAMA, json={"messages": HI}).json()
         assert answer["choices"][0]["message"]["content"] == "ok"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(5) == 0
+        assert process.wait(60) == 0
     assert json.loads(log.read_text()) == {"path": LLAMA, "body": {"messages": HI}}
 
 

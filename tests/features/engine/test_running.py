@@ -23,7 +23,8 @@ from kith.features.engine.processes import birth
 from kith.features.engine.running import EngineAddress, open_engine, running_engines, stop_engines
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
-from processes import only, processes_of, record_of, wait_for, wait_until_gone
+from processes import only, processes_of, record_of, wait_until_gone
+from waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +123,7 @@ def test_when_the_keeper_is_killed_the_engine_goes_with_it(state: Path, wheel: P
         opened = await open_engine(wheel, SMALL, state, ignore, idle_s=30)
         record = record_of(state)
         os.kill(record.keeper, signal.SIGKILL)
-        wait_for(lambda: birth(record.engine) != record.engine_born, "the engine lives on")
+        until(lambda: birth(record.engine) != record.engine_born, "the engine lives on")
         again = await open_engine(wheel, SMALL, state, ignore, idle_s=30)
         assert again.url != opened.url
 
@@ -155,7 +156,7 @@ def test_an_engine_whose_state_was_removed_ends(state: Path, wheel: Path) -> Non
         address.release()
 
     asyncio.run(work())
-    wait_for(lambda: not processes_of(state), "the engine outlived its state")
+    until(lambda: not processes_of(state), "the engine outlived its state")
 
 
 def test_another_model_takes_the_place_of_an_idle_one(state: Path, wheel: Path, tmp_path: Path) -> None:

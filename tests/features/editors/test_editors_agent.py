@@ -17,13 +17,14 @@ from acp.schema import (
     ToolCallUpdate,
 )
 
-from editor import Editor, greet, refuse, started, until
+from editor import Editor, greet, refuse, started
 from kith.core.events import Called
 from kith.core.values import Answer, Usage
 from kith.features.editors.updates import Updates
 from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
 from overdue import run_watched
+from waiting import soon
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
@@ -133,12 +134,12 @@ def test_a_task_is_cancelled_and_the_next_one_is_not(
         async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Wait"))
-            await until(lambda: editor.updates(id, "tool_call"))
+            await soon(lambda: editor.updates(id, "tool_call"))
             with pytest.raises(RequestError, match="at work here"):
                 await editor.conn.load_session(cwd=str(repository), session_id=id, mcp_servers=[])
             await editor.conn.cancel(id)
             await editor.conn.cancel(id)
-            assert await asyncio.wait_for(prompt, 10) == "cancelled"
+            assert await asyncio.wait_for(prompt, 60) == "cancelled"
             (call,) = editor.updates(id, "tool_call_update")
             assert call["status"] == "failed", "no call is left running"
             assert editor.words(id).endswith("Interrupted. To resume: /resume")
@@ -239,10 +240,10 @@ def test_another_face_may_answer_first(
         async with started(Editor(never), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Mend it"))
-            await until(lambda: editor.asked)
+            await soon(lambda: editor.asked)
             question = open_question(log, id)
             assert question and Inbox(log, id).claim(question.id, Answer("all", by="the page"))
-            assert await asyncio.wait_for(prompt, 10) == "end_turn"
+            assert await asyncio.wait_for(prompt, 60) == "end_turn"
             assert NEW in (repository / "utils.py").read_text()
             assert len(editor.cancelled) == 1, "the open dialog is taken back"
             over = editor.updates(id, "tool_call_update")[-1]
@@ -262,7 +263,7 @@ def test_words_that_come_meanwhile_steer(
         async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository, file)
             prompt = asyncio.create_task(editor.say(id, "Look"))
-            await until(lambda: editor.updates(id, "tool_call"))
+            await soon(lambda: editor.updates(id, "tool_call"))
             assert await editor.say(id, "use tabs") == "end_turn" and await prompt == "end_turn"
             assert editor.words(id) == "With tabs." and not editor.updates(id, "user_message_chunk")
 
@@ -283,7 +284,7 @@ def test_an_editor_that_dies_costs_nobody_the_work(
         async with started(Editor(never), tmp_path) as editor:
             id = await editor.open(repository, file)
             asyncio.create_task(editor.say(id, "Mend it")).add_done_callback(lambda task: task.exception())
-            await until(lambda: editor.asked)
+            await soon(lambda: editor.asked)
             return id  # and the editor is gone
 
     id = asyncio.run(play())
@@ -347,7 +348,7 @@ def test_no_line_ends_it_and_nothing_else_is_on_stdout(repository: Path) -> None
         assert codes == {None: -32700, 3: -32601, 4: -32602, 5: -32602}
         assert [each["error"]["code"] for each in answers if each.get("id", 0) is None].count(-32600) == 3
         kith.stdin.close()
-        assert await asyncio.wait_for(kith.wait(), 10) == 0
+        assert await asyncio.wait_for(kith.wait(), 60) == 0
 
     asyncio.run(play())
 
@@ -361,7 +362,7 @@ def test_the_package_starts_it_as_an_editor_would(repository: Path) -> None:
             opened = await editor.conn.new_session(cwd=str(repository), mcp_servers=[])
             assert opened.modes and opened.modes.current_mode_id == "auto"
             assert [option.id for option in opened.config_options or []] == ["mode", "model"]
-            await until(lambda: editor.updates(opened.session_id, "available_commands_update"))
+            await soon(lambda: editor.updates(opened.session_id, "available_commands_update"))
         assert process.returncode == 0
 
     asyncio.run(play())

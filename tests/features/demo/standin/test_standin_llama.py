@@ -111,7 +111,7 @@ def test_llama_server_loads_for_a_while() -> None:
             await asyncio.sleep(0.02)
         assert late.json() == {"status": "ok"}
 
-    visit([], talk, "llama-server", loading=0.1)
+    visit([], talk, "llama-server", loading=1.0)
 
 
 def test_llama_server_answers_its_probes() -> None:
@@ -141,22 +141,22 @@ def test_llama_server_pings_while_it_reads() -> None:
 
 
 def test_slots_share_the_window_and_work_at_once() -> None:
-    async def talk(client: Client, server: Server) -> float:
+    async def talk(client: Client, server: Server) -> None:
         props = (await client.get("/props")).json()
         assert (props["total_slots"], props["default_generation_settings"]["n_ctx"]) == (2, 2048)
-        began = asyncio.get_running_loop().time()
-        chats = [client.post(LLAMA, json={"messages": HI}) for _ in range(2)]
-        busy = asyncio.gather(*chats)
-        await asyncio.sleep(0.05)
-        slots = (await client.get("/slots")).json()
-        assert [(each["id"], each["n_ctx"], each["is_processing"]) for each in slots] == [
-            (0, 2048, True),
-            (1, 2048, True),
-        ]
-        await busy
-        return asyncio.get_running_loop().time() - began
+        chats = [asyncio.create_task(client.post(LLAMA, json={"messages": HI})) for _ in range(2)]
+        both = [(0, 2048, True), (1, 2048, True)]
+        async with asyncio.timeout(60):
+            while await slots(client) != both:
+                await asyncio.sleep(0.01)
+        for each in chats:
+            each.cancel()
 
-    assert visit([{"text": "ok", "delay": 0.15}] * 2, talk, "llama-server", slots=2, window=4096) < 0.28
+    async def slots(client: Client) -> list[tuple[int, int, bool]]:
+        rows = (await client.get("/slots")).json()
+        return [(row["id"], row["n_ctx"], row["is_processing"]) for row in rows]
+
+    visit([{"text": "ok", "delay": 600}] * 2, talk, "llama-server", slots=2, window=4096)
 
 
 def test_each_slot_has_a_cache_and_a_conversation_finds_its_own() -> None:
@@ -209,7 +209,7 @@ def test_a_router_lists_loads_and_forgets_its_models() -> None:
         await client.post("/models/unload", json={"model": "a"})
         assert await states() == ["unloaded", "unloaded"]
 
-    visit(["hi"], talk, "llama-server", router=("a", "b"), loading=0.1)
+    visit(["hi"], talk, "llama-server", router=("a", "b"), loading=1.0)
 
 
 def test_a_router_refuses_what_it_lacks_or_may_not_load() -> None:

@@ -93,7 +93,7 @@ def test_names_from_a_hub_cannot_move_the_cursor() -> None:
 
 
 def test_elsewhere_than_on_a_terminal_the_path_is_all_of_stdout() -> None:
-    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "/cache/tiny.gguf\n")
     assert "downloading 100% of 5.0 GB" in done.stderr and "\x1b" not in done.stderr
 

@@ -50,7 +50,7 @@ def ask(
                 if dialect == "ollama"
                 else OpenAILike("standin", endpoint, dialect)
             )
-            return await asyncio.wait_for(model(prompt, emit), 5)
+            return await asyncio.wait_for(model(prompt, emit), 60)
 
     return asyncio.run(run())
 

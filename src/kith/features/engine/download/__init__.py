@@ -1,1 +1,0 @@
-"""Downloads that survive a crash: from a hub, or through Ollama."""
