@@ -29,6 +29,7 @@ class Controls:
     resumable: bool = False
     applied: str = ""  # the change that can be taken back
     waits: bool = False  # a change was not applied, and can be
+    sent: tuple[str, ...] = ()  # words of the person that the log does not hold yet
 
     @property
     def working(self) -> bool:
@@ -67,8 +68,18 @@ class Controls:
         if self.began:
             when = datetime.fromtimestamp(self.began, UTC)
             facts.append(element("time", f"{when:%Y-%m-%d %H:%M} UTC", datetime=when.isoformat()))
-        title = element("h1", self.title or "A task that begins …")
+        title = element("h1", self.title or "New session")
         return element("header", title, element("p", *facts, class_="facts"), id="head")
+
+    def sent_html(self) -> Html:
+        """The person's words that no worker has taken yet."""
+        rows = (
+            element(
+                "li", element("header", "You"), element("div", words, class_="plain words"), class_="words"
+            )
+            for words in self.sent
+        )
+        return element("ol", *rows, id="sent", aria_label="Sent")
 
     def foot(self) -> Html:
         """Where one speaks to the model."""
@@ -145,6 +156,7 @@ class Controls:
             element("p", class_="said", role="alert"),
             class_="compose",
             data_post=self._address("messages"),
+            data_shown=True,
             aria_label="Say something",
         )
 

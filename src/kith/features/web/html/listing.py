@@ -97,7 +97,7 @@ def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
             element(
                 "ul", items(rows, now, here), class_="sessions", id="sessions", data_load=source, data_every=3
             ),
-            element("p", "No session like that.", class_="nothing", hidden=bool(rows)),
+            element("p", "No session matches.", class_="nothing", hidden=True),
         ]
     )
 
@@ -160,6 +160,7 @@ def _words() -> Html:
     return element(
         "textarea",
         name="words",
+        id="task",
         required=True,
         rows=3,
         aria_label="What should be done?",

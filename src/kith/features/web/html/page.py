@@ -10,7 +10,8 @@ from kith.view.markup import Html, element, joined, text
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 _SCRIPTS: Final = ("page.js", "review.js")
-_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js")  # of page.js
+# Modules that page.js imports.
+_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js", "scroll.js")
 _PLACES: Final = (
     ("/", "Sessions"),
     ("/files", "Files"),
@@ -54,6 +55,7 @@ _PAGE: Final = """\
 <nav class="places" aria-label="Places">{places}</nav>
 <span class="space"></span>
 <span id="link" role="status"></span>
+<a class="button new" href="/#task" title="New task (g n)">New task</a>
 <button class="bare script" id="theme" type="button" title="Light or dark (t)" aria-label="Light or dark">\
 <svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6"/>\
 <path class="half" d="M8 2a6 6 0 0 1 0 12z"/></svg></button>
