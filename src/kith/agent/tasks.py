@@ -16,6 +16,7 @@ from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.mentions import read_named
+from kith.agent.partial_reply import keep_partial
 from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
 from kith.agent.start_state import find_commit
@@ -155,7 +156,7 @@ async def run_in(
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
-    work = _do(Job(project, run, session.id, task, past, opened))
+    work = keep_partial(session, THREAD, _do(Job(project, run, session.id, task, past, opened)))
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
