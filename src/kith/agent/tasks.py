@@ -25,13 +25,13 @@ from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import UsageError
 from kith.core.event_loop import leave
-from kith.core.events import Notice, Options, Planning, Resumed
+from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
 from kith.core.names import trial_name
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
-from kith.core.values import Verdict, say
+from kith.core.values import Message, Spoken, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.inbox import OVER
 from kith.memory.log import Log
@@ -66,11 +66,15 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a person wants: words, whether to plan first, or a session to go on with."""
+    """What a person wants: words, whether to plan first, or a session to go on with.
+
+    `history` is a conversation from elsewhere, with which a new session begins.
+    """
 
     words: str
     plan: Planning = "no"
     resume: str = ""
+    history: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,11 @@ class Job:
     def is_new(self) -> bool:
         """Whether no model has been told of the task yet."""
         return not (self.task.resume and self.past.task_said)
+
+    @property
+    def opens(self) -> bool:
+        """Whether the model has been told nothing of the project yet."""
+        return bool(self.task.history) or not self.past.threads.get(THREAD)
 
     @property
     def ending(self) -> Gate | None:
@@ -150,6 +159,8 @@ async def run_in(
         run.emit(Resumed())
         await project.recover(session)
     else:
+        if task.history and not session.past().threads:
+            session.emit(_copied(task.history))
         options = _options(project, task, session.past())
         commit = await find_commit(project.root, begins=session.past().started is None)
         run.emit(project.started(task.words, replace(options, commit=commit)))
@@ -160,6 +171,12 @@ async def run_in(
     code = await project.to_the_end(session, run, work, f"kith run --resume {session.id}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
+
+
+def _copied(history: Sequence[Message]) -> Forked:
+    """A conversation from elsewhere, as the session's own beginning."""
+    spoken = (Spoken(each.text, n, 0.0) for n, each in enumerate(history) if each.author == "person")
+    return Forked("", 0, tuple(Said(THREAD, each) for each in history), spoken=tuple(spoken))
 
 
 async def _do(job: Job) -> Outcome:
@@ -230,7 +247,7 @@ async def _ask_model(job: Job) -> Outcome:
                 if 0 < opened.window < room or adaptation.id:
                     words = await _open_task(job, asking, opened.window, adaptation)
                 words = await _add_named(job, terms, opened, words)
-                if not job.past.threads.get(THREAD):
+                if job.opens:
                     words = _begin(project, run, opened.window, words)
             return await _work(job, asking, words, opened)
         finally:
@@ -300,8 +317,11 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after how the checks stand, or what became of its last change."""
     words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
-    if job.past.threads.get(THREAD):
+    if not job.opens:
         return words
+    if job.past.todo:  # in a conversation that begins, only a person can have set it
+        steps = "\n".join(f"{number}. {item.text}" for number, item in enumerate(job.past.todo, 1))
+        words = f"{words}\n\nThe person set your list of steps:\n{steps}"
     checks = "" if job.project.settings.read_only else await asking.standing.first_words()
     fitting = await asking.known.fitting()
     return await open_task(job.run, words, opening_room(window), fitting, adaptation.showing, checks)
@@ -313,7 +333,7 @@ async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptat
 def _options(project: Project, task: Task, before: Past) -> Options:
     """What a resumed task must not forget; the tools stay what they were `before`, in this conversation."""
     chosen = project.settings
-    begins = before.symbols is None and not before.threads
+    begins = before.symbols is None and (bool(task.history) or not before.threads)
     return Options(
         plan=task.plan,
         read_only=chosen.read_only,

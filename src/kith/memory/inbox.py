@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from kith.core.codec import decode, encode
 from kith.core.events import Asked
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Message, Question
 from kith.memory.database import ASIDES, try_decode
 from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
@@ -19,7 +19,8 @@ class Letter:
     `flags` are settings as the command line would give them; `plan`, `tool` (the one to use first) and `kind`
     (the command: run, build, confer) count only where the words begin a task. Of kind "tool" it asks no
     model: `tool` is used with `args`; of kind "apply" the change that waits is applied. `resume`: without
-    words, it goes on with what was cut short.
+    words, it goes on with what was cut short. `history` is what was said before, elsewhere, in a session that
+    begins.
     """
 
     words: str
@@ -30,6 +31,7 @@ class Letter:
     flags: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
     resume: bool = False
+    history: tuple[Message, ...] = ()
 
     @property
     def steers(self) -> bool:
