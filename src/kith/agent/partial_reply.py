@@ -19,7 +19,8 @@ async def keep_partial(session: Session, thread: str, work: Awaitable[T]) -> T:
         return await work
     except asyncio.CancelledError:
         if said := heard.text.strip():
-            session.emit(Said(thread, Message("assistant", (Text(said),), heard.model, complete=False)))
+            message = Message("assistant", (Text(said),), heard.model, complete=False)
+            session.emit(Said(thread, message), heard.path)
         raise
     finally:
         session.listeners.remove(heard.take)
@@ -30,18 +31,18 @@ class _Pieces:
 
     def __init__(self, thread: str) -> None:
         self.text, self.model = "", ""
-        self._thread = thread
-        self._path: tuple[str, ...] | None = None  # where somebody spoke last in this thread
+        self.path: tuple[str, ...] = ()  # where the reply is written
+        self._thread, self._heard, self._over = thread, False, False
 
     def take(self, event: Event, path: tuple[str, ...]) -> None:
         """Hear one more event."""
         match event:
-            case Said():
-                self._path = path if event.thread == self._thread else None
-                self.text = ""
-            case Delta(text, "text") if path == self._path:
-                self.text += text
-            case Called(stop="error") if path == self._path:
-                self.text = ""  # it is asked again
-            case Called(model=model) | Engaged(model=model):
+            case Said():  # a reply follows in the thread in which somebody spoke last
+                self._heard, self.path, self.text = event.thread == self._thread, path, ""
+            case Delta(text, "text") if self._heard and path[: len(self.path)] == self.path:
+                self.text, self._over = text if self._over else self.text + text, False
+                self.path = path
+            case Called(model=model, stop=stop):
+                self.model, self._over = model, stop == "error"  # if it is asked again, it begins anew
+            case Engaged(model=model):
                 self.model = model

@@ -359,12 +359,13 @@ class Applied:
 class Notice:
     """Something the person should know, in one sentence.
 
-    `topic` names those that some faces leave out: which model is asked, and that a session goes on.
+    `topic` names those that some faces leave out: which model is asked, that a session goes on, and where a
+    question was answered.
     """
 
     text: str
     level: Literal["info", "warning"] = "info"
-    topic: Literal["", "model", "resumed"] = ""
+    topic: Literal["", "model", "resumed", "answered"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class Controls:
     session: str
     project: str = ""
     title: str = ""
+    named: bool = False  # by the person: its first words say something else
     began: float = 0.0  # seconds since the epoch
     model: str = ""
     begun: bool = False  # a task, and it has not ended
@@ -42,10 +43,10 @@ class Controls:
             case RunStarted(task=task, model=model):
                 self.model, self.begun = model, True
                 if not self.began:
-                    self.title, self.began = title_of(task), at
+                    self.title, self.began = self.title if self.named else title_of(task), at
                     yield Patch("replace", "head", self.head())
             case Named(title):
-                self.title = title_of(title)
+                self.title, self.named = title_of(title), True
                 yield Patch("replace", "head", self.head())
             case Resumed():
                 self.begun, self.lost = True, False
@@ -68,7 +69,8 @@ class Controls:
         if self.began:
             when = datetime.fromtimestamp(self.began, UTC)
             facts.append(element("time", f"{when:%Y-%m-%d %H:%M} UTC", datetime=when.isoformat()))
-        title = element("h1", self.title or "New session")
+        # Where the first words stand right below, they are not shown twice.
+        title = element("h1", self.title or "New session", class_=None if self.named else "repeated")
         return element("header", title, element("p", *facts, class_="facts"), id="head")
 
     def sent_html(self) -> Html:

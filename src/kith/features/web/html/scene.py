@@ -336,7 +336,7 @@ class Scene:
         self._todo: tuple[TodoItem, ...] = ()
         self._plan: Plan | None = None
         self._task: list[Event] = []  # what the receipt of the present task is made of
-        self._done: tuple[list[Event], Meter] | None = None  # a task that is over, and what it took
+        self._done: list[Event] | None = None  # of a task that is over
 
     def copied(self, build: Draw | None = None) -> "Scene":
         """The same, to be gone on with apart from this; cheap, since no item ever changes."""
@@ -465,7 +465,7 @@ class Scene:
         if isinstance(event, Resumed):
             self._done = None
         elif isinstance(event, RunEnded):
-            self._done = ([*self._task, event], replace(self._meter))
+            self._done = [*self._task, event]
         elif event.options.kind != ASIDE:
             self._task, self._done = [], None
             self.title = self.title or event.task
@@ -477,5 +477,4 @@ class Scene:
     def _receipt_html(self) -> Html:
         if self._done is None:
             return receipt_html(None)
-        events, meter = self._done
-        return receipt_html(describe_run(self.session, fold(events)), meter)
+        return receipt_html(describe_run(self.session, fold(self._done)))
