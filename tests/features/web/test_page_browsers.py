@@ -157,7 +157,7 @@ def until_true(firefox: Firefox, expression: str) -> None:
 
 # --- pictures --------------------------------------------------------------------------------
 
-# A picture at a twenty-fourth of its size, in grey. Measured: letters of another font change none of its cells
+# A picture at a twenty-fourth of its size, in grey. Measured: letters of another font change no cell of it
 # by more than 16 shades where lines stay where they are, a panel that is lost changes 3 of 100 at least. On a
 # telephone another font breaks lines elsewhere, which changes 10 of 100, and a lost panel more than 20.
 SHRINK: Final = """async (data) => {
@@ -216,6 +216,6 @@ def test_a_page_looks_as_it_did(tabs: Tabs, serving: Serving, name: str) -> None
     before = base64.b64encode(kept.read_bytes()).decode()
     assert difference(tab, picture(tab), before) < most
     tab.page.evaluate(
-        "document.querySelectorAll('.tools, aside, .compose, .review').forEach(each => { each.hidden = true })"
+        "document.querySelectorAll('.tools, aside, .compose, .review').forEach(each => { each.hidden = 1 })"
     )
     assert difference(tab, picture(tab), before) > most, "a part that is missing is noticed"

@@ -272,9 +272,9 @@ async def _outcome(desk: Desk, session: str, question: Question | None, seconds:
 
 def _why(stands: SessionState, seconds: float, working: bool) -> str:
     if stands.status == "unfinished" and not working:
-        return "Its process has died before it was done; a message with `resume` goes on."
+        return "The process died before the task was done. A message with `resume` resumes it."
     if stands.status == "unfinished":
-        return f"It is still at work after {seconds:g} s; its session tells how it goes on."
+        return f"The task is still at work after {seconds:g} s. Its session shows the rest."
     return stands.text
 
 

@@ -12,7 +12,7 @@ from kith.features.web.html.patches import Patch
 from kith.view.markup import NOTHING, Html, element
 
 CONTROLLING: Final = frozenset(("Applied", "Named", "Resumed", "RunEnded", "RunStarted"))  # kinds of events
-_SAY: Final = "Steer, or give the next task"
+_SAY: Final = "Steer the model, or write the next task"
 
 
 @dataclass(slots=True)
@@ -87,10 +87,10 @@ class Controls:
         """Where one speaks to the model."""
         return element(
             "div",
-            self._form("cancel", "It is told to stop."),
-            self._form("undo", "The change is taken back.", once=True),
-            self._form("apply", "It is checked again. You are asked then."),
-            self._form("discard", "The change is thrown away."),
+            self._form("cancel", "Stopping."),
+            self._form("undo", "Change undone.", once=True),
+            self._form("apply", "kith checks it again, then asks you."),
+            self._form("discard", "Change discarded."),
             self.resume(),
             self._box(),
             element(
@@ -114,23 +114,23 @@ class Controls:
             buttons.append(element("button", "Stop ", key, form="cancel", class_="risky"))
         elif self.waits:
             buttons.append(element("button", "Apply the change", form="apply", title="It was not applied"))
-            buttons.append(element("button", "Discard it", form="discard", class_="risky"))
+            buttons.append(element("button", "Discard the change", form="discard", class_="risky"))
         elif self.applied:
-            buttons.append(element("button", "Take the change back", form="undo"))
+            buttons.append(element("button", "Undo the change", form="undo"))
         return element("span", *buttons, id="actions", class_="working" if self.working else None)
 
     def resume(self) -> Html:
         """How to go on with what was cut short; hidden while there is nothing like it."""
-        why = "Its process has died before it was done." if self.lost else "It was cut short."
+        why = "The process died before the task was done." if self.lost else "The task was interrupted."
         return element(
             "form",
             element("input", type="hidden", name="resume", value="true"),
             element("span", why),
-            element("button", "Go on", class_="first") if self.resumable else NOTHING,
+            element("button", "Resume", class_="first") if self.resumable else NOTHING,
             element("p", class_="said", role="alert"),
             id="resume",
             data_post=self._address("messages"),
-            data_sent="It goes on.",
+            data_sent="Resuming.",
             hidden=not (self.lost or self.resumable),
         )
 

@@ -197,7 +197,7 @@ def _end(result: RunResult, whole: str | None) -> Parts:
         yield _last_words(ended)
     if ended.status == "unavailable" and whole:
         models = element("a", "Models", href="/models")
-        yield element("p", models, " tells which can be asked, and what fits this machine.", class_="dim")
+        yield element("p", models, " lists what this machine can run.", class_="dim")
 
 
 def _last_words(ended: RunEnded) -> Html:

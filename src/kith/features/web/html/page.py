@@ -20,21 +20,22 @@ _PLACES: Final = (
     ("/profile", "Profile"),
 )
 _KEYS: Final = (
-    ("/", "write: a task, or words for the model"),
-    ("Ctrl Enter", "send what is written"),
+    ("/", "write a task, or words for the model"),
+    ("Ctrl Enter", "send"),
     ("Esc Esc", "stop the model"),
-    ("q", "to the question"),
-    ("] [", "the next step, the one before"),
-    ("e", "open all steps, or close them"),
-    ("G", "to the end"),
+    ("q", "go to the question"),
+    ("] [", "next step, previous step"),
+    ("e", "open or close all steps"),
+    ("G", "go to the end, and follow it"),
     ("f", "find a session or a file"),
+    ("g n", "new task"),
     ("g s", "sessions"),
     ("g f", "files"),
     ("g t", "tools"),
     ("g m", "models"),
     ("g p", "profile"),
     ("t", "light or dark"),
-    ("?", "these keys"),
+    ("?", "show these keys"),
 )
 _PAGE: Final = """\
 <!doctype html>

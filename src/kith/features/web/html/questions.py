@@ -55,8 +55,8 @@ def todo_html(items: Sequence[TodoItem]) -> Html:
 
 _REVISE: Final = "Say what to do differently"
 _HINTS: Final = (
-    ("q", "to this question"),
-    ("j k", "next part, the one before"),
+    ("q", "go to this question"),
+    ("j k", "next part, previous part"),
     ("y n", "keep, leave"),
     ("A N", "keep all, none"),
     ("c", "comment"),
