@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import aiohttp
@@ -37,7 +38,8 @@ class Firefox:
 
     def command(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of one command of the protocol."""
-        return self._loop.run_until_complete(asyncio.wait_for(self._send(method, params), _ANSWER_S))
+        answer = asyncio.run_coroutine_threadsafe(self._send(method, params), self._loop)
+        return answer.result(_ANSWER_S)
 
     async def _send(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         id = next(self._ids)
@@ -91,26 +93,41 @@ def open_firefox() -> Iterator[Firefox]:
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if not program:
         pytest.skip("needs firefox")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, asyncio.Runner() as runner:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, _loop_aside() as loop:
         (Path(profile) / "user.js").write_text(_PREFERENCES)
         words = [program, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            session, socket = runner.run(_connect(process))
-            tab = Firefox(runner.get_loop(), socket)
+            connecting = asyncio.run_coroutine_threadsafe(_connect(process), loop)
+            session, socket = connecting.result(_READY_S)
+            tab = Firefox(loop, socket)
             tab.start()
             yield tab
-            runner.run(session.close())
+            asyncio.run_coroutine_threadsafe(session.close(), loop).result(_ANSWER_S)
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def _loop_aside() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop in a thread of its own: the tests' own thread may hold playwright's."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 async def _connect(
     process: subprocess.Popen[bytes],
 ) -> tuple[aiohttp.ClientSession, aiohttp.ClientWebSocketResponse]:
     """Wait for the address that Firefox prints, and connect to it."""
-    url = await asyncio.wait_for(asyncio.to_thread(_address, process), _READY_S)
+    url = await asyncio.to_thread(_address, process)
     session = aiohttp.ClientSession()
     return session, await session.ws_connect(f"{url}/session", max_msg_size=0)
 
