@@ -81,8 +81,7 @@ def route() -> str:
     from kith.features.measure.rows import LegRow
     from kith.features.route.beliefs import Arm, Task
     from kith.features.route.choose import choose
-    from kith.features.route.estimates import fold
-    from kith.features.route.plans import Utility
+    from kith.features.route.estimates import Utility, fold
 
     arms = [Arm(f"local{size}", parameters=size) for size in (3, 7, 14, 32)] + [
         Arm("frontier", frontier=True)
@@ -219,7 +218,7 @@ def trial_seconds(repository: Path, folder: Path) -> float:
     """Create and leave one trial, in this process."""
     import asyncio
 
-    from kith.trees.open_tree import open_tree
+    from kith.trees.local import open_tree
 
     tree = open_tree(repository, folder / "state", folder / "cache")
 

@@ -24,8 +24,7 @@ from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, say
 from kith.features.coach.adaptation import dress
 from kith.features.coach.adoption import watch
-from kith.features.coach.experiment import Experiment, ReplayResult, try_out
-from kith.features.coach.recorded_tasks import Recorded
+from kith.features.coach.experiment import Experiment, Recorded, ReplayResult, try_out
 from kith.features.coach.sequential_test import HORIZON, chances
 from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, fold_ways, phrase
 from kith.features.measure.rows import LegRow

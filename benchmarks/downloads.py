@@ -31,7 +31,7 @@ TOKEN = "hf_secret"
 KITH = """
 import asyncio, resource, sys
 from kith.core.errors import KithError
-from kith.features.engine.download.pull import PullRequest, pull
+from kith.features.engine.pull import PullRequest, pull
 limit = int(sys.argv[2])
 if limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:

@@ -26,8 +26,7 @@ from regret_picture import Curve, Panel, draw
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
 from kith.features.route.choose import choose
-from kith.features.route.estimates import Learned
-from kith.features.route.plans import PRICES, Dial, Plan, Utility
+from kith.features.route.estimates import PRICES, Dial, Learned, Plan, Utility
 
 SEEDS = 10
 TASKS = 220  # of each stream in a month

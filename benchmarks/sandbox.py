@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kith.core.workspace import Command
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 LINE = "true"
 Times = list[tuple[float, float]]  # wall and CPU, in milliseconds

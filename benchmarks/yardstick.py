@@ -24,8 +24,7 @@ from kith.context.task_kinds import kind_of
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
 from kith.features.route.choose import choose
-from kith.features.route.estimates import Learned
-from kith.features.route.plans import Plan, Utility
+from kith.features.route.estimates import Learned, Plan, Utility
 
 
 class Router:

@@ -127,7 +127,7 @@ def repository(tmp_path: Path, home: Path) -> Path:
 @pytest.fixture
 def sandbox(tmp_path: Path) -> None:
     """For tests that need commands to be confined: skipped, with the reason, where they cannot be."""
-    from kith.trees.sandbox_probe import look
+    from kith.trees.sandbox import look
 
     reason = look(tmp_path, tmp_path.parent / "probe-state").no_sandbox
     if reason:

@@ -126,6 +126,25 @@ def test_the_kernel_imports_its_own_modules_at_the_top() -> None:
     assert {place_of(file) for file in kernel if has_late_import(file)} == {"__main__"}
 
 
+def test_the_kernel_imports_its_own_types_at_run_time() -> None:
+    """But for the terminal's thread, which takes keys before the code of the work is loaded."""
+    kernel = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
+    found = {file.relative_to(SOURCE).as_posix() for file in kernel if has_type_import(file)}
+    assert found == {"terminal/conversation/app.py"}
+
+
+def has_type_import(file: Path) -> bool:
+    guarded = [
+        each
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for each in node.body
+    ]
+    return any(
+        isinstance(each, ast.ImportFrom) and (each.module or "").startswith("kith") for each in guarded
+    )
+
+
 def has_late_import(file: Path) -> bool:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]

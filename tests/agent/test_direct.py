@@ -14,7 +14,7 @@ from kith.agent.direct_words import parse_direct
 from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.core.values import EXECUTABLE, Answer, Changes, Question
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 
 async def nobody(question: Question) -> Answer:

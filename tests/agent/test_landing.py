@@ -9,7 +9,7 @@ import pytest
 from kith.agent.attempt import land_edits
 from kith.core.run import Run, Thread
 from kith.core.values import EXECUTABLE, FILE, Answer, Message, Question, Text, Verdict, say
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 BLOCK = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
 OTHER = "a.py\n<<<<<<< SEARCH\ny = 1\n=======\ny = 2\n>>>>>>> REPLACE\n"

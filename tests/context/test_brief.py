@@ -12,7 +12,7 @@ from kith.context.budget import estimate_tokens
 from kith.core.run import Run
 from kith.core.values import Answer, Question
 from kith.memory.index import open_index, refresh
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 
 async def nobody(question: Question) -> Answer:

@@ -13,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating import LIMITS, in_trial, judge, make_repository, write_all
-from kith.core.events import Event, Notice
 from kith.core.run import Run
 from kith.core.values import Finding
 from kith.core.workspace import Command, Trial
 from kith.gates import known_linters
 from kith.gates.known_linters import Linter, as_arguments
-from kith.gates.lint import lint_gate, types_gate
-from kith.gates.linters import Linted, find_linters, project_linters, run_linter, run_linters
+from kith.gates.linters import Linted, find_linters, lint_gate, project_linters, run_linter, types_gate
 
 RUFF = (known_linters.make_ruff(""),)
 OLD = "import os\n\n\ndef half(n):\n    return n / 2\n"  # `os` is not used
@@ -100,23 +98,23 @@ def test_what_is_not_installed_is_skipped_and_said(tmp_path: Path) -> None:
     )
     verdict = judge(root, {"a.py": "import sys\n"}, lambda home: lint_gate((absent,), LIMITS))
     assert verdict.ok and verdict.feedback == "nolint is not installed here, so it was not run."
-    told: list[Event] = []
 
-    async def work(home: Run, run: Run) -> tuple[Finding, ...]:
-        return await run_linters(run, (absent, *RUFF), ["a.py"], LIMITS)
+    async def work(home: Run, run: Run) -> Linted:
+        return await run_linter(run, absent, ["a.py"], LIMITS)
 
-    assert [each.rule for each in in_trial(root, work, told)] == ["F401"]
-    assert Notice("nolint is not installed here, so it was not run.") in told
+    linted = in_trial(root, work)
+    assert not linted.findings and linted.problem == verdict.feedback
 
 
 def test_names_of_files_are_only_names(tmp_path: Path) -> None:
     names = ["--fix.py", "@list.py", "a b.py", "$(touch hacked).py", "';touch hacked;'.py", "é.py"]
     root = make_repository(tmp_path / "project", dict.fromkeys(names, "import os\n"))
 
-    async def work(home: Run, run: Run) -> tuple[tuple[Finding, ...], list[str]]:
-        return await run_linters(run, RUFF, names, LIMITS), list(await run.workspace.files())
+    async def work(home: Run, run: Run) -> tuple[Linted, list[str]]:
+        return await run_linter(run, RUFF[0], names, LIMITS), list(await run.workspace.files())
 
-    found, files = in_trial(root, work)
+    linted, files = in_trial(root, work)
+    found = linted.findings
     assert {each.path for each in found} == set(names) and all(each.rule == "F401" for each in found)
     assert sorted(files) == sorted(names)
 
@@ -170,20 +168,19 @@ def test_clang_tidy_needs_to_know_how_files_are_compiled(tmp_path: Path) -> None
     found = find_linters(files, lambda path: files[path].encode())
     bad = "double half(int n);\ndouble half(int n) { return n / 2; }\n"
 
-    async def work(home: Run, run: Run) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    async def work(home: Run, run: Run) -> tuple[Linted, Linted]:
         assert isinstance(run.workspace, Trial)
-        tidy = [linter for linter in found if linter.name == "clang-tidy"]
-        before = await run_linters(run, tidy, ["a.cpp"], LIMITS)
+        (tidy,) = (linter for linter in found if linter.name == "clang-tidy")
+        before = await run_linter(run, tidy, ["a.cpp"], LIMITS)
         await write_all(run.workspace, {"a.cpp": bad})
         configure = "cmake -S . -B .kith-build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
         ran = await run.workspace.check(Command(configure), LIMITS)
         assert ran.code == 0, ran.output
-        return before, await run_linters(run, tidy, ["a.cpp"], LIMITS)
+        return before, await run_linter(run, tidy, ["a.cpp"], LIMITS)
 
-    told: list[Event] = []
-    before, after = in_trial(root, work, told)
-    assert before == () and any("it needs .kith-build" in str(event) for event in told)
-    assert [(each.path, each.line, each.rule) for each in after] == [
+    before, after = in_trial(root, work)
+    assert not before.findings and "it needs .kith-build" in before.problem
+    assert [(each.path, each.line, each.rule) for each in after.findings] == [
         ("a.cpp", 2, "bugprone-integer-division")
     ]
 

@@ -20,7 +20,7 @@ from indexing import contents, fresh, update, write, write_many
 from kith.context.task_words import find_words
 from kith.core.errors import KithError
 from kith.memory.index import Index, Refreshed, open_index, refresh
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from places import SUPPORT
 
 CACHE = """\

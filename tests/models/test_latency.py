@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.core.values import Timing
-from kith.models.fitting import Row, fit, quantile
-from kith.models.latency import Forecast, Latency, Took
+from kith.models.latency import Forecast, Latency, Row, Took, fit, quantile
 
 Machine = Callable[[int, int, int], tuple[float, float]]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 LOADED = (
     *("kith.cli", "kith.features.web.command", "kith.features.web.server", "kith.agent.tasks"),
-    *("kith.features.gateway.runtime_command", "kith.features.gateway.runtime", "kith.agent.models"),
+    *("kith.features.gateway.runtime", "kith.features.gateway.runtime", "kith.agent.models"),
     *(
         "uvicorn.protocols.http.h11_impl",
         "kith.terminal.questions",

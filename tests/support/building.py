@@ -32,7 +32,7 @@ from kith.memory.past import fold
 from kith.memory.session import Listener, Session
 from kith.models.wrappers.metered import Metered
 from kith.tools import standard_tools
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 Script = Mapping[str, Sequence[Any]]
 DONE = {"calls": [{"name": "done", "args": {"summary": "Done."}}]}
@@ -92,6 +92,10 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 # --- a build, as the app runs it -------------------------------------------------------------
 
 
+def drop(event: Event, path: tuple[str, ...]) -> None:
+    """Hear nothing of what happens."""
+
+
 class _Stay(Exception):
     """Leaves a trial as it is."""
 
@@ -129,6 +133,7 @@ class Stage:
     checks: tuple[str, ...] | None = None
     id: str = "play"
     small: bool = False  # the models have little room
+    tells: bool = True  # else every event is dropped
     asked: list[tuple[str, int]] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     answerer: Answerer | None = None  # in place of `answers`
@@ -158,7 +163,7 @@ class Stage:
                     raise asyncio.CancelledError
 
             session.listeners += [listen, *self.listeners]
-            run = Run(session.emit, self._answer, tree)
+            run = Run(session.emit if self.tells else drop, self._answer, tree)
             checking = Checking(self.checks, True, self.options.suite, SizeLimits())
             judges = make_judges(run, checking, self._commit)
             words = "Do what the tasks say."

@@ -13,7 +13,7 @@ from kith.core.events import Event
 from kith.core.run import Gate, Run
 from kith.core.values import Answer, Question, Verdict
 from kith.core.workspace import ExecLimits, Trial
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 T = TypeVar("T")
 LIMITS = ExecLimits(seconds=60.0)

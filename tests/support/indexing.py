@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kith.memory.index import Index, Refreshed, open_index, refresh
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 
 def write(root: Path, path: str, text: str) -> None:

@@ -184,7 +184,7 @@ def log_faults(world: World) -> list[str]:
 
 async def start_again(world: World) -> None:
     """What every start does: recover, sweep, begin a trial."""
-    from kith.trees.open_tree import open_tree
+    from kith.trees.local import open_tree
 
     tree = open_tree(world.root, world.state, world.base / "home" / ".cache" / "kith")
     await tree.recover()

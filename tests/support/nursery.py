@@ -17,8 +17,7 @@ from kith.core.events import Answered, Notice
 from kith.core.values import EXECUTABLE, SYMLINK, Answer, Change, Changes
 from kith.memory.log import Log
 from kith.memory.session import Session
-from kith.trees.journal import apply_changes, list_applied, recover
-from kith.trees.undo import undo_changes
+from kith.trees.journal import apply_changes, list_applied, recover, undo_changes
 
 KILL, TORN = -1, -2
 READS, TAKES, CHANGES, SYNCS = 1, 2, 4, 8

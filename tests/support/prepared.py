@@ -20,7 +20,7 @@ from kith.core.run import Run
 from kith.core.values import Answer, Question, Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.evidence.check_runs import LONG_S
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 Files = Mapping[str, str | None]
 # What becomes of a change under --yes: "held" waits for a person, "refused" goes back to the model.

@@ -12,7 +12,7 @@ import pytest
 from kith.core.workspace import Trial
 from kith.trees.copy import open_copy
 from kith.trees.overlay import open_overlay
-from kith.trees.sandbox_probe import look
+from kith.trees.sandbox import look
 
 Open = Callable[[Path, Path], AbstractAsyncContextManager[Trial]]
 TRIALS: dict[str, Open] = {

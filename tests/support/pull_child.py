@@ -16,7 +16,7 @@ import httpx2  # noqa: F401 -- imported once, for all that are forked
 
 from kith.core.errors import KithError
 from kith.core.events import Notice
-from kith.features.engine.download.pull import PullRequest, pull
+from kith.features.engine.pull import PullRequest, pull
 
 
 def download(task: dict[str, Any]) -> int:

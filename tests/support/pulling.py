@@ -13,8 +13,8 @@ import pytest
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice
 from kith.features.demo.standin.hub import HubServer, serve_hub
-from kith.features.engine.download.hub_cache import NOTE, PART
-from kith.features.engine.download.pull import PullRequest, pull
+from kith.features.engine.hub_cache import NOTE, PART
+from kith.features.engine.pull import PullRequest, pull
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
 DATA = hashlib.shake_256(b"a model").digest(1_000_003)

@@ -14,7 +14,7 @@ from kith.core.run import Run, Thread
 from kith.core.values import Answer, CallTarget, Question, Ran, Reached, ToolResult, say
 from kith.features.demo.replay import Replay
 from kith.tools.shell import BASH, report
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 
 def checked(**args: Any) -> Mapping[str, Any]:

@@ -13,8 +13,7 @@ from kith.core.run import Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.memory.index import open_index, refresh
 from kith.tools.symbols import BODY, SHOWN, make_symbols
-from kith.trees.local import LocalTree
-from kith.trees.open_tree import open_tree
+from kith.trees.local import LocalTree, open_tree
 from tools_bench import Bench
 
 CACHE = "class Cache:\n    def get(self, key):\n        return self.load(key)\n"

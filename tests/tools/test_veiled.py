@@ -14,7 +14,7 @@ from kith.core.values import Answer, Question
 from kith.core.workspace import Command, Trial, Workspace
 from kith.tools import standard_tools
 from kith.tools.veiled import Veil, hide, veil_tools
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 SECRET = b"TOKEN=abc\n"
 VEIL = Veil(frozenset({".env", "deploy.env"}), (".env",), frozenset({sha256(SECRET).hexdigest()}))

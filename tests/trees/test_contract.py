@@ -10,7 +10,7 @@ import pytest
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, SYMLINK, Change, Changes
 from kith.core.workspace import Command, Trial, Workspace
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from projects import TRIALS, git, make_project, needs, snapshot
 
 

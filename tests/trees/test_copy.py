@@ -8,7 +8,7 @@ import pytest
 
 from kith.core.workspace import Command
 from kith.trees.copy import clone_tree, open_copy
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 
 def git(root: Path, *args: str) -> str:

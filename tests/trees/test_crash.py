@@ -43,7 +43,7 @@ sys.path[:0] = sys.argv[1:]
 from test_crash import CHANGES
 from kith.core.errors import TreeError
 from kith.trees.journal import apply_changes, list_applied, recover
-from kith.trees.undo import undo_changes
+from kith.trees.journal import undo_changes
 
 TOUCHING = ("open", "write", "fsync", "rename", "replace", "unlink", "mkdir", "rmdir", "symlink", "fchmod")
 calls = 0

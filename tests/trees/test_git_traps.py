@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from kith.core.errors import TreeError
-from kith.trees.commits import check_out, clean_commit
 from kith.trees.git import commit_paths, head, is_repository, run_git
 from kith.trees.listing import ignored, list_files
 from kith.trees.private_files import find_private
-from kith.trees.revisions import INDEX, WORKTREE, diff_states
+from kith.trees.revisions import INDEX, WORKTREE, check_out, clean_commit, diff_states
 
 ENV = {
     **{"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_TERMINAL_PROMPT": "0"},

@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kith.core.errors import BusyError, KithError, TreeError
+from kith.core.locks import hold_when_free
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
-from kith.trees.journal import apply_changes, list_applied, load_changes, recover
-from kith.trees.lock import hold_lock
+from kith.trees.journal import apply_changes, list_applied, load_changes, recover, undo_changes
 from kith.trees.records import find_records, open_journal, prune_records
-from kith.trees.undo import undo_changes
 
 Tree = dict[str, tuple[bytes, int]]
 
@@ -339,9 +338,9 @@ def test_old_changes_are_forgotten_beyond_count_and_size(root: Path, state: Path
 def test_a_second_writer_waits_and_then_gives_up(root: Path, state: Path) -> None:
     lock = open_journal(state) / "test.lock"
     busy = pytest.raises(BusyError, match=f"process {os.getpid()}")
-    with hold_lock(lock), busy, hold_lock(lock, wait_s=0.1):
+    with hold_when_free(lock), busy, hold_when_free(lock, wait_s=0.1):
         pass
-    with hold_lock(lock, wait_s=0.1):
+    with hold_when_free(lock, wait_s=0.1):
         pass
 
 

@@ -11,7 +11,7 @@ import pytest
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from website import website
 
 # Every way out that a program may try; each one that works says so.

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from kith.core.errors import BusyError, TreeError
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from kith.trees.overlay import Layers, open_overlay
-from kith.trees.sandbox_probe import Abilities, look, probe
+from kith.trees.sandbox import Abilities, look, probe
 from places import ROOT
 
 SRC = ROOT / "src"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Command
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from kith.trees.private_files import Private, find_former, find_private
 
 

@@ -16,9 +16,7 @@ from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment, find_toolchains
-from kith.trees.sandbox import run_boxed
-from kith.trees.sandbox_probe import look
-from kith.trees.sandbox_view import Box, mounts_of
+from kith.trees.sandbox import Box, look, mounts_of, run_boxed
 
 
 @pytest.fixture
@@ -225,7 +223,7 @@ import asyncio, os, signal, sys, threading, time
 from pathlib import Path
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.sandbox import run_boxed
-from kith.trees.sandbox_view import Box
+from kith.trees.sandbox import Box
 def die():
     time.sleep(float(sys.argv[2]))
     os.kill(os.getpid(), signal.SIGKILL)

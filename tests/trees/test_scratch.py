@@ -12,7 +12,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.copy import open_copy
 from kith.trees.overlay import open_overlay
-from kith.trees.sandbox_probe import look
+from kith.trees.sandbox import look
 from kith.trees.scratch import Scratch
 
 Shell = Callable[..., Awaitable[Ran]]

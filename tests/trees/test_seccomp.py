@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.sandbox import run_boxed
-from kith.trees.sandbox_view import Box
+from kith.trees.sandbox import Box, run_boxed
 from kith.trees.seccomp import ALLOW, ERRNO, KILL, MACHINES, make_filter
 
 

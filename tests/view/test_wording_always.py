@@ -7,7 +7,7 @@ import pytest
 
 from kith.core.events import Answered, Asked, RunStarted
 from kith.core.values import Answer, CallTarget, Question
-from kith.features.editors.asking import _offered
+from kith.features.editors.conversation import _offered
 from kith.features.mcp.server_calls import answer_of, form_of, words_of
 from kith.features.web.api.schemas import question_of
 from kith.features.web.html.questions import question_html

@@ -12,13 +12,13 @@ from typing import Final
 
 from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
-from kith.core.names import session_of
+from kith.core.locks import hold_when_free
+from kith.core.trial_names import session_of
 from kith.gates.evidence.check_runs import read_choice
 from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.settings import Settings
 from kith.trees.bulk_read import read_files
 from kith.trees.listing import list_files
-from kith.trees.lock import hold_lock
 from kith.trees.trial_folder import forget_trials
 
 # Results of checks, kept between tasks in the cache; and one suite at a time on this machine.
@@ -62,7 +62,7 @@ class KeptResults:
         with ExitStack() as held:
             for _ in range(int(_PATIENCE_S / _PAUSE_S)):
                 try:
-                    held.enter_context(hold_lock(self.state / "suite.lock", wait_s=0.0))
+                    held.enter_context(hold_when_free(self.state / "suite.lock", wait_s=0.0))
                     break
                 except BusyError:
                     await asyncio.sleep(_PAUSE_S)

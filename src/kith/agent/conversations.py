@@ -25,9 +25,9 @@ from kith.memory.turns import FORK, TASK, SessionTurn, turns
 from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.settings.features import known_features
+from kith.trees.journal import GoneError
 from kith.trees.records import forget_records
 from kith.trees.trial_folder import forget_trials
-from kith.trees.undo import GoneError
 
 LONGEST_TITLE: Final = 120  # characters
 

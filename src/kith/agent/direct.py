@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kith.context.git_paths import list_paths
 from kith.core.errors import TreeError, UsageError
+from kith.core.git import list_paths
 from kith.core.run import Run
 from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits, Trial

@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change, Changes
 from kith.core.workspace import Trial, Workspace
 from kith.edits import EditError, find_edits, make_changes, unified_diff
+from kith.trees.waiting_changes import list_waiting
 
 
 @dataclass(slots=True)
@@ -66,6 +68,12 @@ async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
         return bool(await trial.remember(only=only))
     except TreeError:
         return True
+
+
+def waiting_sessions(state: Path, root: Path | None = None) -> tuple[str, ...]:
+    """Sessions (of one folder, if given) with a change that was not applied, the newest change first."""
+    found = [each for each in reversed(list_waiting(state)) if root in (None, each.root)]
+    return tuple(dict.fromkeys(each.session for each in found))
 
 
 # A change whose files were edited since it was made, made again on what they are now.

@@ -28,7 +28,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.values import Message
 from kith.memory.log import Log
-from kith.memory.trust import YES, FolderRuling, ruling_on, said_of, texts_of
+from kith.memory.permits import YES, FolderRuling, ruling_on, said_of, texts_of
 from kith.settings import Settings
 from kith.settings.brought import FOLDER, NOTES, SKILL, Brought, find_notes, read_notes, read_plain
 from kith.tools.skill import make_skill

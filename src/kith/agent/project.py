@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from kith import __version__
 from kith.agent.attempt import Outcome
@@ -14,7 +14,6 @@ from kith.agent.checks import KeptResults
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
 from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
-from kith.agent.outside_tools import OpenTools, OutsideTools
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
 from kith.core.errors import (
@@ -31,9 +30,9 @@ from kith.core.errors import (
 )
 from kith.core.events import Applied, Carded, Notice, Options, RunEnded, RunStarted, Status
 from kith.core.evidence import Standard
-from kith.core.model import Emit
-from kith.core.names import trial_name
+from kith.core.model import Emit, Tool
 from kith.core.run import Answerer, Limits, Run, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
@@ -52,10 +51,38 @@ from kith.settings import Brought, Settings, load_settings
 from kith.settings.features import find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
-from kith.trees.journal import Recovered
-from kith.trees.local import LocalTree
-from kith.trees.open_tree import open_tree
-from kith.trees.undo import GoneError
+from kith.trees.journal import GoneError, Recovered
+from kith.trees.local import LocalTree, open_tree
+
+# Tools from outside: what programs that are no part of kith offer a model, for a task or a conversation.
+
+
+class OutsideTools(Protocol):
+    """The servers of tools that these settings name, connected until they are closed."""
+
+    chosen: Settings
+
+    def begin(self) -> None:
+        """Connect to all of them, at once; whoever asks first does so, too."""
+
+    async def served(self) -> object:
+        """Wait until it is known what each of them offers."""
+
+    async def connect(self, window: int, emit: Emit) -> None:
+        """Wait likewise; tell once what is amiss, and what it costs a model with this window."""
+
+    def tools(self, window: int) -> tuple[Tool, ...]:
+        """The tools for a model with this window (0: unknown), always the same; none before `connect`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let all of them end."""
+
+
+OpenTools = Callable[[Settings, Path], OutsideTools]  # for the folder that is worked in
+
+
+# One project: its settings, its tree, the log, and what every command does with them.
 
 
 def ignored_words(brought: Brought) -> str:

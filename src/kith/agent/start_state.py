@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.event_loop import leave, run_loop
-from kith.trees.commits import clean_commit
 from kith.trees.listing import list_files
+from kith.trees.revisions import clean_commit
 
 _PATIENCE: Final = 0.3  # seconds for git, while nothing can be said before it answers
 _FRESH_S: Final = 2.0  # for a look ahead: what is older may not be what the task begins from

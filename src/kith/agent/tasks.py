@@ -29,9 +29,9 @@ from kith.core.event_loop import leave
 from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
-from kith.core.names import trial_name
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id
+from kith.core.trial_names import trial_name
 from kith.core.values import Message, Spoken, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.inbox import OVER

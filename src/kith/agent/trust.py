@@ -18,8 +18,8 @@ from kith.core.run import new_id
 from kith.core.values import Answer, Change, FileChange, FolderFiles, Question
 from kith.edits import summarise
 from kith.memory.log import LOG_FILE, Log
+from kith.memory.permits import FORGET, NO, YES, last_trusted, said_of, texts_of
 from kith.memory.session import Session
-from kith.memory.trust import FORGET, NO, YES, last_trusted, said_of, texts_of
 from kith.settings import Brought, Settings, load_settings, read_brought
 from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
 

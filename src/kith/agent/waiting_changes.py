@@ -11,8 +11,8 @@ from kith.agent.project import Project, Result
 from kith.agent.verdicts import ask_gates, decide, in_a_line
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, Notice, Options, Proposed, RunStarted
-from kith.core.names import trial_name, trials_of
 from kith.core.run import Answerer, Run
+from kith.core.trial_names import trial_name, trials_of
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.database import APPLY

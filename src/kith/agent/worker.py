@@ -1,14 +1,13 @@
 """A process that works on one session for faces that only look: it takes letters, and does them one by one.
 
 So a server that is restarted, or a page that is closed, costs nobody their work: it goes on here, writes the
-log, and waits in the session's inbox for answers. Run as `python -m kith.agent.worker FOLDER SESSION`.
-"""
+log, and waits in the session's inbox for answers. Run as `python -m kith.agent.worker FOLDER SESSION`."""
 
 import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,21 +15,52 @@ from kith.agent.direct_tools import use_with
 from kith.agent.index import look_nowhere
 from kith.agent.known_secrets import make_redactor
 from kith.agent.project import Project
-from kith.agent.session_kinds import find_kind, need_kind
 from kith.agent.steering import nobody_here
 from kith.agent.tasks import Task, run_task
 from kith.agent.waiting_changes import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.event_loop import run_loop
 from kith.core.events import Event, Notice, Options, RunEnded, RunStarted
-from kith.core.names import trials_of
+from kith.core.locks import hold_now, let_go
+from kith.core.run import Answerer
+from kith.core.trial_names import trials_of
 from kith.memory.database import APPLY
 from kith.memory.inbox import Inbox, Letter, can_resume, last_kind, was_cut_off
-from kith.memory.locks import hold, let_go
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Listener, Session
 from kith.settings import Settings, find_folders
+from kith.settings.features import find_part, need_part
 from kith.tools import standard_tools
+
+# Kinds of sessions besides tasks: how a worker process does one, and goes on with it.
+
+
+Begin = Callable[[Project, Letter, Answerer, Sequence[Listener], str], Awaitable[object]]
+Resume = Callable[[Project, str, Answerer, Sequence[Listener]], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKind:
+    """`begin` does what a letter wants in the session called so; `resume` goes on where its log ends."""
+
+    begin: Begin
+    resume: Resume | None = None
+
+
+def find_kind(name: str) -> SessionKind | None:
+    """The kind called so, if a feature that is on has it."""
+    found: SessionKind | None = find_part(lambda feature: feature.kinds.get(name))
+    return found
+
+
+def need_kind(name: str) -> SessionKind:
+    """The kind that a letter wants. Raises UsageError."""
+    found: SessionKind = need_part(lambda feature: feature.kinds.get(name), f"A session of the kind {name!r}")
+    return found
+
+
+# A process that works on one session for faces that only look: it takes letters, and does them one by one.
+
 
 WORKERS = "workers"  # in the folder for state: what a worker had to say that is not in the log
 _BUSY_S = 0.2
@@ -84,7 +114,7 @@ async def work(root: Path, session: str) -> None:
     log = Log(state / LOG_FILE)
     inbox = Inbox(log, session)
     while inbox.next_letter():  # one may come while the lock is let go, and its own worker has left already
-        lock = hold(folder / f"{session}.lock")
+        lock = hold_now(folder / f"{session}.lock")
         if lock is None:
             return
         try:

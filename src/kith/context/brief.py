@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Final
 
 from kith.context.budget import estimate_tokens
-from kith.context.git_paths import list_paths
 from kith.context.rank_files import kind_of, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
 from kith.context.symbols import find_symbols
 from kith.context.task_words import Words, find_words, stems_of
 from kith.core.errors import TreeError
+from kith.core.git import list_paths
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
 

@@ -1,7 +1,7 @@
 """Decisions about models, as events: who is asked, who helps whom, which way of asking holds."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kith.core.values import Usage
 
@@ -116,3 +116,21 @@ class Concluded:
     members: dict[str, str] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
     why: str = ""
+
+
+# How the conversations of a council are called: one for each member, below the council's own name.
+
+_BEGIN: Final = "council/"
+
+
+def council_thread(council: str, who: str) -> str:
+    """The thread of one who speaks in a council."""
+    return f"{_BEGIN}{council}/{who}"
+
+
+def place_of(thread: str) -> tuple[str, str] | None:
+    """Which council a thread belongs to, and who speaks in it; None for any other thread."""
+    if not thread.startswith(_BEGIN):
+        return None
+    council, _, who = thread.removeprefix(_BEGIN).partition("/")
+    return council, who

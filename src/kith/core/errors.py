@@ -1,9 +1,6 @@
 """The errors a person can do something about, each with its exit code; anything else is a bug."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kith.core.values import FileChange
+from kith.core.values import FileChange
 
 EXIT_DONE = 0
 EXIT_FAILED = 1
@@ -66,7 +63,7 @@ class UnrecordedError(KithError):
 
     code = EXIT_UNRECORDED
 
-    def __init__(self, change_id: str, why: object, files: "tuple[FileChange, ...]" = ()) -> None:
+    def __init__(self, change_id: str, why: object, files: tuple[FileChange, ...] = ()) -> None:
         super().__init__(
             f"The change is applied, but could not be recorded: {str(why).rstrip('.')}."
             f" To take it back: kith undo {change_id}"

@@ -370,10 +370,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply as it arrives. Shown, never stored: the whole message follows as Said."""
+    """A piece of a reply as it arrives. Shown, never stored: the whole message follows as Said.
+
+    `reply` names the reply that it is of: one that is asked for again is another one.
+    """
 
     text: str
     kind: Literal["text", "thinking", "tool"] = "text"
+    reply: str = ""
     transient: ClassVar[bool] = True
 
 

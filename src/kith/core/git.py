@@ -1,8 +1,14 @@
-"""Run git safely: no setting of a repository may start a program or reach the network."""
+"""Git as kith uses it: run safely, and the names that it gives to contents."""
 
+import shlex
+from collections.abc import Sequence
+from hashlib import sha1
 from typing import Final
 
-# Every setting through which a repository's own configuration does so, for `git -c`.
+from kith.core.run import Run
+from kith.core.workspace import Command, ExecLimits
+
+# No setting of a repository may start a program or reach the network: each that could, for `git -c`.
 SAFE_SETTINGS: Final = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -45,3 +51,34 @@ SAFE_ENVIRONMENT: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_LITERAL_PATHSPECS": "1",  # a file named `*` is one file
 }
+
+
+def blob_id(content: bytes) -> str:
+    """The SHA-1 of git's blob form, in hexadecimal.
+
+    https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
+    """
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+# Paths that the tree's own git names: a short cut, which may be missing.
+
+
+# A repository's attributes can still make git run programs, so these commands run confined or not at all.
+_GIT = ("git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
+
+
+async def list_paths(run: Run, args: Sequence[str], limits: ExecLimits) -> tuple[str, ...] | None:
+    """The paths in the answer of a git command that ends each with a NUL (`-z`).
+
+    None when there is no answer to rely on: no git, no repository, no sandbox, too slow, too long, or names
+    that are not UTF-8. A search that finds nothing answers with an empty tuple.
+    """
+    if not run.workspace.confined:
+        return None
+    ran = await run.workspace.exec(Command(shlex.join([*_GIT, *args])), limits)
+    if ran.timed_out or ran.cut or ran.code > 1 or "\ufffd" in ran.output:
+        return None
+    if ran.code == 1 and (ran.output or args[0] != "grep"):
+        return None
+    return tuple(path for path in ran.output.split("\0") if path)

@@ -3,14 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from kith.core.events import Event
 from kith.core.policy import Policy
+from kith.core.run import Run
 from kith.core.values import Bill, CallTarget, Charge, Effect, Fault, Message, Reply, Sampling, ToolResult
-
-if TYPE_CHECKING:
-    from kith.core.run import Run
 
 Emit = Callable[[Event], None]
 _BILL: Final = "bill"  # the attribute of an error that holds what was paid for nothing
@@ -43,11 +41,11 @@ class Tool:
     description: str
     schema: Mapping[str, Any]  # JSON Schema of the arguments: an object
     effect: Effect
-    fn: "Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]"
+    fn: Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
     target: Callable[[Mapping[str, Any]], CallTarget] = lambda args: CallTarget()
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
-    beforehand: "Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None" = None
+    beforehand: Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None = None
 
     def effect_for(self, args: Mapping[str, Any]) -> Effect:
         return self.effect_of(args) if self.effect_of else self.effect

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kith.core.names import place_of
+from kith.core.decisions import place_of
 
 Data = dict[str, Any]
 

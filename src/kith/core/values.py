@@ -11,6 +11,8 @@ Stop = Literal["end", "tools", "length"]
 # call: a program outside of the trial is asked to act.
 Effect = Literal["read", "write", "exec", "net", "call"]
 Decision = Literal["allow", "ask", "deny"]
+# The kinds of model servers: what one speaks, and takes.
+ServerKind = Literal["ollama", "openai", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
 # Why a call did not do what was asked: its arguments cannot be used (malformed), or were cut at the token
 # limit; the policy forbids it, or a person or a hook denied it; kith stopped meanwhile (interrupted); it is
 # repeated in vain; a file that it names is not there (absent).

@@ -10,6 +10,7 @@ from typing import IO, Any, TypeVar
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
+from kith.core.locks import hold_now, let_go, try_lock
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
 from kith.memory.database import (
@@ -24,7 +25,6 @@ from kith.memory.database import (
     without_collections,
 )
 from kith.memory.listing import Summary, list_sessions, task_begin
-from kith.memory.locks import hold, let_go, try_lock
 from kith.memory.past import LASTING, Past, go_on, tells
 from kith.memory.salvage import is_marked, mark, salvage
 
@@ -360,7 +360,7 @@ class Log:
         self._follow()
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = hold(folder / f"{session}.lock")
+            lock = hold_now(folder / f"{session}.lock")
         except OSError as error:
             raise KithError(f"{folder} cannot be written: {error.strerror}.") from error
         if lock is None:

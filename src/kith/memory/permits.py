@@ -1,14 +1,16 @@
-"""Lasting consents and permits of a person, read from their answers in the log; the last one holds."""
+"""Lasting words of a person, read from the log: consents, permits, and folders that they trust."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal
 
 from kith.core.codec import decode
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
 from kith.core.run import new_id
-from kith.core.values import Answer, Consent, Effect, Question
-from kith.memory.log import Log
+from kith.core.values import Answer, Consent, Effect, FolderFiles, Question
+from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 
 ALWAYS, ASK_AGAIN = "always", "ask again"
@@ -73,3 +75,72 @@ def forget_permits(log: Log, root: Path, permits: tuple[Permit, ...]) -> None:
             session.emit(Asked(question))
             session.emit(Answered(question.id, Answer(ASK_AGAIN)))
         session.emit(RunEnded("done", "These are asked about again."))
+
+
+# What a person said of the files that a folder brings along: read from their answers in the log.
+
+
+YES: Final = "yes"
+NO: Final = "no"
+FORGET: Final = "forget"  # all that was said of the folder
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRuling:
+    """A person's answer about a folder's files as they were: with which digest, in which session."""
+
+    digest: str
+    choice: str
+    session: str
+    question: str
+
+
+def said_of(log: Log, root: Path) -> tuple[FolderRuling, ...]:
+    """What was said of a folder since the last time that all of it was forgotten, oldest first."""
+    return everything_said(log).get(str(root), ())
+
+
+def standing_of(state: Path, root: Path, digest: str) -> Literal["new", "changed", "declined", "trusted"]:
+    """How the person stands to a folder's files as they are. Raises KithError where the log is broken."""
+    said = said_of(Log(state / LOG_FILE), root) if (state / LOG_FILE).is_file() else ()
+    choice = {each.digest: each.choice for each in said}.get(digest)
+    if choice is not None:
+        return "trusted" if choice == YES else "declined"
+    return "changed" if last_trusted(said) else "new"
+
+
+def everything_said(log: Log) -> Mapping[str, tuple[FolderRuling, ...]]:
+    """What was said of every folder."""
+    found: dict[str, tuple[FolderRuling, ...]] = {}
+    for session, place, id, files, choice in log.answers(FolderFiles):
+        if choice == FORGET:
+            found.pop(place, None)
+        else:
+            found[place] = (*found.get(place, ()), FolderRuling(files.digest, choice, session, id))
+    return found
+
+
+def last_trusted(said: tuple[FolderRuling, ...]) -> FolderRuling | None:
+    """The newest yes that was not taken back by a no to the same files."""
+    final = {each.digest: each for each in said}
+    return next((each for each in reversed(said) if final[each.digest] is each and each.choice == YES), None)
+
+
+def ruling_on(said: tuple[FolderRuling, ...], digest: str) -> FolderRuling | None:
+    """The last answer about files with this digest."""
+    return next((each for each in reversed(said) if each.digest == digest), None)
+
+
+def texts_of(log: Log, said: FolderRuling) -> dict[str, str]:
+    """The files as they were shown for an answer, as far as the log holds them: path -> text."""
+    for record in log.events(said.session, kinds=("Asked",)):
+        if isinstance(record.event, Asked) and record.event.question.id == said.question:
+            return {file.path: _text(file.diff) for file in record.event.question.files}
+    return {}
+
+
+def _text(diff: str) -> str:
+    """The text of a file that a diff makes out of nothing."""
+    body = diff.partition("\n@@")[2].partition("\n")[2]
+    text = "".join(f"{line[1:]}\n" for line in body.split("\n") if line.startswith("+"))
+    return text.removesuffix("\n") if "\n\\ No newline" in body else text

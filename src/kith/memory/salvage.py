@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from kith.core.errors import BusyError
+from kith.core.locks import hold_now, let_go
 from kith.memory.database import prepare
-from kith.memory.locks import hold, let_go
 
 _COLUMNS: Final = 6  # of both tables
 _MARK: Final = "-damaged"  # ends the name of the file that says so
@@ -47,7 +47,7 @@ def salvage(path: Path) -> str:
 
     Raises BusyError while somebody works with it, OSError and sqlite3.Error where the disk refuses.
     """
-    lock = hold(path.with_name(f"{path.name}-mending"))
+    lock = hold_now(path.with_name(f"{path.name}-mending"))
     if lock is None:
         raise BusyError(f"The log {path} is being mended by another kith.")
     try:

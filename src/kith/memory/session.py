@@ -8,8 +8,8 @@ from typing import IO, TypeVar
 from kith.context.redact import Redactor
 from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event, RunStarted, is_transient
+from kith.core.locks import let_go
 from kith.memory.live import LiveTail, Pieces, sweep
-from kith.memory.locks import let_go
 from kith.memory.log import Log
 from kith.memory.past import Past
 

@@ -10,6 +10,7 @@ from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.feature import Lazy
 from kith.core.model import Emit
+from kith.core.values import ServerKind
 from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.machine import read_memory
@@ -29,15 +30,13 @@ from kith.models.discovery.servers import (
 )
 from kith.models.discovery.stored import FILES
 from kith.models.pool import Member, Pool
-from kith.models.providers.addresses import leads_out
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
 from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.sampling import Kind
 from kith.models.providers.waiting import waiting_for
-from kith.models.providers.wire import Endpoint, is_loopback, load_http
+from kith.models.providers.wire import Endpoint, is_loopback, leads_out, load_http
 from kith.models.sources import Source, Sources, files_of
 from kith.models.traits import describe
 
@@ -195,12 +194,14 @@ def _check_allowed(what: str, cloud: bool, places: Places, here: bool) -> None:
         raise NoModelError(f'{what} outside of your own network, and cloud = "never" is set.')
 
 
-async def _open(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+async def _open(kind: ServerKind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
     async with waiting_for(endpoint.url, emit, places.stall_s) as listen:
         return await _recognise(kind, endpoint, model, places, listen)
 
 
-async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places, emit: Emit) -> Provider:
+async def _recognise(
+    kind: ServerKind, endpoint: Endpoint, model: str, places: Places, emit: Emit
+) -> Provider:
     """The provider for what really is at an endpoint."""
     known = endpoint.cloud is not None or endpoint.is_cloud or is_loopback(endpoint.url)
     if not known and not places.offline and await leads_out(endpoint.url):
@@ -226,7 +227,7 @@ async def _recognise(kind: Kind, endpoint: Endpoint, model: str, places: Places,
     return OpenAILike(model, endpoint, kind)
 
 
-async def _shape_behind(kind: Kind, endpoint: Endpoint, model: str) -> Shape:
+async def _shape_behind(kind: ServerKind, endpoint: Endpoint, model: str) -> Shape:
     """What Ollama knows of a model, whichever protocol it is asked in; nothing where no Ollama is there.
 
     It speaks several, and what it sends on to a cloud looks like any other model in each of them.

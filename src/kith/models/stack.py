@@ -145,7 +145,7 @@ class Opened:
 
     def _fitted(self, model: Model, earlier: Sequence[Compacted]) -> Fitted:
         by_thread = {each.thread: [e for e in earlier if e.thread == each.thread] for each in earlier}
-        return Fitted(model, self.counter, by_thread)
+        return Fitted(model, self.counter.copy, bool(self.facts.server), by_thread)
 
     def lent(self, account: Account, permit: Permit) -> Model:
         """The model of a program that leads the conversation by itself, on its account.
@@ -202,7 +202,9 @@ async def look(
     guarded = Guarded(provider, gate, reminded)
     counter = Counter(window, guarded.count, ratio, reminded)
     meter = Meter(facts.counts_cache, rate, least_cached=facts.least_cached)
-    foresight = foresight_of(provider.name, facts, card, counter.estimate, meter) if facts.server else None
+    foresight = (
+        foresight_of(provider.name, facts, card, counter.estimate, meter.expect) if facts.server else None
+    )
     queued = Retrying(guarded, queue=Queue(facts.server or facts.name, facts.slots))
     patient = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free

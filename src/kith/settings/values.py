@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from kith.core.values import Sampling
+from kith.core.values import Sampling, ServerKind
 from kith.settings.brought import Brought
 
 ROUTE: Final = "route"  # in place of a model's name: kith chooses for each task
@@ -20,7 +20,7 @@ KeyPath = tuple[str | int, ...]
 class NamedEndpoint:
     """A model server that the user named: `kith -m NAME/model` asks it."""
 
-    kind: Literal["ollama", "openai", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]
+    kind: ServerKind
     url: str
     key_env: str = ""
     cloud: bool | None = None  # it is outside of the person's own network; None: its address says so

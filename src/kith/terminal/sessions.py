@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from kith.agent.waiting_list import waiting_sessions
+from kith.agent.kept_trial import waiting_sessions
 from kith.core.errors import EXIT_DONE
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kith.agent.checks import KnownCheck, known_checks
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.project import Project
-from kith.agent.waiting_list import waiting_sessions
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop

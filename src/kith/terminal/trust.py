@@ -11,7 +11,7 @@ from kith.core.event_loop import run_loop
 from kith.core.run import new_id
 from kith.core.values import Question
 from kith.memory.log import LOG_FILE, Log
-from kith.memory.trust import everything_said, last_trusted
+from kith.memory.permits import everything_said, last_trusted
 from kith.settings import find_folders
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.options import find_root

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kith.core.errors import TreeError
-from kith.core.names import blob_id
+from kith.core.git import blob_id
 from kith.trees.files import check_path, open_folder, split_path
 from kith.trees.git import is_repository, run_git
 from kith.trees.listing import list_files

@@ -29,8 +29,7 @@ from kith.trees.files import (
 from kith.trees.git import run_git
 from kith.trees.listing import ignored, list_files
 from kith.trees.refused_names import holds_repository
-from kith.trees.sandbox import run_boxed, run_plain
-from kith.trees.sandbox_view import Box
+from kith.trees.sandbox import Box, run_boxed, run_plain
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
 from kith.trees.walk import LONGEST, remove_tree, walk

@@ -3,11 +3,11 @@
 The order is what makes it safe. Every `before` is compared with the disk; the record with all before- and
 after-images is written and synced; new contents are staged beside their targets and synced; the record is
 marked "swapping"; files are renamed into place and folders synced; the record is marked "applied". A crash
-before "swapping" leaves the old tree and some temporaries, a crash after it is finished by `recover`.
-"""
+before "swapping" leaves the old tree and some temporaries, a crash after it is finished by `recover`."""
 
 import os
 import stat
+import tempfile
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from kith.core.errors import TreeError, UnrecordedError
+from kith.core.locks import hold_when_free
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
 from kith.trees.files import (
@@ -31,7 +32,7 @@ from kith.trees.files import (
     split_path,
     told,
 )
-from kith.trees.lock import hold_lock
+from kith.trees.git import run_git
 from kith.trees.records import (
     DamagedError,
     Entry,
@@ -90,7 +91,7 @@ def apply_changes(
         journal = open_journal(state)
     originals = _originals(journal, undoes)
     wanted = _check_changes(root, changes, limits, originals)
-    with told(str(journal)), hold_lock(journal / f"{tree_key(root)}.lock"):
+    with told(str(journal)), hold_when_free(journal / f"{tree_key(root)}.lock"):
         _recover(root, journal)
         record = _plan(root, new_change_id(root, journal), wanted, originals)
         _carry_out(root, journal, replace(record, undoes=undoes))
@@ -107,7 +108,7 @@ def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
     """
     with told(str(state)):
         journal = open_journal(state)
-        with hold_lock(journal / f"{tree_key(root)}.lock"):
+        with hold_when_free(journal / f"{tree_key(root)}.lock"):
             return _recover(root, journal)
 
 
@@ -300,3 +301,69 @@ def _finish(root: Path, record: Record) -> bool:
     except TreeError:
         return False
     return True
+
+
+# Takes a change back without losing what was edited since: a three-way merge per file.
+
+
+class GoneError(TreeError):
+    """Of a change there is nothing left to take back."""
+
+
+async def undo_changes(root: Path, state: Path, change_id: str) -> Changes:
+    """What has to change now to take the applied change `change_id` back, be it the last one or an older one.
+
+    A file that nobody touched since gets its old content; in one that was edited since, the edits stay and
+    the change is taken out around them. Nothing is written: hand the result to `apply_changes` with
+    `undoes=change_id`. Raises TreeError naming the files where the two cannot be told apart, GoneError where
+    nothing is left of the change.
+    """
+    wanted, conflicts = list[Change](), list[str]()
+    for change in load_changes(state, change_id):
+        try:
+            undone = await _take_out(root, change)
+        except _Conflict:
+            conflicts.append(show_path(change.path))
+            continue
+        if undone is not None:
+            wanted.append(undone)
+    if conflicts:
+        raise TreeError(f"edited since, in the same places: {', '.join(conflicts)}; nothing was changed")
+    if not wanted:
+        raise GoneError("nothing of this change is in your files any more")
+    return tuple(wanted)
+
+
+class _Conflict(Exception):
+    """A later edit stands in the way of undoing one file."""
+
+
+async def _take_out(root: Path, change: Change) -> Change | None:
+    """The change that undoes `change` in the file as it is now; None when that has happened already."""
+    found = look(root, change.path)
+    if is_same(found, change.after, change.mode):
+        return change.inverse
+    if is_same(found, change.before, change.mode_before):
+        return None
+    if found is None or change.before is None or change.after is None:
+        raise _Conflict
+    if SYMLINK in (found.mode, change.mode, change.mode_before):
+        raise _Conflict
+    mode = change.mode_before if found.mode == change.mode else found.mode
+    content = await merge_three(found.content, change.after, change.before)
+    if content is None:
+        raise _Conflict
+    return Change(change.path, found.content, content, mode, found.mode)
+
+
+async def merge_three(current: bytes, base: bytes, other: bytes) -> bytes | None:
+    """`current` with the step from `base` to `other` made in it; None when both changed the same lines."""
+    if current in (base, other):
+        return other
+    if base == other:
+        return current
+    with tempfile.TemporaryDirectory(prefix="kith-merge-") as folder:
+        for name, content in (("current", current), ("base", base), ("other", other)):
+            Path(folder, name).write_bytes(content)
+        ran = await run_git(Path(folder), "merge-file", "-p", "-q", "current", "base", "other")
+    return ran.stdout if ran.ok else None

@@ -29,8 +29,7 @@ from kith.trees.git import git_argv, git_env
 from kith.trees.launch import BASE
 from kith.trees.listing import SKIPPED, ignored, list_files
 from kith.trees.refused_names import holds_repository
-from kith.trees.sandbox import capture_boxed, run_boxed
-from kith.trees.sandbox_view import HOME, Box
+from kith.trees.sandbox import HOME, Box, capture_boxed, run_boxed
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
 from kith.trees.walk import LONGEST, remove_tree, walk

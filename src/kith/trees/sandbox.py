@@ -1,24 +1,193 @@
 """Run a command so that it sees the tree and the system's programs only, or plainly without a sandbox."""
 
 import asyncio
+import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Final
 
-from kith.core.errors import TreeError
+from kith.core.errors import KithError, TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment
 from kith.trees.exec import Captured, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
 from kith.trees.launch import Launch, launch_limited, launch_on
+from kith.trees.limits import machine_memory
 from kith.trees.network import open_gateway
-from kith.trees.sandbox_view import HOME, Box, mounts_of
 from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter
+from kith.trees.trial_folder import claim_folder
+
+# What a confined command gets to see: which parts of the machine are shown, which covered, which its own.
+
+
+HOME: Final = "/tmp/home"
+_LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "home")
+_PROGRAMS: Final = tuple(map(Path, ("/usr", "/opt", "/nix")))
+# Settings that everybody may read, though they often hold passwords and keys.
+_SECRETS: Final = ("/etc/pip.conf", "/etc/npmrc", "/etc/docker", "/etc/kubernetes", "/etc/krb5.keytab")
+_PROTECTED: Final = (".git/hooks", ".git/config", ".kith")
+# Folders of the command's own, and which part of the machine's memory may be in each.
+_PRIVATE: Final = (("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8), ("/run", 64))
+_LEAST_PRIVATE: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a command gets to see: the folder `source`, shown at the path `root`, and the toolchains.
+
+    `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree; `extra`
+    ones are shown read-only at another path (second) than their own (first). `overlay` is the folder of a
+    trial whose layers are mounted at `root` first. `hosts` are the person's own, which every command may
+    reach. `scratch` is the folder that shows as /tmp, which is empty at each start without one.
+    """
+
+    root: Path
+    source: Path
+    writable: bool
+    toolchains: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    extra: tuple[tuple[Path, Path], ...] = ()
+    overlay: Path | None = None
+    masked: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    scratch: Path | None = None
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where folders are mounted that lie in no other."""
+        extra = (place for source, place in self.extra if source.is_dir())
+        return (Path(HOME), self.root, *self.toolchains, *extra)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The same for single files."""
+        return tuple(place for source, place in self.extra if source.is_file())
+
+
+def mounts_of(box: Box) -> list[str]:
+    """Options for bwrap. The mounts are made in their order; later ones cover earlier ones."""
+    scratch = ["--bind", str(box.scratch), "/tmp", "--dir", HOME] if box.scratch else []
+    return [*_machine(bool(scratch)), *scratch, *_shown(box), "--remount-ro", "/"]
+
+
+@cache
+def _machine(has_scratch: bool) -> tuple[str, ...]:
+    """What does not depend on the tree: looked for once, as it costs more than to run the command."""
+    return (*_system(), *_private(has_scratch))
+
+
+def _system() -> Iterator[str]:
+    """The system's programs and settings, read-only, without its secrets."""
+    yield from ("--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc")
+    for name in _LINKS:
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir() and name != "home":
+            yield from ("--ro-bind", str(path), str(path))
+    yield from ("--ro-bind-try", "/opt", "/opt", "--ro-bind-try", "/nix", "/nix")
+    for secret in _secrets():
+        yield from _cover(secret)
+    # As uid 0 much of /proc stays writable through plain ownership, without any capability.
+    yield from ("--proc", "/proc", "--ro-bind-try", "/dev/null", "/proc/keys", "--remount-ro", "/proc")
+
+
+def _private(has_scratch: bool) -> Iterator[str]:
+    """Empty at the start and gone at the end; what is in them is in memory."""
+    yield from ("--dev", "/dev")
+    for path, part in _PRIVATE[1:] if has_scratch else _PRIVATE:
+        yield from ("--size", str(max(_LEAST_PRIVATE, machine_memory() // part)), "--tmpfs", path)
+    yield from ("--remount-ro", "/dev", *(() if has_scratch else ("--dir", HOME)))
+
+
+def _shown(box: Box) -> Iterator[str]:
+    """Toolchains, then the tree (which may lie inside one), then what stays closed in both."""
+    for path in box.toolchains:
+        yield from ("--ro-bind-try", str(path), str(path))
+    yield from ("--bind" if box.writable else "--ro-bind", str(box.source), str(box.root))
+    for name in _PROTECTED:
+        if (box.source / name).exists() and not (box.source / name).is_symlink():
+            yield from ("--ro-bind-try", str(box.source / name), str(box.root / name))
+    shown = (*box.toolchains, box.root, *_PROGRAMS)
+    for path in box.hidden:
+        if any(path.is_relative_to(each) for each in shown):
+            yield from ("--tmpfs", str(path))
+    yield from _masks(box)
+    # In an overlay a socket of the tree is another one than outside, to which nobody listens.
+    open_to = shown if box.overlay is None and box.source == box.root else (*box.toolchains, *_PROGRAMS)
+    for path in _sockets(open_to):
+        yield from _cover(path)
+    for source, place in box.extra:
+        yield from ("--ro-bind-try", str(source), str(place))
+
+
+def _masks(box: Box) -> Iterator[str]:
+    """Nothing in the place of what is masked, where it stays for the next command, too."""
+    there = [
+        name for name in box.masked if (box.source / name).is_file() and not (box.source / name).is_symlink()
+    ]
+    if box.writable and box.source != box.root:
+        # A folder that is mounted cannot be renamed, and its files with it; in an overlay no folder of the
+        # tree can be.
+        for folder in sorted({above for name in there for above in PurePosixPath(name).parents[:-1]}):
+            yield from ("--bind", str(box.source / folder), str(box.root / folder))
+    for name in there:
+        yield from ("--ro-bind", "/dev/null", str(box.root / name))
+
+
+def _cover(path: Path) -> tuple[str, ...]:
+    if path.is_symlink() or not path.exists():
+        return ()
+    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+@cache
+def _secrets() -> tuple[Path, ...]:
+    """What the system keeps from others, but not from this user (root sees all of it); and what it should."""
+    found, waiting = list[Path](), ["/etc"]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if _is_secret(entry.stat(follow_symlinks=False)):
+                    found.append(Path(entry.path))
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+    return (*found, *map(Path, _SECRETS))
+
+
+def _is_secret(status: os.stat_result) -> bool:
+    """Whether this user can read what others cannot, without any capability."""
+    mode = status.st_mode
+    if mode & stat.S_IROTH or not ((stat.S_ISREG(mode) and status.st_size) or stat.S_ISDIR(mode)):
+        return False
+    if status.st_uid == os.getuid():
+        return bool(mode & stat.S_IRUSR)
+    return status.st_gid in (os.getgid(), *os.getgroups()) and bool(mode & stat.S_IRGRP)
+
+
+def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
+    """The UNIX sockets in folders on which programs of this machine listen: no namespace is in their way."""
+    above = tuple(f"{folder}/" for folder in folders)
+    with suppress(OSError):
+        for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines():
+            name = "/" + line.partition(" /")[2]
+            with suppress(OSError, ValueError):
+                if name.startswith(above) and stat.S_ISSOCK(os.lstat(name).st_mode):
+                    yield Path(name)
+
+
+# Run a command so that it sees the tree and the system's programs only, or plainly without a sandbox.
+
 
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -191,3 +360,110 @@ async def run_plain(
         scratch=kept,
     )
     return replace(ran, output=ran.output + await asyncio.to_thread(kept.settle))
+
+
+# What this machine can do to confine commands, found out once and remembered until it restarts.
+
+
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What works here; where something does not, the reason in one sentence ("" when it works)."""
+
+    no_sandbox: str = ""
+    no_overlay: str = ""
+
+    @property
+    def sandbox(self) -> bool:
+        return not self.no_sandbox
+
+    @property
+    def overlay(self) -> bool:
+        return not self.no_overlay
+
+
+def probe(root: Path, state: Path, cache: Path) -> Abilities:
+    """What works for the tree at `root` with trials in `state`; the answer is kept in a file in `cache`."""
+    file = cache / "abilities.json"
+    key = "\n".join((_boot(), str(_user()), str(shutil.which("bwrap")), str(state), str(root)))
+    known: dict[str, dict[str, str]] = {}
+    with suppress(OSError, ValueError):
+        known = json.loads(file.read_text())
+    if isinstance(known, dict) and isinstance(known.get(key), dict):
+        with suppress(TypeError):
+            return Abilities(**known[key])
+    found = look(root, state)
+    boot = _boot()
+    kept = {old: value for old, value in known.items() if old.startswith(boot + "\n")}
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps({**kept, key: asdict(found)}))
+        new.replace(file)
+    return found
+
+
+def look(root: Path, state: Path) -> Abilities:
+    """Try it: run a command in a sandbox, and one in a sandbox on an overlay."""
+    no_sandbox = _try_sandbox(root)
+    return Abilities(no_sandbox, no_sandbox or _try_overlay(root, state))
+
+
+def _try_sandbox(root: Path) -> str:
+    if sys.platform != "linux":
+        return "there is no sandbox for commands on this system"
+    if not shutil.which("bwrap"):
+        return "bubblewrap is not installed (the command is called bwrap)"
+    complaint = _run(Box(root, root, False))
+    return f"bubblewrap does not work here ({complaint})" if complaint else ""
+
+
+def _try_overlay(root: Path, state: Path) -> str:
+    owner = root.stat()
+    if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+        return f"{root} belongs to another user or group"
+    try:
+        with claim_folder(state, root) as folder:
+            for layer in ("upper", "work"):
+                (folder / layer).mkdir()
+            os.mknod(folder / "whiteout", 0o020000, 0)
+            os.setxattr(folder / "upper", "user.overlay.opaque", b"n")
+            os.removexattr(folder / "upper", "user.overlay.opaque")
+            complaint = _run(Box(root, root, True, overlay=folder))
+    except (OSError, KithError) as error:
+        complaint = str(error)
+    return f"overlays cannot be mounted here ({complaint})" if complaint else ""
+
+
+def _run(box: Box) -> str:
+    """ "" when a command succeeds in the box, else the first line of the complaint."""
+    with Wires() as wires, launch_of(box, ExecLimits()) as launch:
+        wires.tell(bwrap_options(box, {}))
+        argv = launch.argv(wires.bwrap(["true"]))
+        try:
+            ran = subprocess.run(
+                argv,
+                env=BARE,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_SECONDS,
+                pass_fds=wires.pass_fds,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    lines = ran.stderr.decode(errors="replace").strip().splitlines()
+    return "" if ran.returncode == 0 else (lines or [f"exit code {ran.returncode}"])[0]
+
+
+def _boot() -> str:
+    """A name for the time since the machine started; the next start may have other settings."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return ""
+
+
+def _user() -> int:
+    return os.getuid() if sys.platform != "win32" else 0

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from kith.core.errors import BusyError, TreeError
-from kith.core.names import trials_of
+from kith.core.trial_names import trials_of
 from kith.trees.walk import remove_tree
 
 KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed

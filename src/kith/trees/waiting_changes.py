@@ -11,7 +11,7 @@ from typing import Final
 
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
-from kith.core.names import session_of
+from kith.core.trial_names import session_of
 from kith.core.values import Change, Changes
 from kith.trees.trial_folder import NAMELESS, claim_folder
 from kith.trees.walk import remove_tree

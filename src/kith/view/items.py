@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Literal, NamedTuple
 
-from kith.core.decisions import Claimed, Concluded, Convened
+from kith.core.decisions import Claimed, Concluded, Convened, place_of
 from kith.core.events import (
     Answered,
     Applied,
@@ -29,7 +29,6 @@ from kith.core.events import (
     ToolEnded,
     is_transient,
 )
-from kith.core.names import place_of
 from kith.core.values import (
     Answer,
     BuildTask,

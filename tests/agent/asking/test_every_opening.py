@@ -13,8 +13,8 @@ from kith.core.errors import LimitError
 from kith.core.events import Called, Options, RunStarted
 from kith.core.model import Prompt
 from kith.core.values import Sampling, Usage, say
+from kith.features.coach import CoachSettings
 from kith.features.coach.coach import coaching_limits
-from kith.features.coach.settings import CoachSettings
 from kith.features.confer.checks import check_objection
 from kith.features.confer.messages import Objection
 from kith.features.demo.standin import Server, serve

@@ -59,6 +59,23 @@ def test_a_request_becomes_a_tested_change_with_pytest(toolz: Path) -> None:
     assert "invert() copies d" in failure and failure.count("Do it now.") < 40
 
 
+def test_a_build_comes_out_the_same_when_nobody_hears_it(toolz: Path) -> None:
+    script = {
+        "plan": [tasks(INVERT)],
+        "1/specify": [write("toolz/tests/test_invert.py", INVERT_TESTS), DONE],
+        "1/implement": [
+            write("toolz/dicttoolz.py", WRONG_INVERT, append=True),
+            DONE,
+            edit("toolz/dicttoolz.py", WRONG, RIGHT),
+            DONE,
+        ],
+        "1/review/1": ["Swap key and value."],
+    }
+    stage = Stage(toolz, script, tells=False)
+    assert stage.play().status == "done"
+    assert stage.events == [] and RIGHT in (toolz / "toolz/dicttoolz.py").read_text()
+
+
 @pytest.mark.slow
 def test_tasks_are_done_in_the_order_of_their_dependencies_and_committed(pyflakes: Path) -> None:
     stage = Stage(pyflakes, two_tasks(), replace(PLAIN, refine=True, commit=True))

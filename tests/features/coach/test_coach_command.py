@@ -13,9 +13,8 @@ from kith.core.decisions import Coached, Compared
 from kith.core.events import Called, Judged, Proposed, RunEnded, RunStarted
 from kith.core.run import new_id
 from kith.core.values import FileChange, Ran
-from kith.features.coach.coaching_log import COACH, options_of
-from kith.features.coach.recorded_tasks import Recorded
-from kith.features.coach.strategy import Levers, Strategy
+from kith.features.coach.experiment import Recorded
+from kith.features.coach.strategy import COACH, Levers, Strategy, options_of
 from kith.features.demo.standin.ollama import make_id
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session

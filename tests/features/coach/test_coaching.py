@@ -16,6 +16,7 @@ from kith.core.model import Emit, Model, Prompt, Role
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Sampling, Text, say
 from kith.features.coach.adaptation import dress
+from kith.features.coach.experiment import find_recorded
 from kith.features.coach.proposals import (
     ROOM,
     Symptoms,
@@ -26,7 +27,6 @@ from kith.features.coach.proposals import (
     propose_by_rule,
     read_proposals,
 )
-from kith.features.coach.recorded_tasks import find_recorded
 from kith.features.coach.strategy import ORIGINAL, Levers, Strategy, Ways, check_strategy
 from kith.features.measure.rows import LegRow
 from kith.models.wrappers.metered import Metered

@@ -10,7 +10,7 @@ import pytest
 from clinic import Checks, answering, row, visit
 from kith.features.demo.standin import serve
 from kith.features.doctor.check import run_all
-from kith.features.doctor.deep import deep_examinations
+from kith.features.doctor.examine import deep_examinations
 from kith.features.doctor.servers import Ward, check_server
 from kith.models.discovery.servers import Place
 from kith.settings import Settings

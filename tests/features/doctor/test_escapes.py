@@ -11,7 +11,7 @@ import pytest
 
 from kith.core.workspace import Trial
 from kith.features.doctor.sandbox import Attempt, EscapeOutcome, _listening, _make, _stage, attempts
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 # Attempts that do no harm where nothing holds them.
 OPEN = {

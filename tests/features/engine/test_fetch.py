@@ -15,8 +15,8 @@ import pytest
 from kith.core.errors import EXIT_TRY_LATER, ModelError
 from kith.core.events import Event, Progress
 from kith.features.demo.standin.hub import HubServer
-from kith.features.engine.download.hub_cache import hold_lock
-from kith.features.engine.download.pull import pull
+from kith.features.engine.hub_cache import hold_lock
+from kith.features.engine.pull import pull
 from places import SUPPORT
 from pulling import DATA, DIGEST, FILE, REPO, Cache, refused, visit
 

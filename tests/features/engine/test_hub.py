@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kith.core.errors import EXIT_NO_MODEL, EXIT_TRY_LATER, KithError, ModelError, NoModelError, UsageError
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.hub import HubServer, listen, serve_hub
-from kith.features.engine.download.hub import Hub, Listing, hub_url, is_safe_path, open_hub, read_token
+from kith.features.engine.hub import Hub, Listing, hub_url, is_safe_path, open_hub, read_token
 from kith.models.discovery.libraries import cache_folder
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
@@ -282,7 +282,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_rows_may_be_anything(rows: Any) -> None:
-    from kith.features.engine.download.hub import _files
+    from kith.features.engine.hub import _files
 
     assert _files(json.loads(json.dumps(rows)), "rfilename", "blobId", "sha256") == ()
 

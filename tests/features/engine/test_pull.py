@@ -12,7 +12,7 @@ from kith.core.errors import KithError, ModelError, NoModelError, TreeError, Usa
 from kith.core.events import Event, Progress
 from kith.features.demo.standin.http import Request, Response
 from kith.features.demo.standin.hub import HubServer, listen
-from kith.features.engine.download.pull import PullRequest, pull, pull_model
+from kith.features.engine.pull import PullRequest, pull, pull_model
 from kith.models.discovery.servers import Places
 from pulling import DATA, DIGEST, FILE, REPO, Cache, refused, visit
 

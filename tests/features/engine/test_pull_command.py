@@ -15,7 +15,7 @@ import pytest
 from kith.core.events import Notice, Progress
 from kith.features.demo.standin.hub import HubServer, serve_hub
 from kith.features.engine.commands import GO_ON, Lines, duration, progress_line
-from kith.features.engine.download.hub_cache import PART
+from kith.features.engine.hub_cache import PART
 from outside import Kith
 
 GB = 1_000_000_000

@@ -15,7 +15,7 @@ from kith.core.run import Limits, Run
 from kith.core.values import Answer, Question, ToolResult
 from kith.core.workspace import ExecLimits
 from kith.features.mcp.connection import CallResult, ListedTool
-from kith.features.mcp.text import text_of
+from kith.features.mcp.schemas import text_of
 from kith.features.mcp.tool_servers import Tell, choose, make_tools, name_tool
 from kith.models.dialects.own_dialect import describe_tools
 

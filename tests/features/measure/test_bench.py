@@ -31,7 +31,7 @@ from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, T
 from kith.features.measure.bench.runs import compare, flips, ratio_interval
 from kith.models.latency import Latency
 from kith.tools import standard_tools
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from sparing import first
 
 FEW = tuple(each for each in find_exercises() if each.name in ("leap_year", "seat_labels", "two_modules"))

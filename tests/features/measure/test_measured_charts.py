@@ -15,8 +15,8 @@ from kith.agent.project import Project
 from kith.core.decisions import Coached, Compared, Routed
 from kith.core.events import Called, Engaged, RunStarted
 from kith.core.values import Timing, Usage
-from kith.features.coach.coaching_log import read_coaching
-from kith.features.coach.profile import error_left, list_experiments
+from kith.features.coach.page import error_left, list_experiments
+from kith.features.coach.strategy import read_coaching
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.page.charts import Field, draw_share, plot, round_step, round_top
 from kith.features.measure.page.profile import profile_html

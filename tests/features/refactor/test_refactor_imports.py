@@ -9,8 +9,7 @@ import toolz
 
 from kith.features.refactor.syntax.codebase import Codebase
 from kith.features.refactor.syntax.cpp import organise_includes, rename_local
-from kith.features.refactor.syntax.organise import organise_imports
-from kith.features.refactor.syntax.unused import remove, unused_definitions
+from kith.features.refactor.syntax.organise import organise_imports, remove, unused_definitions
 from refactoring import Files, after, code, refusal
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from kith.features.measure.intervals import Beta, Count
 from kith.features.measure.rows import LegRow
 from kith.features.route.estimates import (
+    Errors,
     Learned,
     Taken,
     Takes,
@@ -19,7 +20,6 @@ from kith.features.route.estimates import (
     sorts_of,
     who,
 )
-from kith.features.route.plans import Errors
 from kith.models.traits import billions
 
 EDIT = sorts_of("edit-small")

@@ -10,8 +10,16 @@ from kith.core.errors import NoModelError
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task, usual_run
 from kith.features.route.choose import choose
-from kith.features.route.estimates import Learned, fold
-from kith.features.route.plans import Errors, PlanLeg, Utility, foresee, possible_plans, price_of
+from kith.features.route.estimates import (
+    Errors,
+    Learned,
+    PlanLeg,
+    Utility,
+    fold,
+    foresee,
+    possible_plans,
+    price_of,
+)
 
 SMALL, LARGE = Arm("small", parameters=7), Arm("large", frontier=True, usd=0.04)
 MEDIUM, HUGE = Arm("medium", parameters=14), Arm("huge", parameters=70)

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.coverage_reports import read_coverage
 from kith.gates.results.cpp import find_programs
 from kith.gates.results.junit import parse_xml, read_junit
-from kith.gates.results.run import read_cases, repair_output, was_built, why_no_results
+from kith.gates.results.run import read_cases, read_coverage, repair_output, was_built, why_no_results
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import Runner
 from recorded import (

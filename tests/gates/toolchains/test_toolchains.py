@@ -12,7 +12,7 @@ from kith.core.values import Changes, Ran
 from kith.core.workspace import Command
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain, choose_clues, find_toolchains
 from kith.gates.toolchains.toolchain import Runner, narrow
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
 PYTEST = "def test_a():\n    assert True\n"

@@ -17,10 +17,9 @@ from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
 from kith.models.discovery.servers import Named, Places, Server, addresses
-from kith.models.providers.addresses import is_cloud, leads_out
 from kith.models.providers.anthropic import About, Anthropic, anthropic_endpoint, as_strict
 from kith.models.providers.gemini import gemini_endpoint
-from kith.models.providers.wire import Endpoint
+from kith.models.providers.wire import Endpoint, is_cloud, leads_out
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", usual=())
 FAR = "http://models.example.org"

@@ -9,14 +9,13 @@ import pytest
 from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Event, Progress
 from kith.core.model import Prompt, Tool
-from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
+from kith.core.values import Message, Reply, Sampling, ServerKind, Text, Thinking, ToolResult, say
 from kith.features.demo.standin import Server, serve
 from kith.features.demo.standin.http import Request
 from kith.models.providers.facts import ASKED, LOADING, Facts, Provider
 from kith.models.providers.faults import UnsupportedError
 from kith.models.providers.ollama import Ollama, Shape, shape_of
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -332,7 +331,7 @@ def test_warming_reads_the_prompt_and_takes_no_reply() -> None:
 
 
 def test_every_flavour_is_a_provider() -> None:
-    flavours: tuple[Kind, ...] = ("llama-server", "lmstudio", "vllm", "openai")
+    flavours: tuple[ServerKind, ...] = ("llama-server", "lmstudio", "vllm", "openai")
     endpoint = Endpoint("http://127.0.0.1:1")
     models: list[Provider] = [Ollama("m", endpoint), *(OpenAILike("m", endpoint, each) for each in flavours)]
     assert [model.name.partition("/")[0] for model in models] == ["ollama", *flavours]

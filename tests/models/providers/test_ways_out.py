@@ -21,7 +21,7 @@ from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.files import KeyPlace
-from kith.settings.tables import read_named
+from kith.settings.read import read_named
 
 KEY = "sk-very-much-mine-0123456789"
 PLACES = Places(ollama_host="http://127.0.0.1:1", usual=())

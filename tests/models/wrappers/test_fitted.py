@@ -78,7 +78,7 @@ class Server:
 
 def stack(server: Server, window: int | None = None, ratio: float = 0.0, **fields: Any) -> Fitted:
     counter = Counter(server.window if window is None else window, ratio=ratio)
-    return Fitted(Verified(server, counter), counter, **fields)
+    return Fitted(Verified(server, counter), counter.copy, **fields)
 
 
 def ask(model: Fitted, messages: Sequence[Message], **fields: Any) -> list[Event]:
@@ -302,7 +302,7 @@ def test_a_server_that_refuses_everything_is_asked_three_times() -> None:
 
 def test_other_failures_pass() -> None:
     with pytest.raises(ModelError, match="busy"):
-        ask(Fitted(Replay("r", [{"error": "busy"}]), Counter(8192)), [say(TASK)])
+        ask(Fitted(Replay("r", [{"error": "busy"}]), Counter(8192).copy), [say(TASK)])
 
 
 def test_two_conversations_of_one_name_do_not_share_a_view() -> None:
@@ -344,7 +344,7 @@ def test_a_silent_ollama_is_compacted_for_before_it_can_cut() -> None:
     async def run() -> list[int]:
         async with serve(["ok"] * 60, heeds_truncate=False) as server:
             counter = Counter(4096)
-            model = Fitted(Verified(Ollama("standin", Endpoint(server.url), 4096), counter), counter)
+            model = Fitted(Verified(Ollama("standin", Endpoint(server.url), 4096), counter), counter.copy)
             for end in range(1, len(messages) + 1, 2):
                 prompt = Prompt(
                     SYSTEM, tuple(messages[:end]), TOOLS, thread="main", sampling=Sampling(seed=1)
@@ -355,6 +355,15 @@ def test_a_silent_ollama_is_compacted_for_before_it_can_cut() -> None:
 
     sizes = asyncio.run(run())
     assert compactions(events) and max(sizes) < 4096
+
+
+def test_each_wrapper_counts_by_itself_and_learns_from_what_passes() -> None:
+    server = Server(4096)
+    model = stack(server, window=8192)
+    assert isinstance(model.model, Verified) and model.model.counter is not model.counter
+    ask(model, session(60, 30))
+    assert (model.counter.window, model.model.counter.window) == (4096, 4096)
+    assert model.counter.learned_ratio and model.model.counter.learned_ratio
 
 
 @pytest.mark.slow
@@ -375,7 +384,7 @@ def test_a_real_engine_reads_little_again_across_a_compaction(engine_url: str) -
 
     events: list[Event] = []
     messages = session(30, 12)
-    model = Fitted(Verified(Noted(), counter), counter)
+    model = Fitted(Verified(Noted(), counter), counter.copy)
 
     async def run() -> None:
         for end in range(1, len(messages) + 1, 2):

@@ -60,7 +60,7 @@ class Talk:
     def __post_init__(self) -> None:
         meter = Meter(counts_cache=True)
         foresight = Foresight(
-            "server", "here", size, meter, busy=lambda: self.busy, short_of_memory=lambda: self.short
+            "server", "here", size, meter.expect, busy=lambda: self.busy, short_of_memory=lambda: self.short
         )
         self.model = Metered(self.server, meter=meter, foresight=foresight)
 
@@ -200,11 +200,11 @@ def test_without_calls_there_is_no_news() -> None:
 
 def test_the_rates_of_a_probe_are_a_beginning() -> None:
     card = {"read_rate": 500.0, "write_rate": 10.0}
-    foresight = foresight_of("server", Facts("server", "http://127.0.0.1:9"), card, size, Meter())
+    foresight = foresight_of("server", Facts("server", "http://127.0.0.1:9"), card, size, Meter().expect)
     forecast = foresight.expect(FIRST)
     assert forecast and forecast.read_s == pytest.approx(size(FIRST) / 500, rel=0.1)
     cloud = Facts("claude", "https://api.example.com", cloud=True)
-    assert foresight_of("claude", cloud, card, size, Meter()).expect(FIRST) is None
+    assert foresight_of("claude", cloud, card, size, Meter().expect).expect(FIRST) is None
 
 
 def test_a_machine_has_a_name_that_stays(tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def test_a_slow_server_never_looks_like_a_lost_cache(
 
     server = Slow(counts=counts, load_s=2.0, left=[(1.0, 0.0), *slowness])
     meter = Meter(counts_cache=counts)
-    talk = Talk(server, meter, foresight=Foresight("small", "here", lambda prompt: 1000, meter))
+    talk = Talk(server, meter, foresight=Foresight("small", "here", lambda prompt: 1000, meter.expect))
     grow(talk, len(slowness) + 1)
     assert all(use.cause == "" for use in talk.uses)
     assert not [words for words in talk.notices if "cache" in words or "another program" in words]

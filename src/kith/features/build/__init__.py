@@ -1,6 +1,9 @@
 """A request becomes tested code: roles propose, tests decide, and a table says what comes next."""
 
-from kith.core.feature import Command, Feature, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, lazy_in
+from kith.terminal.options import FORMATS, add_template, add_work, add_yes, number, percent, positive, some_id
 
 _here = lazy_in(__name__)
 
@@ -14,10 +17,37 @@ FEATURE = Feature(
         Command(
             "build",
             "from a request to tested code: roles propose, tests decide",
-            _here("arguments:build"),
+            Lazy(f"{__name__}:build_arguments"),
             _here("command:build_command"),
             "[REQUEST ...]",
         ),
     ),
     kinds={"build": _here("builds:SESSION_KIND")},
 )
+
+
+# The options of its commands.
+
+
+def build_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("task", nargs="*", metavar="REQUEST", help="what to build; text piped in is added")
+    add_template(parser)
+    add_yes(parser, "agree to the tasks, and apply without asking")
+    add("--max-retries", type=number, metavar="N", help="tries of a task after its first (3)")
+    add("--coverage", type=percent, metavar="PERCENT", help="lines that tests must run; 0: whatever it is")
+    add("--no-refine", dest="refine", action="store_const", const=False, help="leave out the last touch")
+    add("--commit", dest="auto_commit", action="store_const", const=True, help="commit what was applied")
+    add("--step-seconds", type=positive, metavar="N", help="seconds that one step may take (1800)")
+    add("--step-tokens", type=positive, metavar="N", help="tokens that one step may use")
+    add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
+    add(
+        "--resume",
+        type=some_id,
+        nargs="?",
+        const="last",
+        metavar="ID",
+        help="go on with an unfinished build (the last one)",
+    )
+    parser.set_defaults(prompt=None, plan="no", read_only=None)
+    add_work(parser, builds=True)

@@ -11,7 +11,7 @@ from kith.agent.attempt import Outcome
 from kith.agent.index import open_known
 from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
-from kith.agent.session_kinds import SessionKind
+from kith.agent.worker import SessionKind
 from kith.core.errors import UsageError
 from kith.core.events import Judged, Options, Resumed
 from kith.core.run import Answerer, Run, new_id

@@ -1,6 +1,5 @@
 """A request becomes tested code: the driver takes one step after the other, as the table says."""
 
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -9,7 +8,7 @@ from kith.agent.attempt import Outcome
 from kith.agent.judges import Judges
 from kith.agent.kept_trial import kept_trial
 from kith.agent.roles import Cast
-from kith.core.events import Advanced, Event, is_transient
+from kith.core.events import Advanced
 from kith.core.run import Run, Thread
 from kith.core.values import Message
 from kith.features.build.finishing import apply, approve, commit, finish, tell
@@ -64,7 +63,6 @@ async def build(
     in its own conversation. Raises KithError.
     """
     state = earlier or Build()
-    run = replace(run, sink=_both(run.sink, state))
     said = {name: Thread(name, messages) for name, messages in (threads or {}).items()}
     async with kept_trial(run.workspace, name) as held:
         inside = run.inside(held.trial)
@@ -72,17 +70,6 @@ async def build(
         outcome = await _drive(work)
         held.adopted, held.resumable = outcome.status == "done", outcome.status == "failed"
     return outcome
-
-
-def _both(sink: Callable[[Event, tuple[str, ...]], None], state: Build) -> Callable[..., None]:
-    """Tell the log, then the state: the driver sees nothing that the log does not hold."""
-
-    def emit(event: Event, path: tuple[str, ...]) -> None:
-        sink(event, path)
-        if not is_transient(event):
-            state.take(event, path, time.time())
-
-    return emit
 
 
 async def _drive(work: Work) -> Outcome:
@@ -114,9 +101,10 @@ async def _take_step(work: Work, step: BuildStep) -> None:
     state, task = work.build, work.build.task
     if step is BuildStep.NEXT:
         task = state.upcoming
+    state.begin(step)
     with work.run.step(f"{step} {task}".strip(), kind=step, task=task) as inside:
         outcome, text = await STEPS[step](replace(work, run=inside))
     if state.wrote(step, outcome):
         changes = await work.trial.checkpoint(state.new_checkpoint)
         work.seen[state.new_checkpoint] = await work.trial.remember(changes)
-    work.run.emit(Advanced(step, outcome, task, state.attempt, text))
+    work.tell(Advanced(step, outcome, task, state.attempt, text))

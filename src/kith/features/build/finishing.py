@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from kith.context.git_paths import list_paths
 from kith.core.events import Applied, Notice, Proposed
+from kith.core.git import list_paths
 from kith.core.values import BuildTask, Changes, Verdict
 from kith.core.workspace import ExecLimits
 from kith.edits import summarise
@@ -73,7 +73,7 @@ async def apply(work: Work) -> tuple[Literal["applied"], str]:
     if work.build.applied is None:
         changes = await work.changes()
         change_id = await work.home.workspace.apply(changes)
-        work.run.emit(Applied(change_id, summarise(changes)))
+        work.tell(Applied(change_id, summarise(changes)))
     return "applied", ""
 
 

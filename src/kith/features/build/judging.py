@@ -1,24 +1,99 @@
 """The gates of a build, asked in their order: the first no wins."""
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kith.agent.verdicts import told
 from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
+from kith.edits.rows import changed_lines, show_lines
 from kith.features.build.suite import GATE, SuiteStanding, excuse_flaky, hold, run_tests
 from kith.features.build.work import Work, alone, beside, between
 from kith.gates.command import commands_gate
-from kith.gates.coverage import coverage_gate
 from kith.gates.evidence.check_runs import standing_of
 from kith.gates.limits import limits_gate, secrets_gate, size_gate
-from kith.gates.lint import lint_gate, types_gate
-from kith.gates.reports import SuiteReport
+from kith.gates.linters import lint_gate, types_gate
+from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain
-from kith.gates.untouched import find_unlocked, untouched_gate
+from kith.gates.untouched import find_unlocked, is_test_file, untouched_gate
+
+# The gate for coverage: enough of the code, and of what the change wrote, is run by the tests.
+
+
+# Runs all tests in the run's trial and says which lines they ran.
+Measure = Callable[[Run], Awaitable[SuiteReport]]
+_TOLD: Final = 20  # files in one letter
+
+
+def coverage_gate(measure: Measure, threshold: float, before: float | None = None) -> Gate:
+    """Refuses a change when under `threshold` percent of its own lines, or of all lines, are run by tests.
+
+    `before`: the share of all lines, from 0 to 1, that the tests ran before the change. Where that was too
+    low already, the whole is not this change's fault, as long as it does not fall. Tests are no part of the
+    change's own lines. The figures are shares from 0 to 1. Skipped where nothing can be measured.
+    """
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        report = await measure(run)
+        if report.coverage is None:
+            why = report.unmeasured or report.problem or "no report of it came of the tests"
+            return Verdict(True, f"Coverage was not measured: {why}.", "coverage", (report.ran,))
+        whole = report.coverage.share
+        uncovered, own = _own_lines(report.coverage, changes)
+        figures = {"coverage": whole, "changed": own} | ({} if before is None else {"before": before})
+        fault = _fault(whole, own, threshold / 100, before)
+        text = _letter(fault, uncovered) if fault else ""
+        return Verdict(not fault, text, "coverage", (report.ran,), figures=figures)
+
+    return judge
+
+
+def _own_lines(coverage: Coverage, changes: Changes) -> tuple[dict[str, frozenset[int]], float]:
+    """The changed lines that no test ran, by file, and the share that some test did."""
+    uncovered, ran = dict[str, frozenset[int]](), 0
+    for change in changes:
+        if is_test_file(change.path):
+            continue
+        lines = changed_lines(change)
+        ran += len(lines & coverage.ran.get(change.path, frozenset()))
+        if missed := lines & coverage.missed.get(change.path, frozenset()):
+            uncovered[change.path] = missed
+    count = sum(map(len, uncovered.values()))
+    return uncovered, ran / (ran + count) if ran + count else 1.0
+
+
+def _fault(whole: float, own: float, wanted: float, before: float | None) -> str:
+    """What is too low, "" when nothing is."""
+    if own < wanted:
+        return f"the tests run {_percent(own)} of the lines that you wrote, and {_percent(wanted)} are wanted"
+    if whole >= wanted or (before is not None and before < wanted and whole >= before):
+        return ""
+    fallen = f", {_percent(before)} before your change" if before is not None else ""
+    return f"the tests run {_percent(whole)} of all lines{fallen}, and {_percent(wanted)} are wanted"
+
+
+def _percent(share: float) -> str:
+    """Rounded down, so that what is under a threshold never looks as if it had reached it."""
+    return f"{math.floor(share * 1000 + 1e-9) / 10:g} %"
+
+
+def _letter(fault: str, uncovered: Mapping[str, frozenset[int]]) -> str:
+    largest = sorted(uncovered, key=lambda path: (-len(uncovered[path]), path))
+    rows = [f"{path}: {show_lines(uncovered[path])}" for path in largest[:_TOLD]]
+    if len(largest) > _TOLD:
+        rows.append(f"and {len(largest) - _TOLD} more files")
+    told = f" No test runs these lines:\n\n{chr(10).join(rows)}\n\n" if rows else " "
+    return (
+        f"Coverage is too low: {fault}.{told}Add tests that run what is missing, or remove code nobody needs."
+    )
+
+
+# The gates of a build, asked in their order: the first no wins.
+
 
 # What is there for the model and not for the tests.
 _MISSES: Final = re.compile(r"No module named|cannot import name|No such file|not found", re.I)
@@ -130,7 +205,7 @@ async def _ask(work: Work, gate: Gate, changes: Changes) -> Verdict:
 
 
 def _tell(work: Work, verdict: Verdict) -> Verdict:
-    work.run.emit(told(verdict, work.build.attempt))
+    work.tell(told(verdict, work.build.attempt))
     return verdict
 
 

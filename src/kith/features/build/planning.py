@@ -23,7 +23,7 @@ async def plan(work: Work) -> tuple[Literal["tasks", "faulty", "limit"], str]:
     stopped = await speak(work, player, thread, writes=False)
     tasks, fault = parse_tasks(thread.last_words, work.options.max_tasks)
     if tasks:
-        work.run.emit(Tasked(in_order(tasks)))
+        work.tell(Tasked(in_order(tasks)))
         return "tasks", ""
     if stopped or attempt >= _PLANS:
         return "limit", f"The architect wrote no usable tasks: {stopped or fault}"
@@ -46,7 +46,7 @@ async def agree(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
             case "edit":
                 tasks, fault = read_tasks(answer.text, work.options.max_tasks)
                 if tasks:
-                    work.run.emit(Tasked(in_order(tasks)))
+                    work.tell(Tasked(in_order(tasks)))
                     return "yes", ""
                 text, draft = f"{fault} Go on with the tasks as they were?", answer.text
             case _:
@@ -60,11 +60,11 @@ async def measure(work: Work) -> tuple[Literal["measured", "no", "unmeasured"], 
     toolchains = await work.toolchains()
     if not toolchains:
         work.run.emit(Notice("This project has no tests yet; the first ones say how they are run."))
-        work.run.emit(Locked(""))
+        work.tell(Locked(""))
         return "measured", ""
     report = await run_tests(work.run, toolchains, work.options.suite, coverage=await measures(work))
     skipped = bool(report.problem)
-    work.run.emit(
+    work.tell(
         Judged(
             GATE,
             report.ok or skipped,
@@ -83,7 +83,7 @@ async def measure(work: Work) -> tuple[Literal["measured", "no", "unmeasured"], 
             "unmeasured",
             f"Nothing was built: coverage cannot be measured here: {why}. --coverage 0 does without.",
         )
-    work.run.emit(Locked("", tests=tuple(sorted(report.passed))))
+    work.tell(Locked("", tests=tuple(sorted(report.passed))))
     return "measured", ""
 
 

@@ -57,7 +57,7 @@ async def lock(work: Work) -> tuple[Literal["locked", "wrong", "limit", "untesta
     fault = await _find_fault(work, written, standing)
     if fault:
         return _refuse(work, fault, report)
-    work.run.emit(
+    work.tell(
         Judged(
             GATE,
             True,
@@ -67,7 +67,7 @@ async def lock(work: Work) -> tuple[Literal["locked", "wrong", "limit", "untesta
             figures={name: standing.figures[name] for name in ("wanted", "reached")},
         )
     )
-    work.run.emit(locked)
+    work.tell(locked)
     return "locked", await show_first(work.run, standing, locked.files)
 
 
@@ -75,7 +75,7 @@ def _refuse(
     work: Work, fault: str, report: SuiteReport | None = None
 ) -> tuple[Literal["wrong", "limit"], str]:
     ran = (report.ran,) if report else ()
-    work.run.emit(Judged(GATE, False, work.build.attempt, fault, ran))
+    work.tell(Judged(GATE, False, work.build.attempt, fault, ran))
     tried = work.build.piece.corrections >= work.options.max_retries
     return "limit" if tried else "wrong", fault
 
@@ -93,7 +93,7 @@ async def _keep_tests_only(work: Work) -> tuple[Changes, str]:
         said = (
             f"Put back, since only new tests may be written now: {', '.join(each.path for each in put_back)}."
         )
-        work.run.emit(Judged("tests-only", False, work.build.attempt, said))
+        work.tell(Judged("tests-only", False, work.build.attempt, said))
         work.run.emit(Notice(said, "warning"))
     fault = f"{CHANGED_LOCKED}: {', '.join(each.path for each in spoilt)}." if spoilt else ""
     return tuple(each for each in written if each not in put_back and is_test_file(each.path)), fault

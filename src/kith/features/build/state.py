@@ -185,8 +185,9 @@ class TaskProgress:
 
 @dataclass(slots=True)
 class Build:
-    """The fold. `step` is what comes next, or runs now; `finished` counts the steps that are over.
+    """How far a build has come.
 
+    `step` is what comes next, or runs now; `finished` counts the steps that are over.
     `spoken`: somebody spoke to the model in the step that runs now. `landed`: the edits in its last message
     are in the trial. `checkpoint`: the trial's files as this step found them. `put_back`: a guard of tests
     has put files back since.
@@ -305,8 +306,7 @@ class Build:
                 self.step = BuildStep(event.kind)
             if self.step in ROLES:
                 self._player.steps += 1
-            if self.step is BuildStep.CHECK:  # what a gate said of an earlier attempt holds no longer
-                self.piece.gates = {name: each for name, each in self.piece.gates.items() if name == "spec"}
+            self.begin(self.step)
             return
         self.running = self.doing = ""
         self.seconds += event.seconds
@@ -314,6 +314,11 @@ class Build:
             self._player.seconds += event.seconds
         if self.task in self.pieces:
             self.piece.seconds += event.seconds
+
+    def begin(self, step: BuildStep) -> None:
+        """A step begins: what a gate said of an earlier attempt holds no longer."""
+        if step is BuildStep.CHECK:
+            self.piece.gates = {name: each for name, each in self.piece.gates.items() if name == "spec"}
 
     @property
     def _player(self) -> Played:

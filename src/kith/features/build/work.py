@@ -12,7 +12,7 @@ from kith.agent.roles import Cast, Player
 from kith.agent.task_prompt import open_task
 from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.core.errors import HopelessError, LimitError
-from kith.core.events import Notice
+from kith.core.events import Event, Notice
 from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.run import Run, Thread
@@ -74,8 +74,8 @@ class Tools:
 class Work:
     """One build at work: `run` is on the trial, `home` on the person's own tree.
 
-    `build` is the fold of everything told so far, this moment included. `seen` remembers the trial's changes
-    at checkpoints, so that most of them need not be looked up.
+    `build` is how far it has come, by `tell` and by the log of an earlier process. `seen` remembers the
+    trial's changes at checkpoints, so that most of them need not be looked up.
     """
 
     run: Run
@@ -89,6 +89,11 @@ class Work:
     threads: dict[str, Thread] = field(default_factory=dict)
     seen: dict[str, Changes] = field(default_factory=dict)
     tools: Tools = field(default_factory=Tools)
+
+    def tell(self, event: Event) -> None:
+        """Tell the log what the build came to, then note it: it knows nothing that the log does not hold."""
+        self.run.emit(event)
+        self.build.take(event)
 
     def thread(self, *names: str) -> Thread:
         """The conversation of a role about a task, begun or not."""
@@ -166,11 +171,12 @@ async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = Tr
 
     With `writes`, edits in the words of its reply are brought into the trial.
     """
-    attempt = work.build.attempt
+    attempt, before = work.build.attempt, thread.messages
     try:
         async with asyncio.timeout(work.options.step_seconds) as clock:
             await converse(work.run, player.role, thread, attempt)
-            if writes:
+            landed = work.build.landed and thread.messages == before
+            if writes and not landed:
                 await _land(work, player, thread, attempt)
     except (LimitError, HopelessError) as limit:
         stopped = str(limit)
@@ -187,8 +193,6 @@ async def speak(work: Work, player: Player, thread: Thread, *, writes: bool = Tr
 async def _land(work: Work, player: Player, thread: Thread, attempt: int) -> None:
     """Bring edits in words into the trial; what does not fit is sent back to be written again."""
     for _ in range(_LANDINGS):
-        if work.build.landed:
-            return
         if not _spoken_last(thread).strip():
             return
         verdict = await land_edits(work.run, work.trial, thread, attempt)

@@ -1,6 +1,10 @@
 """How each model wants to be asked: proposals, trials on recorded tasks, and what comes of them."""
 
-from kith.core.feature import Command, Feature, lazy_in
+import argparse
+from dataclasses import dataclass, field
+
+from kith.core.feature import Command, Feature, Lazy, lazy_in
+from kith.terminal.options import add_engine, add_folder, add_json, add_offline, positive
 
 _here = lazy_in(__name__)
 
@@ -8,32 +12,32 @@ FEATURE = Feature(
     "coach",
     "how each model is asked: ways tried on recorded tasks, adopted when they win",
     needs=("measure",),
-    extends={"measure": _here("profile:PART")},
-    settings=_here("settings:CoachSettings"),
+    extends={"measure": _here("page:PART")},
+    settings=Lazy(f"{__name__}:CoachSettings"),
     commands=(
         Command(
             "coach",
             "show how each model is asked, and what was tried",
-            _here("arguments:coach"),
+            Lazy(f"{__name__}:coach_arguments"),
             _here("command:coach_command"),
         ),
         Command(
             "coach run",
             "try other ways to ask a local model, on recorded tasks",
-            _here("arguments:coach_run"),
+            Lazy(f"{__name__}:coach_run_arguments"),
             _here("command:run_command"),
         ),
         Command(
             "coach undo",
             "give a way up: the one before holds again",
-            _here("arguments:coach_one"),
+            Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:undo_command"),
             "ID",
         ),
         Command(
             "coach adopt",
             "adopt a way at once that live work tries",
-            _here("arguments:coach_one"),
+            Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:adopt_command"),
             "ID",
         ),
@@ -41,3 +45,45 @@ FEATURE = Feature(
     adapt=_here("adaptation:adapt"),
     settle=_here("adoption:settle_live"),
 )
+
+
+# The options of its commands.
+
+
+def coach_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add_json(parser)
+
+
+def coach_run_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("--minutes", type=positive, metavar="N", help="how long to try ways out (60)")
+    add("-m", "--model", metavar="NAME", help="whose ways to try, such as ollama/qwen3:8b")
+    add_offline(parser)
+    add_engine(parser)
+    add_json(parser)
+
+
+def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", metavar="ID", help="of a way, as kith coach shows it")
+
+
+# Its settings.
+
+
+@dataclass(frozen=True, slots=True)
+class CoachSettings:
+    """How ways of asking a model are tried: by whom they are proposed, and how much work may try them."""
+
+    model: str = ""  # who proposes; none: the one that is coached
+    live: float = field(
+        default=0.2, metadata={"least": 0, "most": 1}
+    )  # share of the tasks that a canary gets
+    max_trials: int = field(
+        default=200, metadata={"least": 1}
+    )  # recorded tasks done again for one experiment
+    max_usd: float | None = field(
+        default=None, metadata={"least": 0}
+    )  # for proposals and replays together, a day

@@ -10,9 +10,18 @@ from kith.context.brief import Showing
 from kith.core.errors import LimitError
 from kith.core.model import Emit, Prompt, Role, Wrapped
 from kith.core.values import Reply, Sampling
-from kith.features.coach.coaching_log import Coaching, read_coaching
-from kith.features.coach.settings import CoachSettings
-from kith.features.coach.strategy import ORIGINAL, EditForm, Levers, Strategy, choose, key_of, phrase
+from kith.features.coach import CoachSettings
+from kith.features.coach.strategy import (
+    ORIGINAL,
+    Coaching,
+    EditForm,
+    Levers,
+    Strategy,
+    choose,
+    key_of,
+    phrase,
+    read_coaching,
+)
 from kith.memory.past import Past
 from kith.models.stack import Opened
 

@@ -10,8 +10,7 @@ from kith.core.decisions import Coached
 from kith.core.errors import UsageError
 from kith.core.events import Notice, RunEnded
 from kith.core.run import new_id
-from kith.features.coach.coaching_log import COACH, Coaching, Work, options_of, read_coaching
-from kith.features.coach.recorded_tasks import find_tasks
+from kith.features.coach.experiment import find_tasks
 from kith.features.coach.sequential_test import (
     CANARY,
     LOOKS,
@@ -20,7 +19,16 @@ from kith.features.coach.sequential_test import (
     decide_keeping,
     measure,
 )
-from kith.features.coach.strategy import Strategy, Ways, is_of
+from kith.features.coach.strategy import (
+    COACH,
+    Coaching,
+    Strategy,
+    Ways,
+    Work,
+    is_of,
+    options_of,
+    read_coaching,
+)
 from kith.features.measure.intervals import Count
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow

@@ -14,9 +14,9 @@ from kith.agent.roles import is_small, make_role
 from kith.core.errors import BusyError, KithError, LimitError, NoModelError
 from kith.core.events import Event, Notice, RunEnded
 from kith.core.run import Answerer, Run, new_id
+from kith.features.coach import CoachSettings
 from kith.features.coach.adoption import FEWEST, settle_live
-from kith.features.coach.coaching_log import COACH, Coaching, options_of, read_coaching
-from kith.features.coach.experiment import Experiment, Replays, in_peace, try_out
+from kith.features.coach.experiment import Experiment, Recorded, Replays, find_tasks, in_peace, try_out
 from kith.features.coach.proposals import (
     ROLE,
     Symptoms,
@@ -25,10 +25,8 @@ from kith.features.coach.proposals import (
     is_worth_asking,
     propose_by_rule,
 )
-from kith.features.coach.recorded_tasks import Recorded, find_tasks
 from kith.features.coach.sequential_test import HORIZON, TestDecision
-from kith.features.coach.settings import CoachSettings
-from kith.features.coach.strategy import Strategy, Ways, is_of
+from kith.features.coach.strategy import COACH, Coaching, Strategy, Ways, is_of, options_of, read_coaching
 from kith.features.measure.measured_rows import Measured, read_measured
 from kith.memory.log import Log
 from kith.memory.queries import paid_today

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -18,24 +18,94 @@ from kith.agent.task_prompt import open_task
 from kith.context.budget import opening_room
 from kith.core.decisions import Coached, Compared
 from kith.core.errors import EXIT_TRY_LATER, HopelessError, KithError, LimitError, ModelError, TreeError
-from kith.core.events import Event, Judged, Notice, Progress, RunEnded, RunStarted
+from kith.core.events import Notice, Progress, RunEnded, RunStarted
+from kith.core.evidence import CheckEvidence
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
 from kith.features.coach.adaptation import dress, look_at
-from kith.features.coach.coaching_log import COACH, REPLAY, Replayed, options_of, read_replays
-from kith.features.coach.recorded_tasks import Recorded
 from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide
-from kith.features.coach.strategy import Strategy, key_of, phrase
+from kith.features.coach.strategy import (
+    COACH,
+    REPLAY,
+    Replayed,
+    Strategy,
+    key_of,
+    options_of,
+    phrase,
+    read_replays,
+)
 from kith.features.measure.bench.exercises import find_exercises
+from kith.features.measure.rows import LegRow
 from kith.memory.log import Log
 from kith.memory.session import Session
 from kith.models.account import Account, Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
-from kith.trees.commits import check_out, lay_out
 from kith.trees.environment import VENVS
+from kith.trees.revisions import check_out, lay_out
 from kith.trees.walk import remove_tree
+
+# Find recorded tasks that can be done again: the project's own, and kith's exercises.
+
+
+# Why a part counts as it does, where that is no matter of taste or of a server that was down.
+_DECIDED = frozenset({"tests", "timeout", "malformed", "failed", "limit", "accepted", "rejected"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One task. `root` and `commit` say where it began; instead of both, `exercise` names one of kith's own.
+
+    `check` are the commands of which each must succeed; `at` when it was given (seconds since the epoch).
+    """
+
+    words: str
+    kind: str
+    check: tuple[str, ...]
+    root: str = ""
+    commit: str = ""
+    exercise: str = ""
+    at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """The same for the same task."""
+        told = "\0".join((self.words, *self.check, self.root, self.commit, self.exercise))
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def find_recorded(legs: Iterable[LegRow], root: str = "") -> tuple[Recorded, ...]:
+    """The tasks of the log that can be done again, the newest first, those of one folder where it is given.
+
+    A task that was given up before its checks ran is checked as the folder's other tasks are. Only those
+    count that something spoke for or against: a suite that passed before says nothing of what was done.
+    """
+    newest = [leg for leg in sorted(legs, key=lambda leg: -leg.at) if root in ("", leg.root)]
+    usual = {leg.root: leg.check for leg in reversed(newest) if leg.check}
+    found = dict[str, Recorded]()
+    for leg in newest:
+        check = leg.check or usual.get(leg.root, ())
+        if leg.words and leg.commit and check and leg.reason in _DECIDED and not (leg.part or leg.after):
+            task = Recorded(leg.words, leg.kind, check, leg.root, leg.commit, at=leg.at)
+            found.setdefault(task.id, task)
+    return tuple(found.values())
+
+
+def find_tasks(project: Project, legs: Sequence[LegRow]) -> dict[str, tuple[Recorded, ...]]:
+    """By kind of work, what can be done again: the project's own tasks, the newest first, then exercises.
+
+    How edits are best written hardly depends on what they are for, so the exercises stand in for each kind.
+    """
+    own = find_recorded(legs, str(project.root))
+    kinds = dict.fromkeys([*(task.kind for task in own), *(each.kind for each in find_exercises())])
+    bundled = tuple(
+        Recorded(each.words, each.kind, (each.check,), exercise=each.name) for each in find_exercises()
+    )
+    return {kind: (*(task for task in own if task.kind == kind), *bundled) for kind in kinds}
+
+
+# Experiments: recorded tasks done again with a proposed way to ask and the present one, in pairs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +244,13 @@ class Replays:
             beside = await _beside(self.project, task)
         except TreeError:
             return Replayed(None, 0.0)
-        judged = list[Judged]()
-
-        def hear(event: Event, path: tuple[str, ...]) -> None:
-            if isinstance(event, Judged):
-                judged.append(event)
-
         options = options_of(REPLAY, self.key, task.kind, strategy.id, task.id)
         with Session(self.project.log, new_id()) as session:
-            session.listeners.append(hear)
             run = beside.begin(session, _refuse)
             began = asyncio.get_running_loop().time()
             run.emit(beside.started(task.words, options))
             run.emit(self.opened.engaged())
-            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy, judged))
+            outcome = await _to_its_end(run, _attempt(beside, run, self.opened, task, strategy))
         seconds = asyncio.get_running_loop().time() - began
         return Replayed(None if outcome.status == "rejected" else outcome.status == "done", seconds)
 
@@ -211,9 +274,7 @@ async def _to_its_end(run: Run, work: Awaitable[Outcome]) -> Outcome:
     return outcome
 
 
-async def _attempt(
-    project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy, judged: list[Judged]
-) -> Outcome:
+async def _attempt(project: Project, run: Run, opened: Opened, task: Recorded, strategy: Strategy) -> Outcome:
     """The task, asked in one way. What the model spends or cannot do makes it unsolved."""
     words = phrase(task.words, strategy.levers)
     try:
@@ -229,19 +290,18 @@ async def _attempt(
         if error.code == EXIT_TRY_LATER:
             raise
         return Outcome("failed", str(error))
-    before = [each for each in judged if each.when == "before" and not each.skipped]
+    before = [each for each in outcome.before if not each.skipped]
     if before and all(each.ok for each in before):
         return Outcome("rejected", "The checks pass before anything is done.")
     # A change that the gates let pass was shown, and refused; one that only lost nothing has solved nothing.
-    last = {each.gate: each for each in judged if each.when == "after" and each.ran}
-    solved = outcome.status == "rejected" and all(_is_solved(each) for each in last.values())
+    checks = outcome.evidence.checks if outcome.evidence else ()
+    solved = outcome.status == "rejected" and all(_is_solved(each) for each in checks if each.after)
     return Outcome("done", "Solved.") if solved else Outcome("failed", outcome.text)
 
 
-def _is_solved(judged: Judged) -> bool:
+def _is_solved(check: CheckEvidence) -> bool:
     """True when a check succeeds with the change, or a test that failed before it passes."""
-    proven = judged.evidence is not None and judged.evidence.grade == "proven"
-    return judged.ok and (judged.ran[-1].code == 0 or proven)
+    return check.grade == "proven" or (check.after is not None and check.after.code == 0)
 
 
 def _role(project: Project, opened: Opened, strategy: Strategy) -> Role:

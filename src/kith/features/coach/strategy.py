@@ -1,20 +1,20 @@
 """A way to ask a model: a closed record of what may be changed, and which one holds for a model's work.
 
 A strategy changes settings and formats, never the task: the person's own words stand in every prompt as they
-were written. The original way has no id, is always there, and is what everything falls back to.
-"""
+were written. The original way has no id, is always there, and is what everything falls back to."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from kith.core.decisions import Coached
-
-if TYPE_CHECKING:
-    from kith.features.measure.rows import CallRow, LegRow
+from kith.core.decisions import Coached, Compared
+from kith.core.events import Options, RunEnded, RunStarted
+from kith.features.coach.sequential_test import Pair
+from kith.features.measure.rows import CallRow, LegRow
+from kith.memory.log import Log
 
 TASK: Final = "{task}"  # where the person's words stand in a wording
 EditForm = Literal["tools", "blocks", "whole"]
@@ -215,7 +215,7 @@ def key_of(digest: str, model: str) -> str:
     return digest or model
 
 
-def is_of(row: "LegRow | CallRow", key: str, model: str) -> bool:
+def is_of(row: LegRow | CallRow, key: str, model: str) -> bool:
     """Whether a row is of the model that is known by `key` and called `model`."""
     return row.digest == key if row.digest else row.model == model
 
@@ -280,3 +280,72 @@ def accepted_share(history: Sequence[Coached], author: str) -> tuple[int, int]:
     ]
     good = sum(bool(each & {"canary", "adopted"}) for each in states)
     return good, sum(each != {"proposed"} for each in states)
+
+
+# Read from the log what coaching did: strategies, pairs of each experiment, and replays.
+
+
+COACH: Final = "coach"  # what a session is for, by RunStarted: an experiment, or a word about a way
+REPLAY: Final = "replay"  # a recorded task, done again
+_READ: Final = frozenset({"Coached", "Compared", "RunStarted", "RunEnded"})
+
+# A model's key and a kind of work; with a strategy's id it names an experiment.
+Work = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Coaching:
+    """How models are asked, and the pairs of every experiment: (work, strategy) -> task's id -> pair."""
+
+    ways: Mapping[Work, Ways] = field(default_factory=dict)
+    pairs: Mapping[tuple[Work, str], dict[str, Pair]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a recorded task ended in a replay, and in how many seconds; `solved` None: it says nothing."""
+
+    solved: bool | None
+    seconds: float
+
+
+def options_of(kind: str, key: str, work: str, strategy: str, task: str = "") -> Options:
+    """The options of a session of coaching, by which it is found again."""
+    return Options(kind, digest=key, work=work, strategy=strategy, recorded=task)
+
+
+def read_coaching(log: Log) -> Coaching:
+    """All that was told of ways to ask, and all pairs. Raises KithError when the log cannot be read."""
+    told, pairs = list[tuple[float, Coached]](), dict[tuple[Work, str], dict[str, Pair]]()
+    for session in reversed(log.of_kind(COACH)):
+        work = ("", "")
+        for record in log.events(session, kinds=_READ):
+            match record.event:
+                case RunStarted(options=options):
+                    work = (options.digest, options.work)
+                case Coached() as event:
+                    told.append((record.at, event))
+                case Compared(strategy, task, before, after, before_s, after_s):
+                    own = pairs.setdefault((work, strategy), {})
+                    own.setdefault(task, Pair(before, after, before_s, after_s))
+    told.sort(key=lambda each: each[0])
+    return Coaching(fold_ways(told), pairs)
+
+
+def read_replays(log: Log, key: str) -> dict[tuple[str, str], Replayed]:
+    """(strategy, task) -> how a replay for the model known by `key` ended; the first that came to its end."""
+    found = dict[tuple[str, str], Replayed]()
+    for session in reversed(log.of_kind(REPLAY)):
+        began, options = 0.0, Options()
+        for record in log.events(session, kinds=_READ):
+            match record.event:
+                case RunStarted(options=given):
+                    began, options = record.at, given
+                case RunEnded(status) if options.digest == key and status in _SOLVED:
+                    name = options.strategy, options.recorded
+                    found.setdefault(name, Replayed(_SOLVED[status], record.at - began))
+    return found
+
+
+# How the session of a replay ends -> what that says of the task.
+_SOLVED: Final[Mapping[str, bool | None]] = {"done": True, "failed": False, "rejected": None}

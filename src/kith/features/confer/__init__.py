@@ -1,6 +1,10 @@
 """Models that confer before anybody writes: proposals, claims that tools check, one revision, a decision."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+from dataclasses import dataclass, field
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
 
 _here = lazy_in(__name__)
 
@@ -10,12 +14,12 @@ FEATURE = Feature(
     needs=("measure", "review", "route"),
     extends={"web": _here("page:PART")},
     lines=_here("council_lines:council_lines"),
-    settings=_here("settings:ConferSettings"),
+    settings=Lazy(f"{__name__}:ConferSettings"),
     commands=(
         Command(
             "confer",
             "let several models confer; tools check what they claim",
-            _here("arguments:confer"),
+            Lazy(f"{__name__}:confer_arguments"),
             _here("command:confer_command"),
             "[QUESTION ...]",
         ),
@@ -34,3 +38,33 @@ FEATURE = Feature(
     panels=_here("panel:RolePanels"),
     kinds={"confer": _here("session:KIND")},
 )
+
+
+# The options of its commands.
+
+
+def confer_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("question", nargs="*", metavar="QUESTION", help="what to decide, to answer or to do")
+    add("--models", metavar="A,B", help="who confers, two or three, as after -m (confer.models)")
+    add("--judge", metavar="NAME", help="who decides where nothing can be tested (confer.judge)")
+    add("--apply", action="store_true", help="carry the plan out, tested and asked about")
+    add_yes(parser)
+    add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
+    add("--show", metavar="ID", help="show a council of a session as it was, and ask nobody")
+    add_cloud(parser, "a council")
+    add_offline(parser)
+    add_json(parser)
+
+
+# Its settings.
+
+
+@dataclass(frozen=True, slots=True)
+class ConferSettings:
+    """Who confers where nobody is named, and how much that may take."""
+
+    models: tuple[str, ...] = ()
+    tokens: int = field(default=20_000, metadata={"least": 500})  # of one council, read and written
+    judge: str = ""  # who decides where nothing can be tested; none: the first of the council

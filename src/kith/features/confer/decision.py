@@ -12,10 +12,10 @@ from kith.agent.kept_trial import discard
 from kith.agent.relay import Leg
 from kith.agent.roles import Player
 from kith.core.errors import KithError
-from kith.core.events import Event, Judged, Notice
+from kith.core.events import Notice
 from kith.core.evidence import Evidence
-from kith.core.names import trial_after
 from kith.core.run import Run, Thread
+from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, choose_tried
@@ -136,32 +136,21 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
     async def keep(inside: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
         """In the person's place: the change is kept for the comparison, and goes no further yet."""
         made.changes, made.passed = changes, not (evidence and evidence.held_back)
+        for each in (check.after for check in evidence.checks if check.after) if evidence else ():
+            made.tested, made.tests = True, each.passed + each.skipped
         return Verdict(False, "", _KEPT)
 
     with run.step(f"plan {label}", kind="plan") as step:
-        own = replace(step, sink=_watch(step, made))
         role = council.work.bill(label, player.role)
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)
         try:
-            outcome = await attempt(own, Leg(role, thread, council.question), words, judges)
+            outcome = await attempt(step, Leg(role, thread, council.question), words, judges)
         except KithError as error:  # the other's plan is not worse for it
             made.text = f"{player.role.model.name}: {error}"
             return made
     made.text = (thread.last_words or "The plan is carried out.") if made.passed else outcome.text
     return made
-
-
-def _watch(run: Run, made: Made) -> Callable[[Event, tuple[str, ...]], None]:
-    """The run's sink, with what the gates say of the change taken down on the way."""
-
-    def listen(event: Event, path: tuple[str, ...]) -> None:
-        if isinstance(event, Judged) and event.when == "after" and event.ran and not event.skipped:
-            made.tested = True
-            made.tests = int(event.figures.get("tests", 0) - event.figures.get("failed", 0))
-        run.sink(event, path)
-
-    return listen
 
 
 # Where nothing can be tested and the claims do not decide: a judge with reasons, which is no proof.

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
 
-from kith.core.decisions import Claimed, Concluded, Convened
+from kith.core.decisions import Claimed, Concluded, Convened, place_of
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said
-from kith.core.names import place_of
 from kith.core.values import Message
 from kith.features.measure.rows import LegRow
 from kith.memory.applied import holds

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from kith.context.budget import estimate_tokens
-from kith.core.decisions import Claimed
+from kith.core.decisions import Claimed, council_thread
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
 from kith.core.events import Delta, Event, Notice
 from kith.core.model import Billed, Prompt, Role
-from kith.core.names import council_thread
 from kith.core.run import Run, Thread
 from kith.core.values import Charge, Message, Text, say
 from kith.features.confer.council_rules import UNTIL, Proposal, Round, Seat, make_lanes

@@ -11,13 +11,14 @@ from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec
 from kith.context.budget import fit_middle
+from kith.core.decisions import council_thread
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice, Stepped
 from kith.core.model import Billed, Emit, Model, Prompt, Role, Tab
-from kith.core.names import council_thread
 from kith.core.policy import READ_ONLY
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Message, Reply, Text, say
+from kith.features.confer import ConferSettings
 from kith.features.confer.checks import Check, Checked, check_objection, check_quote, unchecked
 from kith.features.confer.council_rules import (
     Proposal,
@@ -33,7 +34,6 @@ from kith.features.confer.debate import By, CouncilDecision, conclude, criticise
 from kith.features.confer.history import ENOUGH, Payoff, read_others, read_results, results_of, weigh
 from kith.features.confer.members import AUTHOR, Agenda, Council, Ledger, Member, draw_labels, hold_round
 from kith.features.confer.messages import Objection
-from kith.features.confer.settings import ConferSettings
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.estimates import expected, fold, sorts_of, who

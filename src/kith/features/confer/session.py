@@ -15,13 +15,14 @@ from kith.agent.index import open_known
 from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
 from kith.agent.roles import Player
-from kith.agent.session_kinds import SessionKind
 from kith.agent.task_prompt import open_task
+from kith.agent.worker import SessionKind
 from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of as sort_of
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.run import Answerer, Run, new_id
+from kith.features.confer import ConferSettings
 from kith.features.confer.checks import check_objection
 from kith.features.confer.council_rules import Seat
 from kith.features.confer.debate import CouncilDecision, conclude, confer, ranking
@@ -29,7 +30,6 @@ from kith.features.confer.decision import JUDGE, Settling, ask_judge, settle
 from kith.features.confer.history import Minutes, read_minutes
 from kith.features.confer.members import Council, Ledger, Member, draw_labels
 from kith.features.confer.panel import ability_of, measured_legs, weigh_councils
-from kith.features.confer.settings import ConferSettings
 from kith.memory.inbox import Letter
 from kith.memory.session import Listener
 from kith.models.stack import Opened

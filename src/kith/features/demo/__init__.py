@@ -1,6 +1,8 @@
 """The demo's project and the conversation that was recorded for it."""
 
-from kith.core.feature import Command, Feature, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, lazy_in
 
 _here = lazy_in(__name__)
 
@@ -12,8 +14,16 @@ FEATURE = Feature(
         Command(
             "demo",
             "see the whole path on a small project, no model needed",
-            _here("arguments:demo"),
+            Lazy(f"{__name__}:demo_arguments"),
             _here("command:demo_command"),
         ),
     ),
 )
+
+
+# The options of its commands.
+
+
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-m", "--model", metavar="NAME", help="run it live, with this model")
+    parser.add_argument("--keep", action="store_true", help="keep the demo's folder to play with")

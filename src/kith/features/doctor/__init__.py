@@ -1,6 +1,9 @@
 """`kith doctor`: looks at everything kith stands on, and names the command that mends what is broken."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_folder, add_json, add_offline
 
 _here = lazy_in(__name__)
 
@@ -12,7 +15,7 @@ FEATURE = Feature(
         Command(
             "doctor",
             "check servers, sandbox and folders",
-            _here("arguments:doctor"),
+            Lazy(f"{__name__}:doctor_arguments"),
             _here("command:doctor_command"),
         ),
     ),
@@ -20,3 +23,16 @@ FEATURE = Feature(
         SlashCommand("doctor", "kith", "check servers, sandbox and folders", _here("conversation:doctor")),
     ),
 )
+
+
+# The options of its commands.
+
+
+def doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    rounds = parser.add_mutually_exclusive_group()
+    rounds.add_argument("--deep", action="store_true", help="also what takes a call to each model")
+    words = "only this: try to get out of the sandbox that commands run in, in every known way"
+    rounds.add_argument("--sandbox", action="store_true", help=words)
+    add_offline(parser)
+    add_json(parser)

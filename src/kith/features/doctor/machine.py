@@ -19,7 +19,7 @@ from kith.models.discovery.memory import Memory
 from kith.settings import Settings
 from kith.trees.environment import find_toolchains
 from kith.trees.git import run_git
-from kith.trees.sandbox_probe import probe
+from kith.trees.sandbox import probe
 
 GIT_NEEDED: Final = (2, 30)
 LEAST_MEMORY: Final = 3 << 30  # bytes: what a small model at 4 bits takes, with its window

@@ -20,7 +20,7 @@ from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.settings import Settings
 from kith.trees.environment import python_inside
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 from kith.trees.seccomp import MACHINES
 
 # What the doctor tries in order to get out of a sandbox: attempts in words, and the programs that make

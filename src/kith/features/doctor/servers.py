@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kith.agent.models import places_of
 from kith.core.errors import ModelError, NoModelError
+from kith.core.values import ServerKind
 from kith.features.doctor.check import Check, Examination, Tell, closed
 from kith.features.engine.model_files import engine_of, rank
 from kith.models.choose import first_model
@@ -18,7 +19,7 @@ from kith.models.discovery.servers import Place, Places, Server, addresses, full
 from kith.models.discovery.stored import find_stored
 from kith.models.providers.answers import part, plain, whole
 from kith.models.providers.faults import LoadingError, NoRouteError, UnreachableError
-from kith.models.providers.sampling import TITLES, Kind
+from kith.models.providers.sampling import TITLES
 from kith.models.providers.wire import Endpoint, is_loopback
 from kith.settings import Settings
 
@@ -244,7 +245,7 @@ def _concerned(models: Sequence[Card], settings: Settings) -> tuple[Card, ...]:
     return tuple(each for each in models if each.loaded or each.name in (chosen, f"{chosen}:latest"))
 
 
-def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
+def _check_window(kind: ServerKind, card: Card, place: Place, path: str) -> Check:
     model = bare(card.name)
     trained = f" of the {card.trained:,} it was trained for" if card.trained > card.window else ""
     if not card.window:
@@ -262,7 +263,7 @@ def _check_window(kind: Kind, card: Card, place: Place, path: str) -> Check:
     )
 
 
-def _enlarge(kind: Kind, model: str, path: str, window: int) -> str:
+def _enlarge(kind: ServerKind, model: str, path: str, window: int) -> str:
     """How a server of this kind is started with a larger window."""
     model, path = shlex.quote(model), shlex.quote(path) if path else "FILE"
     return {

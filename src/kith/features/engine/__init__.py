@@ -1,6 +1,9 @@
 """An engine of kith's own: one llama.cpp server for each model file, shared, and never left behind."""
 
-from kith.core.feature import Command, Feature, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, lazy_in
+from kith.terminal.options import add_folder, add_offline
 
 _here = lazy_in(__name__)
 
@@ -13,16 +16,33 @@ FEATURE = Feature(
         Command(
             "models pull",
             "download a model",
-            _here("arguments:pull"),
+            Lazy(f"{__name__}:pull_arguments"),
             _here("commands:pull_command"),
             "REPO[:QUANT]",
         ),
         Command(
             "engine",
             "show or stop kith's own engine",
-            _here("arguments:engine"),
+            Lazy(f"{__name__}:engine_arguments"),
             _here("commands:engine_command"),
             "[status|stop]",
         ),
     ),
 )
+
+
+# The options of its commands.
+
+
+def pull_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("name", metavar="REPO[:QUANT]", help="such as Qwen/Qwen3-8B-GGUF:Q4_K_M, or ollama/qwen3:8b")
+    add("--force", action="store_true", help="even what this machine's memory cannot hold")
+    add_offline(parser)
+
+
+def engine_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    what = "show what runs (the default), or end it"
+    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status", help=what)

@@ -14,8 +14,8 @@ from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
 from kith.core.numbers import size_text
-from kith.features.engine.download.pull import pull_model as pull
 from kith.features.engine.model_files import engine_of
+from kith.features.engine.pull import pull_model as pull
 from kith.features.engine.running import running_engines, stop_engines
 from kith.settings import Settings, load_settings
 from kith.terminal.options import find_root

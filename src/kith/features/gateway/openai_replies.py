@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from kith.core.errors import KithError, ModelError
 from kith.core.event_loop import leave
-from kith.core.events import Called, Delta, Event
+from kith.core.events import Delta, Event
 from kith.core.model import Emit
 from kith.core.values import Reply, Thinking, ToolCall, Usage
 from kith.features.gateway.answering import Failure, sort_failure
@@ -194,17 +194,20 @@ class ReplyVoice(Protocol):
 
 @dataclass(slots=True)
 class _Told:
-    """The words that were sent: they cannot be taken back where a call fails and is made `anew`."""
+    """The words that were sent: they cannot be taken back where the model begins another `reply`."""
 
     text: str = ""
+    reply: str = ""
     anew: bool = False
 
     def take(self, event: Event) -> Delta | None:
         """The piece that is to be sent because of an event, if any."""
-        if isinstance(event, Called) and event.stop == "error":
-            self.anew = self.anew or bool(self.text)
-        if not isinstance(event, Delta) or event.kind == "tool" or self.anew:
+        if not isinstance(event, Delta) or event.kind == "tool":
             return None
+        self.anew = self.anew or (bool(self.text) and event.reply != self.reply)
+        if self.anew:
+            return None
+        self.reply = event.reply
         if event.kind == "text":
             self.text += event.text
         return event

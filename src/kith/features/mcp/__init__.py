@@ -1,6 +1,9 @@
 """The Model Context Protocol: the tools of other programs for models, and those of kith for other agents."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_folder, add_json, add_offline, add_work, positive
 
 _here = lazy_in(__name__)
 
@@ -13,19 +16,19 @@ FEATURE = Feature(
         Command(
             "mcp",
             "offer trials, reviews and applying to other agents (MCP)",
-            _here("arguments:mcp"),
+            Lazy(f"{__name__}:mcp_arguments"),
             _here("command:mcp_command"),
         ),
         Command(
             "mcp list",
             "list servers of tools for models, and what they cost",
-            _here("arguments:mcp_list"),
+            Lazy(f"{__name__}:mcp_list_arguments"),
             _here("command:list_command"),
         ),
         Command(
             "mcp test",
             "try these servers: every tool, what it takes and costs",
-            _here("arguments:mcp_test"),
+            Lazy(f"{__name__}:mcp_test_arguments"),
             _here("command:test_command"),
             "[NAME ...]",
         ),
@@ -34,3 +37,24 @@ FEATURE = Feature(
         SlashCommand("mcp", "kith", "servers of tools, and what they cost", _here("conversation:mcp")),
     ),
 )
+
+
+# The options of its commands.
+
+
+def mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--patience", type=positive, metavar="N", default=300, help="seconds to wait for an answer (300)")
+    add("--no-forms", action="store_true", help="never ask in a form of the agent's program")
+    add_work(parser)
+
+
+def mcp_list_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add_offline(parser)
+    add_json(parser)
+
+
+def mcp_test_arguments(parser: argparse.ArgumentParser) -> None:
+    mcp_list_arguments(parser)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which servers (all)")

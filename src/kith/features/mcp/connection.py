@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
-from kith.features.mcp.text import clean_words, text_of
+from kith.features.mcp.schemas import clean_words, text_of
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response

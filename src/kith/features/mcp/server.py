@@ -23,9 +23,7 @@ from kith.agent.steering import nobody_here
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
-from kith.features.mcp import server_results as results
 from kith.features.mcp.server_calls import Attendant, Call
-from kith.features.mcp.server_results import slim
 from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import as_json
 from kith.features.review.review import FinishedReview, run_review
@@ -35,6 +33,103 @@ from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.report import waiting_line
 from kith.view.wording import question_text
+
+# What the tools answer, as values from which their schemas are made.
+
+
+@dataclass(frozen=True)
+class Trial:
+    """`diff` is all that differed from the user's files after the check; nothing was applied."""
+
+    ok: bool
+    command: str
+    exit_code: int
+    output: str
+    diff: str
+    seconds: float
+    session: str
+
+
+@dataclass(frozen=True)
+class Applied:
+    """`change` is the id that undo takes; "" when nothing was applied, and `text` says why."""
+
+    applied: bool
+    change: str
+    text: str
+    feedback: str
+    files: list[str]
+    session: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """`status` "waiting": a person has to answer first, see `text`."""
+
+    status: str
+    text: str
+    diff: str
+    checks: list[str]
+    not_checked: list[str]
+    model: str
+    tokens: int
+    seconds: float
+    session: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    path: str
+    line: int
+    severity: str
+    rule: str
+    text: str
+    diff: str
+
+
+@dataclass(frozen=True)
+class Review:
+    reviewed: str
+    findings: list[Finding]
+    text: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    summary: str
+    languages: list[str]
+    tests: list[str]
+
+
+@dataclass(frozen=True)
+class Session:
+    id: str
+    task: str
+    status: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Sessions:
+    sessions: list[Session]
+
+
+def slim(schema: Any) -> Any:
+    """A schema without what every client can do without: titles, and words that a class was given."""
+    if isinstance(schema, list):
+        return [slim(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = {"properties", "$defs"}
+    return {
+        key: {name: slim(each) for name, each in value.items()} if key in named else slim(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
+
+
+# kith as a server of tools: what each tool does and promises, and how a mistake is told.
+
 
 # The tools: each is what a command of kith does, for an agent that asks for it.
 
@@ -60,7 +155,7 @@ class Offered:
         ctx: Ctx,
         change: Change,
         check: Annotated[str, Field(description="Shell command; empty: the project's own tests.")] = "",
-    ) -> results.Trial | InputRequiredResult:
+    ) -> Trial | InputRequiredResult:
         """Try a change in a throw-away copy of the project and run a command there, in a sandbox."""
 
         async def begin(session: str) -> tuple[Result, TrialResult]:
@@ -74,7 +169,7 @@ class Offered:
         ctx: Ctx,
         change: Change,
         why: Annotated[str, Field(description="For the person.", max_length=2_000)] = "",
-    ) -> results.Applied | InputRequiredResult:
+    ) -> Applied | InputRequiredResult:
         """Propose a change: the project's checks run, a person sees the diff and decides."""
 
         async def begin(session: str) -> Result:
@@ -87,7 +182,7 @@ class Offered:
         self,
         ctx: Ctx,
         id: Annotated[str, Field(description="Change or session; empty: the last.", max_length=64)] = "",
-    ) -> results.Applied | InputRequiredResult:
+    ) -> Applied | InputRequiredResult:
         """Propose to take an applied change back; a person decides."""
 
         async def begin(session: str) -> Result:
@@ -101,7 +196,7 @@ class Offered:
         revision: Annotated[str, Field(description="Commit or range; empty: what is not committed.")] = "",
         change: Annotated[str, Field(description="Or a unified diff.", max_length=2_000_000)] = "",
         model: Annotated[bool, Field(description="Also ask kith's model: slow.")] = False,
-    ) -> results.Review | InputRequiredResult:
+    ) -> Review | InputRequiredResult:
         """Find what is wrong with a change, by linters, type checkers and kith's rules."""
         if revision and change:
             raise UsageError("Either a revision or a change.")
@@ -114,12 +209,12 @@ class Offered:
 
     async def scan(
         self, ctx: Ctx, path: Annotated[str, Field(description="Folder or file; empty: all.")] = ""
-    ) -> results.Scan:
+    ) -> Scan:
         """Say what the codebase is: languages, entry points, tests, layout, complexity, hot spots."""
         where = str(self.project.root / path) if path else ""
         found = await run_scan(self.project, where, Patience(lint=False), lambda event: None)
         report = found.report
-        return results.Scan(
+        return Scan(
             "\n".join(text_of(report)),
             [each.name for each in report.languages],
             [each.test for each in report.toolchains if each.test],
@@ -130,7 +225,7 @@ class Offered:
         ctx: Ctx,
         task: Annotated[str, Field(min_length=1, max_length=100_000)],
         plan: Annotated[bool, Field(description="Plan first.")] = False,
-    ) -> results.Task | InputRequiredResult:
+    ) -> Task | InputRequiredResult:
         """Let kith do a whole task with its own model: edit, test, propose; a person decides on the diff."""
         call = self.attendant.resume(ctx)
         if call is None:
@@ -142,11 +237,11 @@ class Offered:
             return wanted
         return await keep_secrets(self.project, self._task(call))
 
-    async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> results.Sessions:
+    async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> Sessions:
         """List what was done here, newest first, and what waits for a person."""
-        return results.Sessions(
+        return Sessions(
             [
-                results.Session(
+                Session(
                     each.id,
                     each.task[:200],
                     "waiting" if self.attendant.desk.question(each.id) else each.status,
@@ -173,18 +268,16 @@ class Offered:
         assert call.task is not None
         return await keep_secrets(self.project, tell(call.task.result(), call))
 
-    def _trial(self, done: tuple[Result, TrialResult], call: Call) -> results.Trial:
+    def _trial(self, done: tuple[Result, TrialResult], call: Call) -> Trial:
         result, tried = done
         if not tried.ran:
             raise KithError(result.report["text"])
         last = tried.ran[-1]
         diff = "".join(file.diff for file in tried.files)
         ok = result.report["status"] == "done"
-        return results.Trial(
-            ok, last.command, last.code, tried.output, diff, round(last.seconds, 2), call.session
-        )
+        return Trial(ok, last.command, last.code, tried.output, diff, round(last.seconds, 2), call.session)
 
-    def _applied(self, result: Result, call: Call) -> results.Applied:
+    def _applied(self, result: Result, call: Call) -> Applied:
         report, said = result.report, self._said(call)
         text = report["text"]
         if not report["applied"] and said and said.unasked:
@@ -197,26 +290,24 @@ class Offered:
         waits = (waiting_line(call.session),) if report["waiting"] else ()
         text = " ".join((text, *report["receipt"]["warnings"], *waits))
         files = [file["path"] for file in report["changes"]]
-        return results.Applied(
-            bool(report["applied"]), report["applied"] or "", text, feedback, files, call.session
-        )
+        return Applied(bool(report["applied"]), report["applied"] or "", text, feedback, files, call.session)
 
     def _said(self, call: Call) -> Answer | None:
         """The person's last answer, or the one that nobody gave."""
         inbox = Inbox(self.project.log, call.session)
         return inbox.answer_to(call.asked) if call.asked else None
 
-    def _review(self, told: FinishedReview, call: Call) -> results.Review:
+    def _review(self, told: FinishedReview, call: Call) -> Review:
         if told.result.report["status"] != "done":
             raise KithError(told.result.report["text"])
         shown = as_json(told, told.review.findings[:_MOST])
-        fields = results.Finding.__dataclass_fields__
-        findings = [results.Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
+        fields = Finding.__dataclass_fields__
+        findings = [Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
         left = len(told.review.findings) - len(findings)
         text = shown["text"] or (f"{left} more findings are not shown." if left else "")
-        return results.Review(told.subject.words, findings, text)
+        return Review(told.subject.words, findings, text)
 
-    def _task(self, call: Call) -> results.Task:
+    def _task(self, call: Call) -> Task:
         """The receipt of a task, over or waiting."""
         past = self.project.log.past(call.session)
         report = describe_run(call.session, past)
@@ -227,7 +318,7 @@ class Offered:
         elif past.ended is None:
             text = "The process that worked on this ended without a word; `kith doctor` may say why."
         after = report["receipt"]["checks"]["after"]
-        return results.Task(
+        return Task(
             status,
             text,
             "".join(file["diff"] for file in report["changes"]),

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from kith import __version__
 from kith.agent.known_secrets import make_redactor
-from kith.agent.outside_tools import OutsideTools
+from kith.agent.project import OutsideTools
 from kith.context.budget import ASSUMED_WINDOW, estimate_tokens, fit_middle
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
@@ -33,10 +33,9 @@ from kith.features.mcp.connection import (
     ServerPlace,
     ServerProgram,
 )
-from kith.features.mcp.schemas import complete, plain_schema
-from kith.features.mcp.text import clean_words
-from kith.models.providers.addresses import is_cloud
+from kith.features.mcp.schemas import clean_words, complete, plain_schema
 from kith.models.providers.messages import tool_rows
+from kith.models.providers.wire import is_cloud
 from kith.settings import Settings, ToolServer
 
 # Tools of other programs as kith's own: named after their server, asked about, with plain schemas.

@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 from kith.features.measure.profile import Profile, ProfileScope, read_profile
-from kith.features.measure.profile_text import choose_glyphs, profile_lines
+from kith.features.measure.profile_command import choose_glyphs, profile_lines
 from kith.memory.log import Log
 from kith.terminal.conversation.talk import Talk
 

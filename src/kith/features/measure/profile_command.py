@@ -3,20 +3,382 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.numbers import dollars, median
 from kith.core.values import Timing, Usage
+from kith.features.measure.intervals import Share, Spread
 from kith.features.measure.measured_rows import VerdictRow
-from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
-from kith.features.measure.profile_text import choose_glyphs, profile_lines
+from kith.features.measure.profile import (
+    Profile,
+    ProfileScope,
+    describe_caches,
+    describe_errors,
+    describe_gates,
+    describe_money,
+    describe_profile,
+    read_profile,
+)
 from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.speed_and_success import ModelSpeed, Success, write_rate
+from kith.features.measure.trends import LAST, Shift, Trend
 from kith.terminal.options import find_root
+from kith.view.lines import WIDTH, count, day, figure, from_home, paragraph, tokens
 from kith.view.printing import printable
+
+# A profile on 80 columns, with its plots: for each model its speed, its work and its tokens.
+
+
+# Plots in a terminal: bars, shares with their intervals, values over time; plain text, without colour.
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartGlyphs:
+    """What plots are drawn with. `rising`: parts of a cell, from the lowest to the whole one.
+
+    `parts`: the fillings of a bar of several parts.
+    """
+
+    rising: str
+    line: str
+    low: str
+    high: str
+    dot: str
+    axis: str
+    corner: str
+    parts: str
+
+
+BLOCKS: Final = ChartGlyphs("▁▂▃▄▅▆▇█", "─", "├", "┤", "●", "│", "└", "█▒░")
+ASCII: Final = ChartGlyphs(".:#", "-", "|", "|", "o", "|", "+", "#=.")
+
+
+def choose_glyphs(stream: IO[str]) -> ChartGlyphs:
+    """Blocks and lines, or ASCII where the stream's encoding has none."""
+    every = "".join(getattr(BLOCKS, name) for name in ChartGlyphs.__slots__)
+    try:
+        every.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def draw_share(share: float, low: float, high: float, width: int, glyphs: ChartGlyphs = BLOCKS) -> str:
+    """A share (0 to 1) as a dot on a line, between the bounds of its interval.
+
+    `───├──●────┤────────`: the line's ends are 0 and 100 percent.
+    """
+    cells = [glyphs.line] * width
+    for place, char in ((low, glyphs.low), (high, glyphs.high), (share, glyphs.dot)):
+        cells[_shown_cell(place, width)] = char
+    return "".join(cells)
+
+
+def draw_parts(parts: Sequence[float], whole: float, width: int, glyphs: ChartGlyphs = BLOCKS) -> str:
+    """A bar whose parts are filled each in its own way, as long as they are of `whole`."""
+    bar, total = "", 0.0
+    for part, char in zip(parts, glyphs.parts, strict=False):
+        total += part
+        end = round(width * total / whole) if whole else 0
+        bar += char * (end - len(bar))
+    return bar
+
+
+def draw_time(points: Sequence[Point], width: int, height: int, glyphs: ChartGlyphs = BLOCKS) -> list[str]:
+    """Values over time as columns from 0 on, each the median of its part of the time; gaps stay gaps.
+
+    `points` are (moment, value); the lines are as wide as `width`, their scale on the left included.
+    """
+    if not points:
+        return []
+    top = max(value for _, value in points) or 1.0
+    scale = max(len(_short(top)), 1)
+    room = width - scale - 2
+    columns = _columns(points, room)
+    rows = []
+    for row in range(height, 0, -1):
+        label = _short(top) if row == height else _short(top / 2) if row * 2 == height else ""
+        cells = "".join(_rise(value, top, row, height, glyphs) for value in columns)
+        rows.append(f"{label:>{scale}} {glyphs.axis}{cells}".rstrip())
+    rows.append(f"{'0':>{scale}} {glyphs.corner}{glyphs.line * room}")
+    return rows
+
+
+def _columns(points: Sequence[Point], room: int) -> list[float | None]:
+    """The median of what falls into each column, the first moment on the left, the last on the right."""
+    first, last = min(at for at, _ in points), max(at for at, _ in points)
+    cells: list[list[float]] = [[] for _ in range(room)]
+    for at, value in points:
+        cells[_shown_cell((at - first) / (last - first) if last > first else 0.0, room)].append(value)
+    return [median(found) if found else None for found in cells]
+
+
+def _rise(value: float | None, top: float, row: int, height: int, glyphs: ChartGlyphs) -> str:
+    """The piece of a column that stands in a row (the lowest is 1)."""
+    if value is None:
+        return " "
+    steps = len(glyphs.rising)
+    filled = max(1, round(value / top * height * steps)) - (row - 1) * steps
+    return " " if filled <= 0 else glyphs.rising[min(filled, steps) - 1]
+
+
+def _shown_cell(place: float, width: int) -> int:
+    return min(width - 1, max(0, round(place * (width - 1))))
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+_BAR, _HEIGHT, _PLOTTED = 22, 4, 8  # columns, lines, and calls from which on a plot says anything
+_SURE: Final = 6  # values, with fewer of which there is no interval
+_DAY_S: Final = 86_400
+_INSET: Final = 29 * " "  # where the words of a row that has a name in front go on
+_LABEL: Final = 26  # columns of a model's name
+
+
+def profile_lines(profile: Profile, glyphs: ChartGlyphs, *, detailed: bool = False) -> Iterator[str]:
+    """The whole profile as lines; `detailed`: also by purpose, as when one model was asked for."""
+    models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
+    yield from _headline(profile, len(models))
+    for model in models:
+        yield ""
+        yield from _model_lines(profile, model, glyphs, detailed)
+    for title, lines in (
+        (f"the last {LAST} against those before", _trend_lines(profile.trends, profile.calls)),
+        ("what changed", map(_shift_line, profile.shifts)),
+        ("money", _money_lines(profile)),
+        ("said yes to their work", _gate_lines(profile)),
+        ("errors", _error_lines(profile)),
+        *((each.title, each.lines) for each in profile.added),
+    ):
+        found = list(lines)
+        if found:
+            yield from ("", title, *found)
+
+
+def _headline(profile: Profile, models: int) -> Iterator[str]:
+    where = printable(from_home(profile.root)) or "all folders"
+    yield where if len(where) <= WIDTH else f"...{where[3 - WIDTH :]}"
+    since = f" since {day(profile.since)}" if profile.since else ""
+    tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
+    counted = f"{count(len(profile.calls), 'call')}, {count(tasks, 'task')}, {count(models, 'model')}"
+    yield f"{counted}{since}"
+
+
+# --- one model -------------------------------------------------------------------------------
+
+
+def _model_lines(profile: Profile, model: str, glyphs: ChartGlyphs, detailed: bool) -> Iterator[str]:
+    calls = [call for call in profile.calls if call.model == model]
+    yield printable(model) + _facts(calls)
+    speeds = [each for each in profile.speeds if each.model == model]
+    yield from _speed_lines(speeds, detailed)
+    points = [(call.at, rate) for call in calls if not call.error and (rate := write_rate(call))]
+    if len(points) >= _PLOTTED:
+        yield ""
+        yield from (f"  {line}" for line in draw_time(points, WIDTH - 2, _HEIGHT, glyphs))
+        yield _dates(points[0][0], points[-1][0], "tokens/s written")
+    successes = [each for each in profile.successes if each.model == model]
+    yield from _success_lines(successes, glyphs, detailed)
+    yield from _token_lines(calls, glyphs)
+
+
+def _facts(calls: Sequence[CallRow]) -> str:
+    """What is known of a model as it ran last."""
+    if not calls:
+        return ""
+    last = calls[-1]
+    window = f"window {last.window:,}" if last.window else ""
+    where = "cloud" if last.cloud else last.machine
+    known = ", ".join(filter(None, [last.parameters, last.quantisation, window, where]))
+    return f"  {printable(known)}" if known else ""
+
+
+def _speed_lines(speeds: Sequence[ModelSpeed], detailed: bool) -> Iterator[str]:
+    whole = next((each for each in speeds if not each.purpose and not each.size), None)
+    if whole is None:
+        return
+    yield f"  {'prompt':10}{'calls':>6}{'read tokens/s':>20}{'write tokens/s':>20}{'first token s':>20}"
+    yield _speed_line("any", whole)
+    sizes = [each for each in speeds if not each.purpose and each.size]
+    if len(sizes) > 1:
+        yield from (_speed_line(f"to {tokens(each.size)}", each) for each in sizes)
+    purposes = [each for each in speeds if each.purpose and not each.size]
+    if detailed and len(purposes) > 1:
+        yield from (_speed_line(each.purpose, each) for each in purposes)
+    if whole.load.number:
+        seconds = f"{whole.load.median:.1f} s" if whole.load.median is not None else ""
+        yield f"  It was loaded {count(whole.load.number, 'time')}, in {seconds}."
+
+
+def _speed_line(name: str, speed: ModelSpeed) -> str:
+    cells = "".join(f"{_spread(each):>20}" for each in (speed.read, speed.write, speed.first))
+    return f"  {printable(name)[:10]:10}{speed.calls:>6}{cells}".rstrip()
+
+
+def _spread(spread: Spread) -> str:
+    """`612 (598-640)`: the median and its interval; `(4)` counts the values where these are too few."""
+    if spread.median is None:
+        return "-"
+    if not spread.interval:
+        return f"{figure(spread.median)} ({spread.number} only)"
+    low, high = spread.interval
+    return f"{figure(spread.median)} ({figure(low)}-{figure(high)})"
+
+
+def _success_lines(successes: Sequence[Success], glyphs: ChartGlyphs, detailed: bool) -> Iterator[str]:
+    if not successes:
+        return
+    yield ""
+    axis = f"{'0':{_BAR // 2}}{'50':{_BAR - _BAR // 2 - 4}}{'100%':>4}"
+    yield f"  {'solved':16} {axis} {'':4} {'95 % sure':9} {'judged':>7} {'p50 s':>6} {'p90 s':>6}"
+    kinds = [each for each in successes if not each.size]
+    for each in kinds[1:] if len(kinds) == 2 else kinds:  # the only kind is all there is
+        yield _success_line(each.kind or "any", each, glyphs)
+    sizes = [each for each in successes if each.size and not each.kind]
+    if len(sizes) > 1:
+        yield from (_success_line(f"to {tokens(each.size)} prompt", each, glyphs) for each in sizes)
+    if detailed:
+        whole = successes[0]
+        shares = {
+            "well-formed": whole.parsed,
+            "edits landed": whole.applied,
+            "checks passed": whole.passed,
+            "kept by you": whole.adopted,
+            "undone later": whole.undone,
+        }
+        yield from (_share_line(name, share, glyphs) for name, share in shares.items() if share.number)
+
+
+def _success_line(name: str, success: Success, glyphs: ChartGlyphs) -> str:
+    if not success.solved.number:
+        tasks = count(success.tasks, "task")
+        return f"  {printable(name)[:16]:16} {tasks}, and nothing tells how well they were done"
+    took = f"{figure(success.seconds.median):>6} {figure(success.seconds.p90):>6}"
+    judged = f"{success.solved.number}/{success.tasks}"
+    return f"{_bar_of(name, success.solved, glyphs)} {judged:>7} {took}"
+
+
+def _share_line(name: str, share: Share, glyphs: ChartGlyphs) -> str:
+    return f"{_bar_of(name, share, glyphs)} {share.number:>7}"
+
+
+def _bar_of(name: str, share: Share, glyphs: ChartGlyphs) -> str:
+    assert share.share is not None and share.interval is not None
+    low, high = share.interval
+    bar = draw_share(share.share, low, high, _BAR, glyphs)
+    bounds = f"({100 * low:.0f}-{100 * high:.0f})"
+    return f"  {printable(name)[:16]:16} {bar} {share.share:>4.0%} {bounds:9}"
+
+
+def _token_lines(calls: Sequence[CallRow], glyphs: ChartGlyphs) -> Iterator[str]:
+    """What was read anew, found in the cache, and written."""
+    found = describe_caches(calls)
+    if not found:
+        return
+    (cache,) = found
+    written = sum(call.usage.output for call in calls)
+    parts = [cache["computed"], cache["input"] - cache["computed"], written]
+    bar = draw_parts(parts, sum(parts), WIDTH - 11, glyphs)
+    spared = f"from the cache ({cache['spared']:.0%} of prompts)"
+    marks = zip(glyphs.parts, parts, ("read", spared, "written"), strict=True)
+    yield ""
+    yield f"  tokens   {bar}"
+    yield f"           {'  '.join(f'{mark} {tokens(part)} {name}' for mark, part, name in marks)}"
+
+
+# --- all of them -----------------------------------------------------------------------------
+
+
+def _trend_lines(trends: Iterable[Trend], calls: Sequence[CallRow]) -> Iterator[str]:
+    """What is really better or worse; what is as it was in a line for each model."""
+    same: dict[str, list[str]] = {}
+    for trend in trends:
+        name = printable(trend.model)
+        same.setdefault(name, [])
+        if trend.real:
+            verdict = "better" if trend.better else "WORSE"
+            before, last = (_value(trend, each) for each in (trend.before, trend.last))
+            yield f"  {_label(name)} {trend.what:15} {before:>7} -> {last:>7}  {verdict}"
+        else:
+            same[name].append(trend.what)
+    for name, whats in same.items():
+        if whats:
+            yield from paragraph(f"  {_label(name)} no real difference: {', '.join(whats)}", "", _INSET)
+    if not same and calls:
+        yield f"  Too little to compare: that takes {LAST} calls or tasks, and {_SURE} before them."
+
+
+def _value(trend: Trend, value: float) -> str:
+    return f"{value:.0%}" if trend.what == "solved" else figure(value)
+
+
+def _shift_line(shift: Shift) -> str:
+    before, after = (printable(each)[:24] for each in (shift.before, shift.after))
+    return f"  {day(shift.at)} {printable(shift.model)[:26]}: {shift.what} {before} -> {after}"
+
+
+def _label(model: str) -> str:
+    """A model in its column: without its provider where both have no room."""
+    name = printable(model)
+    return f"{(name if len(name) <= _LABEL else name.partition('/')[2] or name)[:_LABEL]:{_LABEL}}"
+
+
+def _money_lines(profile: Profile) -> Iterator[str]:
+    rows = [row for row in describe_money(profile) if row["usd"] or row["unpriced"]]
+    for row in rows:
+        usd = "no price is known" if row["usd"] is None else dollars(row["usd"])
+        each = f", {dollars(row['usd_per_solved'])} for each solved task" if row["usd_per_solved"] else ""
+        unknown = f"; {count(row['unpriced'], 'call')} without a price" if row["unpriced"] else ""
+        yield f"  {_label(row['model'])} {usd}{each}{unknown if row['usd'] is not None else ''}"
+
+
+def _gate_lines(profile: Profile) -> Iterator[str]:
+    by_gate: dict[str, Share] = {}
+    for row in describe_gates(profile.verdicts):
+        was = by_gate.get(row["gate"], Share())
+        by_gate[row["gate"]] = Share(was.good + row["good"], was.number + row["number"])
+    for name, share in by_gate.items():
+        low, high = share.interval or (0.0, 1.0)
+        sure = f"({100 * low:.0f}-{100 * high:.0f})"
+        yield f"  {printable(name)[:52]:52} {share.share or 0:>4.0%} {sure:>9} of {share.number}"
+
+
+def _error_lines(profile: Profile) -> Iterator[str]:
+    for row in describe_errors(profile):
+        sorts = {**row["by_sort"], **row["mistakes"]}
+        if not sorts:
+            continue
+        words = ", ".join(f"{number} {sort.replace('_', ' ')}" for sort, number in _most(sorts))
+        failed = f"{row['failed']} of {count(row['calls'], 'call')} failed"
+        yield from paragraph(f"  {_label(row['model'])} {failed}; {words}", "", _INSET)
+
+
+def _most(counts: dict[str, Any]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: -pair[1])
+
+
+# --- figures ---------------------------------------------------------------------------------
+
+
+def _dates(first: float, last: float, what: str) -> str:
+    """The ends of a plot's time under it, and between them what is plotted."""
+    form = "%Y-%m-%d" if last - first >= _DAY_S else "%H:%M"
+    left, right = (time.strftime(form, time.localtime(at)) for at in (first, last))
+    return f"     {left}{what:^{WIDTH - 5 - len(left) - len(right)}}{right}"
+
+
+# `kith profile`: what was measured so far, with how sure that is; as text, JSON, CSV or a page.
+
 
 # Measured rows as flat tables with columns that stay: for CSV, JSON, and programs that read them.
 

@@ -16,9 +16,8 @@ from kith.features.refactor.syntax.cpp import ENDINGS, organise_includes, rename
 from kith.features.refactor.syntax.extract import extract
 from kith.features.refactor.syntax.inline import inline
 from kith.features.refactor.syntax.move import move
-from kith.features.refactor.syntax.organise import organise_imports
+from kith.features.refactor.syntax.organise import organise_imports, remove
 from kith.features.refactor.syntax.rename import rename
-from kith.features.refactor.syntax.unused import remove
 
 # Read which refactoring a person wants, of those that need no model.
 

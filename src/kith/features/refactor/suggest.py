@@ -13,7 +13,7 @@ from kith.core.run import Run
 from kith.edits.rename import language_of
 from kith.features.refactor.by_syntax import Organise, Remove, Wanted, read_files
 from kith.features.refactor.syntax.codebase import Codebase
-from kith.features.refactor.syntax.unused import unused_definitions, unused_imports
+from kith.features.refactor.syntax.organise import unused_definitions, unused_imports
 from kith.features.scan.complexity import FunctionMeasures, functions
 from kith.features.scan.duplicates import find_duplicates
 from kith.features.scan.graph import find_knots, shortest_cycle

@@ -17,8 +17,7 @@ from kith.edits.rows import decode
 from kith.features.review.changed_files import ReviewSubject, Sheet, Sheets
 from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python, parse_python
 from kith.gates.known_linters import Linter
-from kith.gates.lint import fresh_findings
-from kith.gates.linters import allowed_linters, project_linters, run_linter
+from kith.gates.linters import allowed_linters, fresh_findings, project_linters, run_linter
 
 BY: Final = "kith"
 _SCRIPT: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")

@@ -1,6 +1,9 @@
 """Decisions from measurements: which model to ask, how to ask it, how long it takes, when to ask several."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_folder, add_json, some_id
 
 _here = lazy_in(__name__)
 
@@ -12,7 +15,7 @@ FEATURE = Feature(
         Command(
             "why",
             "say why these models were asked",
-            _here("arguments:why"),
+            Lazy(f"{__name__}:why_arguments"),
             _here("command:why_command"),
             "[ID]",
         ),
@@ -30,3 +33,12 @@ FEATURE = Feature(
     ),
     router=_here("router:ROUTER"),
 )
+
+
+# The options of its commands.
+
+
+def why_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("id", type=some_id, nargs="?", metavar="ID", help="of a session (the last one)")
+    add_json(parser)

@@ -7,16 +7,21 @@ from typing import Final, NamedTuple
 
 from kith.features.measure.intervals import Beta, Count
 from kith.features.route.estimates import (
+    Errors,
     Head,
     Learned,
+    Outlook,
+    Plan,
+    PlanLeg,
     Takes,
+    Utility,
     expected,
     expected_after_a_miss,
     expected_before_a_miss,
+    foresee,
     sorts_of,
     who,
 )
-from kith.features.route.plans import Errors, Outlook, Plan, PlanLeg, Utility, foresee
 
 _DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
 # Thompson sampling tries more than there is to learn from some hundred tasks: a model that was seen often

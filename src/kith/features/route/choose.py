@@ -20,8 +20,7 @@ from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
 from kith.features.route.early_stopping import Habits, step_cap
-from kith.features.route.estimates import Learned, fold
-from kith.features.route.plans import Plan, Utility, possible_plans, price_of
+from kith.features.route.estimates import Learned, Plan, Utility, fold, possible_plans, price_of
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of

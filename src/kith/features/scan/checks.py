@@ -18,7 +18,7 @@ from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.known_linters import Linter
 from kith.gates.linters import allowed_linters, find_linters, lint_clues, run_linter
 from kith.gates.reports import ProjectPaths
-from kith.gates.results.coverage_reports import read_coverage
+from kith.gates.results.run import read_coverage
 from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
 
 QUICK_FILES: Final = 2_000  # files that linters look at without being asked to

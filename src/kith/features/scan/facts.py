@@ -16,7 +16,7 @@ from kith.features.scan.duplicates import Prints, choose_prints
 from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
-LEAST_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
+SHARED_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
 LIMIT: Final = 10  # the cyclomatic complexity that McCabe advised not to exceed
 _KEPT: Final = 5  # functions of one file
 _WORTH_KEEPING: Final = 6  # their cyclomatic complexity
@@ -69,7 +69,7 @@ def find_facts(path: str, data: bytes) -> tuple[FileFacts, Prints]:
         known = path.rpartition("/")[2] in MANIFESTS and len(data) < 500_000
         names = find_imports(path, text) if path.endswith("go.mod") else ()
         return FileFacts(*lines, imports=names, entries=find_entries(path, text) if known else ()), Prints()
-    prints = choose_prints(tokenise(path, text), LEAST_TOKENS)
+    prints = choose_prints(tokenise(path, text), SHARED_TOKENS)
     python = splitext(path)[1].lower() in PYTHON_ENDINGS
     tree = parse_python(text) if python else None
     if tree is not None:

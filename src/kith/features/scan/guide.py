@@ -13,10 +13,10 @@ from kith.agent.knowledge import last_ruling, texts_shown
 from kith.agent.project import Project
 from kith.agent.proposals import write_edits
 from kith.agent.trust import decide
-from kith.context.git_paths import list_paths
 from kith.context.source import NO_CODE
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Event
+from kith.core.git import list_paths
 from kith.core.run import Run
 from kith.core.values import Answer, Change, Changes, Question
 from kith.core.workspace import ExecLimits

@@ -1,6 +1,9 @@
 """Tests written by a model and kept by what they prove: they pass on the code and notice planted faults."""
 
-from kith.core.feature import Command, Feature, SlashCommand, lazy_in
+import argparse
+
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
+from kith.terminal.options import add_json, add_work, add_yes, positive
 
 _here = lazy_in(__name__)
 
@@ -12,7 +15,7 @@ FEATURE = Feature(
         Command(
             "test",
             "write tests that notice planted faults",
-            _here("arguments:testgen"),
+            Lazy(f"{__name__}:testgen_arguments"),
             _here("command:testgen_command"),
             "[TARGET]",
         ),
@@ -30,3 +33,20 @@ FEATURE = Feature(
         ),
     ),
 )
+
+
+# The options of its commands.
+
+
+def testgen_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("target", nargs="?", metavar="TARGET", help="file, file::function or file::Class.method")
+    add("--diff", action="store_true", help="what is not committed (as without a TARGET)")
+    add("--out", metavar="FILE", help="the file of tests to write, or to add to")
+    add("--score", action="store_true", help="write nothing, measure the present tests")
+    add("--existing", action="store_true", help="count what the present tests notice already")
+    add("--max-mutants", type=positive, metavar="N", help="faults to plant (60)")
+    add("--time", type=positive, metavar="SECONDS", help="for trying them (300)")
+    add_yes(parser)
+    add_json(parser)
+    add_work(parser)

@@ -12,9 +12,9 @@ from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.features.testgen.generate import TestgenOutcome, TestgenRequest, generate_tests, score_tests
+from kith.features.testgen.judge import TestsWritten
 from kith.features.testgen.mutants import Mutant, show_mutant
 from kith.features.testgen.mutation import Mutation
-from kith.features.testgen.result import TestsWritten
 from kith.features.testgen.target import CodeUnderTest
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_text

@@ -13,8 +13,8 @@ from kith.core.values import Question
 from kith.core.workspace import ExecLimits
 from kith.features.review.changed_files import ReviewRequest as Subject
 from kith.features.review.changed_files import find_subject
+from kith.features.testgen.judge import TestsWritten
 from kith.features.testgen.mutation import Mutation, mutation_score
-from kith.features.testgen.result import TestsWritten
 from kith.features.testgen.target import (
     CodeUnderTest,
     TestLocation,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.project import Project
-from kith.agent.waiting_list import waiting_sessions
 from kith.agent.worker import check_tool, start_worker
 from kith.core.errors import UsageError
 from kith.core.events import Applied, Proposed, RunEnded, RunStarted, TodoSet

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
 from kith.agent.direct_tools import direct_tools, model_tools
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.models import list_all
-from kith.agent.waiting_list import waiting_sessions
 from kith.core.errors import TreeError
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject
 from kith.features.web.browsing import read_file

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from kith.core.codec import decode, encode
 from kith.core.errors import BusyError
 from kith.core.evidence import Standing
-from kith.core.names import blob_id
+from kith.core.git import blob_id
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial, Workspace

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kith.core.events import Delta, Event
@@ -324,13 +324,16 @@ class Veil:
     closed: bool = False
     _shown: str = ""
     _held: str = ""  # the end of what came, which may be the beginning of a mark
+    _reply: str = ""
 
     def hear(self, event: Event) -> None:
         """Take the next event."""
         if not (isinstance(event, Delta) and event.kind == "text"):
             self.emit(event)
-        elif self.closed:
-            self.emit(Delta(event.text, "tool"))
+            return
+        self._reply = event.reply
+        if self.closed:
+            self.emit(replace(event, kind="tool"))
         else:
             self._take(self._held + event.text)
 
@@ -339,7 +342,7 @@ class Veil:
         if mark:
             self.closed, self._held = True, ""
             self._show(text[: mark.start()])
-            self.emit(Delta(text[mark.start() :], "tool"))
+            self.emit(Delta(text[mark.start() :], "tool", self._reply))
             return
         lengths = range(min(_LONGEST, len(text)), 0, -1)
         keep = next((length for length in lengths if text[-length:] in _BEGINNINGS), 0)
@@ -349,7 +352,7 @@ class Veil:
     def _show(self, text: str) -> None:
         if text:
             self._shown += text
-            self.emit(Delta(text))
+            self.emit(Delta(text, "text", self._reply))
 
     def end(self, words: str) -> None:
         """Show what is left of the reply's words, once it is known what they are."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kith.core.errors import ModelError
+from kith.core.values import ServerKind
 from kith.models.providers.answers import Row, flag, in_billions, part, plain, rows, string, whole
 from kith.models.providers.faults import LoadingError, LostReplyError, UnreachableError
 from kith.models.providers.model_list import llama_digest, lmstudio_digest, vllm_digest
-from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
 from kith.models.traits import Header, describe, read_template
 
@@ -39,7 +39,7 @@ class Card:
     header: Header | None = field(default=None, repr=False)
 
 
-async def kind_of(endpoint: Endpoint) -> Kind | None:
+async def kind_of(endpoint: Endpoint) -> ServerKind | None:
     """Which server answers there, by its own endpoints; None for something that serves no models.
 
     A web page in answer to the first question is taken for a no, so that whoever else listens there is asked
@@ -59,7 +59,7 @@ async def kind_of(endpoint: Endpoint) -> Kind | None:
         return "llama-server"
     if first and "max_model_len" in first:
         return "vllm"
-    probes: tuple[tuple[Kind, str, str], ...] = (
+    probes: tuple[tuple[ServerKind, str, str], ...] = (
         ("llama-server", "/props", "default_generation_settings"),
         ("ollama", "/api/version", "version"),
         ("lmstudio", "/api/v1/models", "models"),
@@ -70,7 +70,7 @@ async def kind_of(endpoint: Endpoint) -> Kind | None:
     return "openai" if first else None
 
 
-async def cards(kind: Kind, endpoint: Endpoint, *, details: bool = False) -> tuple[Card, ...]:
+async def cards(kind: ServerKind, endpoint: Endpoint, *, details: bool = False) -> tuple[Card, ...]:
     """The models of a server, those that are loaded first. Raises ModelError.
 
     Ollama's stand-ins for models in a cloud are left out. With `details` the server is asked about each model

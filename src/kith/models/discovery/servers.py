@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from kith.core.errors import ModelError, UsageError
 from kith.core.feature import Lazy
 from kith.core.model import Emit
+from kith.core.values import ServerKind
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.providers.faults import LoadingError
-from kith.models.providers.sampling import Kind
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback
 
@@ -56,7 +56,7 @@ class Server:
     `cloud`: it is outside of the person's own network.
     """
 
-    kind: Kind
+    kind: ServerKind
     url: str
     models: tuple[Card, ...]
     loading: bool = False
@@ -234,7 +234,7 @@ async def _listens(url: str, *, named: bool) -> bool:
 
 
 # These two are only asked by name: their lists are a price list, not what somebody has.
-CLOUDS: tuple[Kind, ...] = ("anthropic", "gemini")
+CLOUDS: tuple[ServerKind, ...] = ("anthropic", "gemini")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class Named:
     network, None: its address does.
     """
 
-    kind: Kind
+    kind: ServerKind
     url: str = ""
     key: str = field(default="", repr=False)
     key_env: str = ""

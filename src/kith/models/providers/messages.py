@@ -90,11 +90,12 @@ class Draft:
     taken: set[str]
     pieces: list[_Piece] = field(default_factory=list)
     calls: dict[int, _Piece] = field(default_factory=dict)
+    id: str = field(default_factory=new_id)
 
     def think(self, text: str) -> None:
         if text:
             self._last("thinking").texts.append(text)
-            self.emit(Delta(text, "thinking"))
+            self.emit(Delta(text, "thinking", self.id))
 
     def seal(self, opaque: str) -> None:
         """A provider's signature: it ends the thought before it, or stands for one that is not shown."""
@@ -104,7 +105,7 @@ class Draft:
     def say(self, text: str) -> None:
         if text:
             self._last("text").texts.append(text)
-            self.emit(Delta(text))
+            self.emit(Delta(text, "text", self.id))
 
     def call(
         self, index: int, name: str = "", args: object = "", call_id: str = "", opaque: str = ""
@@ -120,7 +121,7 @@ class Draft:
         call.name += name
         call.texts.append(text)
         if name or text:
-            self.emit(Delta(f"{name} {text}" if name else text, "tool"))
+            self.emit(Delta(f"{name} {text}" if name else text, "tool", self.id))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
         """What was said. `cut`: the token limit ended it, so arguments that do not parse are not repaired."""

@@ -4,13 +4,13 @@ import hashlib
 import json
 
 from kith.core.errors import ModelError, NoModelError
+from kith.core.values import ServerKind
 from kith.models.providers.answers import Row, part, rows, whole
 from kith.models.providers.faults import no_such_model
-from kith.models.providers.sampling import Kind
 from kith.models.providers.wire import Endpoint
 
 
-async def missing(kind: Kind, endpoint: Endpoint, model: str) -> NoModelError:
+async def missing(kind: ServerKind, endpoint: Endpoint, model: str) -> NoModelError:
     """The error for a model that is not there, with the names of those that are."""
     try:
         there = await names(kind, endpoint)
@@ -19,7 +19,7 @@ async def missing(kind: Kind, endpoint: Endpoint, model: str) -> NoModelError:
     return no_such_model(endpoint.url, model, there)
 
 
-async def names(kind: Kind, endpoint: Endpoint) -> tuple[str, ...]:
+async def names(kind: ServerKind, endpoint: Endpoint) -> tuple[str, ...]:
     """The names of a server's models, Ollama's stubs of models in a cloud left out. Raises ModelError."""
     if kind == "ollama":
         found = rows(await endpoint.get("/api/tags"), "models")

@@ -8,14 +8,14 @@ from typing import Any
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage, say
+from kith.core.values import Reply, Sampling, ServerKind, Timing, ToolCall, ToolResult, Usage, say
 from kith.models.providers.answers import Row, fraction, part, plain, rows, string, whole
 from kith.models.providers.facts import READING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
 from kith.models.providers.flavours import llama_facts, lmstudio_facts, vllm_facts, when_loaded
 from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
 from kith.models.providers.model_list import missing
-from kith.models.providers.sampling import TITLES, Kind, sampling_fields, tell_once
+from kith.models.providers.sampling import TITLES, sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
@@ -80,10 +80,10 @@ class Stream:
 
 _CHAT = "/v1/chat/completions"
 # What only one server knows: others may answer an unknown field with a refusal.
-_OWN_FIELDS: Mapping[Kind, Row] = {"llama-server": {"cache_prompt": True, "return_progress": True}}
+_OWN_FIELDS: Mapping[ServerKind, Row] = {"llama-server": {"cache_prompt": True, "return_progress": True}}
 # The budget's name differs between versions of llama-server; what a version does not know, it ignores.
 _BUDGET = ("thinking_budget_tokens", "reasoning_budget_tokens")
-_SWITCHES_THINKING: tuple[Kind, ...] = ("llama-server", "vllm")
+_SWITCHES_THINKING: tuple[ServerKind, ...] = ("llama-server", "vllm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class OpenAILike:
 
     model: str
     endpoint: Endpoint
-    flavour: Kind = "openai"
+    flavour: ServerKind = "openai"
     fields: Mapping[str, Any] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 

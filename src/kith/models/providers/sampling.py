@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any
 
 from kith.core.events import Notice
 from kith.core.model import Emit
-from kith.core.values import Sampling
-
-Kind = Literal["ollama", "llama-server", "lmstudio", "vllm", "openai", "anthropic", "gemini"]
+from kith.core.values import Sampling, ServerKind
 
 # A server without a limit writes until its window is full, so a limit is always sent.
 MAX_TOKENS = 4096
@@ -23,7 +21,7 @@ _COMMON = {
 _TOP_K, _MIN_P = {"top_k": "top_k"}, {"min_p": "min_p"}
 _MIROSTAT = {name: name for name in ("mirostat", "mirostat_tau", "mirostat_eta")}
 
-TAKEN: Mapping[Kind, Mapping[str, str]] = {
+TAKEN: Mapping[ServerKind, Mapping[str, str]] = {
     "ollama": _COMMON | _TOP_K | _MIN_P | {"max_tokens": "num_predict"},
     "llama-server": _COMMON | _TOP_K | _MIN_P | _MIROSTAT,
     "lmstudio": _COMMON | _TOP_K,
@@ -40,7 +38,7 @@ TAKEN: Mapping[Kind, Mapping[str, str]] = {
         "stop": "stopSequences",
     },
 }
-TITLES: Mapping[Kind, str] = {
+TITLES: Mapping[ServerKind, str] = {
     "ollama": "Ollama",
     "llama-server": "llama-server",
     "lmstudio": "LM Studio",
@@ -52,7 +50,7 @@ TITLES: Mapping[Kind, str] = {
 
 
 def sampling_fields(
-    kind: Kind, sampling: Sampling, longest: int = MAX_TOKENS
+    kind: ServerKind, sampling: Sampling, longest: int = MAX_TOKENS
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The set parameters under the server's own names, and a sentence for each that it does not have.
 

@@ -4,16 +4,17 @@ import asyncio
 import importlib
 import ipaddress
 import json
+import re
+import socket
 import time
 from base64 import b64encode
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from kith.core.errors import ModelError, UsageError
-from kith.models.providers.addresses import is_cloud
 from kith.models.providers.answers import read_json
 from kith.models.providers.faults import (
     IN_STREAM,
@@ -24,6 +25,64 @@ from kith.models.providers.faults import (
     retry_after,
 )
 from kith.models.providers.waiting import Clock, Sleep, Vigil
+
+# Whether an address leads out of this machine and the network it stands in.
+
+
+Lookup = Callable[[str], Awaitable[list[str]]]  # a host's name -> its addresses
+
+# Addresses behind which there may be any IPv4 address: NAT64, 6to4, Teredo.
+_THROUGH = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/32", "2002::/16", "2001::/32")))
+# Names that no public name server answers: mDNS (RFC 6762), the special names of RFC 6761 and RFC 8375, and
+# what routers and companies give out at home (ICANN keeps `internal` free for that).
+_HOME = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
+_NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)  # old ways to write an IPv4 address
+
+
+def is_cloud(url: str) -> bool:
+    """True for everything but loopback, private addresses, `.local` and its kin, and names without a dot.
+
+    What cannot be read counts as outside.
+    """
+    try:
+        host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    except ValueError:
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return not (host.endswith(_HOME) or ("." not in host and host and not _NUMBER.fullmatch(host)))
+    return _is_outside(address)
+
+
+async def leads_out(url: str, lookup: Lookup | None = None, wait_s: float = 2.0) -> bool:
+    """Whether a name that looks like one of the person's own network stands for an address outside of it.
+
+    A name without an address is nobody's: asking it fails anyway.
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        found = await asyncio.wait_for((lookup or _look_up)(host), wait_s)
+    except (OSError, UnicodeError, TimeoutError):
+        return False
+    return any(_is_outside(ipaddress.ip_address(each.partition("%")[0])) for each in found)
+
+
+async def _look_up(host: str) -> list[str]:
+    rows = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in rows]
+
+
+def _is_outside(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global
+    if address.ipv4_mapped:
+        return address.ipv4_mapped.is_global
+    return address.is_global or any(address in each for each in _THROUGH)
+
+
+# One model server: its address, connection and patience; every HTTP request to a model passes here.
+
 
 if TYPE_CHECKING:
     import ssl

@@ -3,6 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from copy import copy
 
 from kith.context.budget import estimate_tokens, fewest_tokens
 from kith.core.errors import ModelError
@@ -29,7 +30,7 @@ _WINDOWS = tuple(1 << power for power in range(10, 21))  # the usual ones, in to
 
 
 class Counter:
-    """The prompts of one model in tokens, and the window they have to fit; its wrappers share it.
+    """The prompts of one model in tokens, and the window that they have to fit; each wrapper has its own.
 
     `window` is what the server really runs (0: unknown), and is set again when it turns out otherwise.
     `exact` is the server's own count, if it has one. `ratio`: tokens reported for each one that
@@ -154,8 +155,21 @@ class Counter:
         """Take this for what the server really runs."""
         self.window = window
 
+    def copy(self) -> "Counter":
+        """A counter that knows as much, and learns by itself from now on."""
+        twin = copy(self)
+        twin._known, twin._sizes = self._known.copy(), self._sizes.copy()
+        return twin
+
+    def take_refusal(self, prompt: Prompt, error: ModelError) -> None:
+        """Note how large a server says that the prompt and its window are, where it refused the prompt."""
+        if error.window:
+            self.keep_within(error.window)
+        if error.tokens:
+            self.correct(prompt, error.tokens)
+
     def correct(self, prompt: Prompt, tokens: int) -> None:
-        """Note what a server said of a prompt that it refused: the ratio was wrong."""
+        """Note how many tokens a prompt has, where the ratio was wrong."""
         self._estimated, self._reported = float(max(self._raw(prompt, None), _ENOUGH)), float(tokens)
 
     @property

@@ -1,9 +1,9 @@
 """A model whose prompts always fit: the thread keeps the truth, the model sees a view of it."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 
 from kith.context.budget import ASSUMED_WINDOW
 from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
@@ -13,6 +13,7 @@ from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Message, Reply
 from kith.models.providers.messages import renew_ids, used_ids
 from kith.models.wrappers.counter import Counter, reply_room
+from kith.models.wrappers.verified import TruncatedError
 
 AGAIN = 2  # how often a prompt is made shorter still when the server refuses it
 # Shares of the window: what a prompt may take; what it may when only old results are left out; what it
@@ -50,7 +51,7 @@ class _Limits:
     goal: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is made once
 class Fitted(Wrapped):
     """`model`, with every prompt made to fit `counter.window`, and made shorter when the server refuses it.
 
@@ -59,9 +60,15 @@ class Fitted(Wrapped):
     sent only grows. `earlier` are the steps of former processes, by thread: the same view is sent again.
     """
 
-    counter: Counter
+    known: Callable[[], Counter]  # what is known of the model when its first prompt comes
+    counts: bool = True  # a server is asked, which counts tokens
     earlier: Mapping[str, Sequence[Compacted]] = field(default_factory=dict)
     _threads: dict[str, _Sent] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def counter(self) -> Counter:
+        """The tokens of prompts, as this wrapper learns them."""
+        return self.known()
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once, or again with less. Raises ModelError (overflow) when even the least does not fit."""
@@ -77,13 +84,23 @@ class Fitted(Wrapped):
             fitted = await self._compact(prompt, limits, tab, emit)
         for _ in range(AGAIN):
             try:
-                return await tab.ask(self.model, fitted, emit)
+                return self._learn(fitted, await tab.ask(self.model, fitted, emit))
+            except TruncatedError as error:
+                self.counter.keep_within(error.window or error.read)
+                raise
             except ModelError as error:
                 if not error.overflow:
                     raise
                 limits = self._limits_after(error, fitted, emit)
                 fitted = await self._compact(prompt, limits, tab, emit)
-        return await tab.ask(self.model, fitted, emit)
+        return self._learn(fitted, await tab.ask(self.model, fitted, emit))
+
+    def _learn(self, prompt: Prompt, reply: Reply) -> Reply:
+        """Note how many tokens the prompt had, where a server counts them."""
+        read = reply.usage.input
+        if self.counts and not self.counter.is_no_count(prompt, read):
+            self.counter.learn(prompt, read)
+        return reply
 
     async def sum_up(self, prompt: Prompt, emit: Emit) -> Compacted | None:
         """Sum the thread up now, as far as can be; None where that makes it no shorter. Raises ModelError."""
@@ -196,8 +213,10 @@ class Fitted(Wrapped):
         else:
             return ""
         try:
-            reply = await tab.ask(self.model, asked, _without_pieces(emit))
-        except ModelError:  # whatever it is, the call that follows meets it too, and is shorter
+            reply = self._learn(asked, await tab.ask(self.model, asked, _without_pieces(emit)))
+        except ModelError as error:  # whatever it is, the call that follows meets it too, and is shorter
+            if error.overflow:
+                self.counter.take_refusal(asked, error)
             return ""
         return reply.message.text.strip() if reply.stop == "end" and not reply.message.calls else ""
 
@@ -218,12 +237,9 @@ class Fitted(Wrapped):
     def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
         """What the next try may take, after a refusal that may say how large prompt and window really are."""
         believed = self.counter.window
-        if error.window and error.window != believed:
-            self.counter.keep_within(error.window)
-            if believed:
-                emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))
-        if error.tokens:
-            self.counter.correct(refused, error.tokens)
+        if believed and error.window not in (0, believed):
+            emit(Notice(_OTHER_WINDOW.format(error.window, believed), "warning"))
+        self.counter.take_refusal(refused, error)
         size = self.counter.estimate(refused)
         return _limits(refused, min(self.counter.window or size, size))
 

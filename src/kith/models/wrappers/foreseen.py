@@ -11,7 +11,7 @@ from kith.models.discovery.machine import busy, is_short_of_memory, machine_name
 from kith.models.latency import Forecast, Latency, Took
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import is_loopback
-from kith.models.wrappers.prompt_cache import LOADED_S, Meter
+from kith.models.wrappers.prompt_cache import LOADED_S
 
 CARD_KEY: Final = "latency"  # on a model's card: what was learned of its times, by machine
 SLOW: Final = 2.0  # times of what was foreseen
@@ -35,18 +35,23 @@ _WORDS: Final = {
 }
 
 
+# A model's name, a prompt and its tokens -> those that the server has read already.
+Cached = Callable[[str, Prompt, int], int]
+
+
 @dataclass(slots=True)
 class Foresight:
     """The times of one model where it runs: foreseen from its latency and from what its server has cached.
 
-    `machine` names that place. `estimate` gives a prompt's tokens. `here`: it is this machine, whose state
+    `machine` names that place. `estimate` gives a prompt's tokens, and `cached` how many of them the server
+    should have. `here`: it is this machine, whose state
     may tell why a call is slow.
     """
 
     model: str
     machine: str
     estimate: Callable[[Prompt], int]
-    meter: Meter
+    cached: Cached
     latency: Latency = field(default_factory=Latency)
     here: bool = True
     busy: Callable[[], float] = busy
@@ -112,7 +117,7 @@ class Foresight:
             if asked is prompt:
                 return new, cached
         tokens = self.estimate(prompt)
-        cached = max(0, min(self.meter.expect(self.model, prompt, tokens), tokens - 1))
+        cached = max(0, min(self.cached(self.model, prompt, tokens), tokens - 1))
         self._asked.append((prompt, tokens - cached, cached))
         return tokens - cached, cached
 
@@ -159,7 +164,7 @@ class Foresight:
 
 
 def foresight_of(
-    model: str, facts: Facts, card: Mapping[str, Any], estimate: Callable[[Prompt], int], meter: Meter
+    model: str, facts: Facts, card: Mapping[str, Any], estimate: Callable[[Prompt], int], cached: Cached
 ) -> Foresight:
     """The foresight of a model that was looked at, with what its card knows of it on this machine.
 
@@ -170,4 +175,4 @@ def foresight_of(
     latency = Latency.from_facts(card.get(CARD_KEY, {}).get(machine, {}))
     if not latency.knows and here:
         latency.suppose_rates(*(float(card.get(key) or 0.0) for key in ("read_rate", "write_rate")))
-    return Foresight(model, machine, estimate, meter, latency, here)
+    return Foresight(model, machine, estimate, cached, latency, here)

@@ -48,7 +48,12 @@ class Verified(Wrapped):
         if window and tokens + room > window:
             raise _too_long(tokens, room, window)
         with Tab() as tab:
-            reply = await tab.ask(self.model, prompt, emit)
+            try:
+                reply = await tab.ask(self.model, prompt, emit)
+            except ModelError as error:
+                if error.overflow:
+                    self.counter.take_refusal(prompt, error)
+                raise
             read = reply.usage.input
             if self.counter.is_no_count(prompt, read):
                 self._tell_blind(emit)

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Final
 
 from kith.memory.typed import Typed, TypedLines
-from kith.terminal.conversation.slash_commands import slash_commands
+from kith.terminal.conversation.slash_commands import loaded_commands
 from kith.terminal.rendering.spans import shown
 
 # The paths of a project, found by a few letters of them, while somebody types.
@@ -254,7 +254,7 @@ def _commands(typed: str) -> Suggestions:
     """The one of this name, those that begin so, then those that hold the letters; other names come last."""
     ranked = sorted(
         (name != typed, not name.startswith(typed), bool(command.same_as), number, name)
-        for number, (name, command) in enumerate(slash_commands().items())
+        for number, (name, command) in enumerate(loaded_commands().items())
         if typed.lower() in name
     )
     rows = [_command(name, len(typed) + 1) for *_, name in ranked]
@@ -262,14 +262,14 @@ def _commands(typed: str) -> Suggestions:
 
 
 def _command(name: str, replaces: int) -> Suggestion:
-    command = slash_commands()[name]
+    command = loaded_commands()[name]
     needs = bool(command.rest) and not command.rest.startswith("[")
     shown = f"/{name} {command.rest}".rstrip()
     return Suggestion(f"/{name}", replaces, shown, command.meaning, goes_on=needs)
 
 
 def _arguments(name: str, typed: str, sources: Sources) -> Suggestions:
-    command = slash_commands().get(name)
+    command = loaded_commands().get(name)
     if command is None or not command.takes:
         return Suggestions()
     if command.takes == "file":

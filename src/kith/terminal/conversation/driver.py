@@ -51,6 +51,7 @@ class Driver:
     def __init__(self, talk: Talk, resume: str = "") -> None:
         """`resume` is the conversation to go on with (`open_conversation`)."""
         self.talk, self._resume = talk, resume
+        slash_commands()  # loaded for the keys
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
         self._warming: asyncio.Future[None] | None = None  # of the model, while the first words are typed

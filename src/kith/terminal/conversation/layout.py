@@ -28,7 +28,7 @@ from prompt_toolkit.styles import Style
 
 from kith.terminal.conversation.history import Pastes
 from kith.terminal.conversation.input_line import InputLine
-from kith.terminal.conversation.slash_commands import slash_commands
+from kith.terminal.conversation.slash_commands import loaded_commands
 from kith.terminal.rendering.look import Look
 
 # What stands out in the line while it is written: commands, files, pasted texts.
@@ -58,7 +58,7 @@ class LineLexer(Lexer):
         found: StyleAndTextTuples = []
         at = 0
         begin = _BEGIN.match(line) if first else None
-        if begin and (begin[1] is None or begin[1] in slash_commands()):
+        if begin and (begin[1] is None or begin[1] in loaded_commands()):
             found, at = [("class:command", begin[0])], begin.end()
         for part in _PARTS.finditer(line, at):
             if part.lastgroup == "paste" and not self._pastes.used_in(part[0]):

@@ -31,7 +31,7 @@ from kith.models.account import Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.wrappers import watch_repeats
-from kith.trees.open_tree import open_tree
+from kith.trees.local import open_tree
 
 # Two runs of a bench side by side: what is different, and what may as well be chance.
 

@@ -221,19 +221,6 @@ def mutate_cpp(path: str, data: bytes) -> Sequence[Mutant]:
     return [_mutant(path, data, *fault) for fault in _faults(root, is_c)]
 
 
-def count_errors(data: bytes) -> int:
-    """Count the places of a C or C++ source that tree-sitter cannot parse; 0 when it is not installed."""
-    parser = _parser()
-    if parser is None:
-        return 0
-    pending, errors = [parser.parse(data).root_node], 0
-    while pending:
-        node = pending.pop()
-        errors += node.is_error or node.is_missing
-        pending += [child for child in node.children if child.has_error or child.is_missing]
-    return errors
-
-
 def _parser() -> "Parser | None":
     try:
         import tree_sitter

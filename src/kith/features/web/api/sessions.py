@@ -12,7 +12,7 @@ from fastapi import Path as PathParameter
 from kith.agent.project import Project as Known
 from kith.agent.waiting_changes import discard_waiting, find_waiting
 from kith.core.errors import BusyError, TreeError, UsageError
-from kith.core.names import trials_of
+from kith.core.trial_names import trials_of
 from kith.core.values import Answer, Kept, Question
 from kith.edits import summarise
 from kith.edits.pieces import pieces_of

@@ -15,7 +15,8 @@ from kith.agent.waiting_changes import (
 )
 from kith.core.errors import UsageError
 from kith.core.events import Applied
-from kith.core.names import trials_of
+from kith.core.feature import Lazy, SlashCommand
+from kith.core.trial_names import trials_of
 from kith.core.values import Answer, FileChange, Question
 from kith.edits import summarise
 from kith.memory.applied import SHORT, find_applied, find_undone, holds, short_id
@@ -26,6 +27,57 @@ from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import words
 from kith.view.lines import count
 from kith.view.printing import printable
+
+COMMANDS: Final = (
+    SlashCommand(
+        "diff",
+        "The change",
+        "the change that waits, or the last one",
+        Lazy(f"{__name__}:diff"),
+        rest="[PATH ...]",
+        anytime=True,
+        more="The ID of another session in place of PATH shows the change that waits there.",
+    ),
+    SlashCommand(
+        "apply",
+        "The change",
+        "apply a change that waits",
+        Lazy(f"{__name__}:apply"),
+        rest="[ID]",
+        takes="session",
+        more="A change that was not applied waits in its trial. It is checked again on your files "
+        "as they are now, and you are asked. ID is another session: kith sessions shows where "
+        "one waits.",
+    ),
+    SlashCommand(
+        "discard",
+        "The change",
+        "throw away a change that waits",
+        Lazy(f"{__name__}:discard"),
+        rest="[ID]",
+        takes="session",
+    ),
+    SlashCommand(
+        "undo",
+        "The change",
+        "take a change back",
+        Lazy(f"{__name__}:undo"),
+        rest="[ID]",
+        more="The last one, or the one with this id. Later edits stay. /redo brings it again.",
+    ),
+    SlashCommand("redo", "The change", "bring again what was taken back last", Lazy(f"{__name__}:redo")),
+    SlashCommand(
+        "git",
+        "The change",
+        "look at the repository: its status, log, diffs and more",
+        Lazy(f"{__name__}:git"),
+        rest="[ARGUMENTS]",
+        takes="git",
+        anytime=True,
+        more="Only what looks: nothing is written, and no program of the repository is started.",
+    ),
+)
+
 
 _MOST: Final = 400  # lines of each file's diff; of files that are named, all
 _NAMED: Final = 100_000

@@ -12,11 +12,49 @@ from typing import Final
 from kith.agent.context_usage import Explained, compact_now, explain_conversation
 from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
+from kith.core.feature import Lazy, SlashCommand
 from kith.core.processes import run_program
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.talk import Talk, need_model
 from kith.terminal.rendering.panels import context_lines, todo_lines
 from kith.view.printing import printable
+
+COMMANDS: Final = (
+    SlashCommand("todo", "This conversation", "the model's list", Lazy(f"{__name__}:todo"), anytime=True),
+    SlashCommand(
+        "context",
+        "This conversation",
+        "what fills the model's window",
+        Lazy(f"{__name__}:context"),
+        anytime=True,
+        more="Estimated, or counted by the server where it can; /compact makes room.",
+    ),
+    SlashCommand(
+        "compact",
+        "This conversation",
+        "sum up the conversation now, to make room",
+        Lazy(f"{__name__}:compact"),
+        more="The model sums up; the task and what it changed, ran and read are kept. The log keeps all.",
+    ),
+    SlashCommand(
+        "details",
+        "This conversation",
+        "what the tools said in full (Ctrl-O)",
+        Lazy(f"{__name__}:details"),
+        anytime=True,
+    ),
+    SlashCommand(
+        "copy",
+        "This conversation",
+        "copy the last answer",
+        Lazy(f"{__name__}:copy"),
+        rest="[code|diff]",
+        anytime=True,
+        more="To the clipboard of this machine, or of your terminal (OSC 52). `code`: the last "
+        "block of code in it, `diff`: the last change.",
+    ),
+)
+
 
 # A text on the person's clipboard: by the terminal itself, and by a program of this machine.
 

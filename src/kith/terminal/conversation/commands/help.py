@@ -3,11 +3,29 @@
 from typing import Final
 
 from kith.core.errors import UsageError
-from kith.core.feature import SlashCommand
+from kith.core.feature import Lazy, SlashCommand
 from kith.terminal.conversation.slash_commands import find_command, groups, slash_commands
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import Span, words, wrap
+
+COMMANDS: Final = (
+    SlashCommand(
+        "help",
+        "kith",
+        "this list, or more about one command",
+        Lazy(f"{__name__}:help"),
+        rest="[COMMAND]",
+        bare=True,
+        anytime=True,
+        takes="command",
+    ),
+    SlashCommand("quit", "kith", "leave (Ctrl-D)", Lazy(f"{__name__}:leave"), bare=True, anytime=True),
+    SlashCommand(
+        "exit", "kith", "leave (Ctrl-D)", Lazy(f"{__name__}:leave"), bare=True, anytime=True, same_as="quit"
+    ),
+)
+
 
 _WIDEST: Final = 90  # columns
 _INDENT: Final = (Span("  "),)

@@ -1,8 +1,11 @@
 """Models in a conversation: which one is asked, which there are, what was measured, and why it was chosen."""
 
+from typing import Final
+
 from kith.agent.context_usage import Reading, read_anew
 from kith.agent.models import list_all
 from kith.agent.tasks import THREAD
+from kith.core.feature import Lazy, SlashCommand
 from kith.core.numbers import dollars
 from kith.settings.features import features
 from kith.settings.values import ROUTE
@@ -10,6 +13,21 @@ from kith.terminal.conversation.talk import Talk, choose_model
 from kith.terminal.models import ModelRow, table
 from kith.terminal.rendering.panels import in_rows
 from kith.view.printing import printable
+
+COMMANDS: Final = (
+    SlashCommand(
+        "model",
+        "Models",
+        "show or choose the model",
+        Lazy(f"{__name__}:model"),
+        rest="[NAME]",
+        takes="model",
+        more="Without a NAME you pick from a list. `route`: kith chooses for each task.",
+    ),
+    SlashCommand(
+        "models", "Models", "list the models that can be asked", Lazy(f"{__name__}:models"), anytime=True
+    ),
+)
 
 
 async def model(talk: Talk, rest: str) -> None:

@@ -16,9 +16,10 @@ from kith.agent.conversations import (
 )
 from kith.agent.conversations import fork as copy_session
 from kith.agent.conversations import rename as name_conversation
+from kith.agent.kept_trial import waiting_sessions
 from kith.agent.tasks import THREAD
-from kith.agent.waiting_list import waiting_sessions
 from kith.core.errors import KithError, UsageError
+from kith.core.feature import Lazy, SlashCommand
 from kith.core.run import new_id
 from kith.memory.applied import short_id
 from kith.memory.listing import Summary
@@ -29,6 +30,88 @@ from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import in_rows
 from kith.view.lines import count
 from kith.view.printing import printable
+
+COMMANDS: Final = (
+    SlashCommand(
+        "rename",
+        "This conversation",
+        "give the conversation a name",
+        Lazy(f"{__name__}:rename"),
+        rest="[NAME]",
+    ),
+    SlashCommand(
+        "save",
+        "This conversation",
+        "conversations are saved as they happen",
+        Lazy(f"{__name__}:save"),
+        rest="[NAME]",
+        bare=True,
+        more="Says under which id; with a NAME, gives it that name.",
+    ),
+    SlashCommand("new", "Conversations", "begin a new conversation", Lazy(f"{__name__}:new")),
+    SlashCommand(
+        "clear",
+        "Conversations",
+        "begin a new conversation",
+        Lazy(f"{__name__}:new"),
+        bare=True,
+        same_as="new",
+    ),
+    SlashCommand(
+        "sessions",
+        "Conversations",
+        "what was done here; pick one to go on with",
+        Lazy(f"{__name__}:sessions"),
+        rest="[WORDS]",
+        more="With WORDS, those in whose id, name, tasks or last words all of them stand.",
+    ),
+    SlashCommand(
+        "resume",
+        "Conversations",
+        "go on with another conversation",
+        Lazy(f"{__name__}:resume"),
+        rest="[ID]",
+        takes="session",
+        more="By its id, or the beginning of one; without it you pick. What had been cut short goes on.",
+    ),
+    SlashCommand(
+        "load",
+        "Conversations",
+        "go on with another conversation",
+        Lazy(f"{__name__}:resume"),
+        rest="[ID]",
+        bare=True,
+        takes="session",
+        same_as="resume",
+    ),
+    SlashCommand(
+        "fork",
+        "Conversations",
+        "go on in a copy of this conversation",
+        Lazy(f"{__name__}:fork"),
+        rest="[TURN]",
+        more="TURN is a number from /back: the copy then ends before it. Files stay as they are.",
+    ),
+    SlashCommand(
+        "back",
+        "Conversations",
+        "go back to an earlier turn (Esc Esc)",
+        Lazy(f"{__name__}:back"),
+        rest="[TURN]",
+        more="In a copy: the conversation as it is stays. Files go back too, if you want. The words "
+        "of the turn come into the line, to be written anew.",
+    ),
+    SlashCommand(
+        "delete",
+        "Conversations",
+        "forget a conversation for good",
+        Lazy(f"{__name__}:delete"),
+        rest="[ID]",
+        bare=True,
+        takes="session",
+    ),
+)
+
 
 SHORT: Final = 6  # characters of an id that people type
 _MOST: Final = 200  # conversations to pick from

@@ -1,13 +1,14 @@
 """How kith works here: modes, settings, roles, skills, hooks."""
 
-from typing import Final, get_args
+from collections.abc import Callable
+from typing import Any, Final, get_args
 
 from kith.agent.asking.roles import RoleSpec, find_role, has_own, role_names
 from kith.agent.knowledge import gather
 from kith.core.errors import UsageError
+from kith.core.feature import Lazy, SlashCommand
 from kith.settings import describe_settings
 from kith.settings.files import find_file
-from kith.settings.write import set_setting
 from kith.terminal.config import find_rows
 from kith.terminal.conversation.modes import MEANINGS, MODES, Mode
 from kith.terminal.conversation.slash_commands import split_arguments
@@ -15,6 +16,57 @@ from kith.terminal.conversation.talk import Talk, read_settings
 from kith.terminal.rendering.panels import pairs_lines
 from kith.view.lines import from_home
 from kith.view.printing import printable
+
+# Loaded with the libraries that keep comments in a file, when something is set.
+_set_setting: Final[Lazy[Callable[..., Any]]] = Lazy("kith.settings.write:set_setting")
+
+COMMANDS: Final = (
+    SlashCommand(
+        "mode",
+        "kith",
+        "ask, plan (read-only) or auto (Shift-Tab)",
+        Lazy(f"{__name__}:mode"),
+        rest="[MODE]",
+        anytime=True,
+        takes="mode",
+        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is "
+        "changed. auto: in the trial everything goes, and you are asked once, about the "
+        "change.",
+    ),
+    SlashCommand(
+        "config",
+        "kith",
+        "what is set and where it came from, or set it",
+        Lazy(f"{__name__}:config"),
+        rest="[KEY [VALUE]]",
+        bare=True,
+        takes="setting",
+        more="KEY shows that one, or all of its table; `all` shows everything. A VALUE is written "
+        "into your configuration, and counts from now on.",
+    ),
+    SlashCommand(
+        "roles",
+        "kith",
+        "who works, and in which words",
+        Lazy(f"{__name__}:roles"),
+        rest="[NAME]",
+        anytime=True,
+        takes="role",
+    ),
+    SlashCommand(
+        "skills",
+        "kith",
+        "what models can read up on here",
+        Lazy(f"{__name__}:skills"),
+        rest="[NAME]",
+        anytime=True,
+        takes="skill",
+    ),
+    SlashCommand(
+        "hooks", "kith", "commands that run around the work", Lazy(f"{__name__}:hooks"), anytime=True
+    ),
+)
+
 
 _ALL: Final = "all"
 _CHARS: Final = 4  # of a token, about
@@ -62,7 +114,7 @@ async def config(talk: Talk, rest: str) -> None:
 async def _set(talk: Talk, key: str, value: str) -> None:
     """A value into the person's own file. Raises UsageError for one that it cannot have."""
     file = find_file(talk.project.settings.config)
-    set_setting(file, key, split_arguments(value), project=False)
+    _set_setting.load()(file, key, split_arguments(value), project=False)
     await read_settings(talk)
     talk.say(f"It stands in {printable(from_home(str(file)))} now.", "dim")
     for name, said, origin in describe_settings(talk.project.settings):

@@ -12,6 +12,7 @@ from kith.agent.templates import Parameter, Template, fill_template, list_templa
 from kith.agent.waiting_changes import is_under_way
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, RunEnded, ToolEnded
+from kith.core.feature import Lazy, SlashCommand
 from kith.core.values import Ran
 from kith.memory.session import Session
 from kith.terminal.conversation.slash_commands import split_arguments
@@ -20,6 +21,51 @@ from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import cut
 from kith.terminal.rendering.spans import words as words_of
 from kith.view.printing import folded, printable
+
+COMMANDS: Final = (
+    SlashCommand(
+        "plan",
+        "Work",
+        "plan first, and ask; without a task: plan mode",
+        Lazy(f"{__name__}:plan"),
+        rest="[TASK]",
+        more="The model reads and plans; you agree, or say what to plan differently, and then it works.",
+    ),
+    SlashCommand(
+        "retry",
+        "Work",
+        "do the last task again",
+        Lazy(f"{__name__}:retry"),
+        rest="[WORDS]",
+        more="WORDS are added to it: what was missing, or what to do differently. Files stay as they are.",
+    ),
+    SlashCommand(
+        "continue",
+        "Work",
+        "go on with a task that was cut short",
+        Lazy(f"{__name__}:go_on"),
+        rest="[WORDS]",
+        more="In its own trial, with all that it had done there; the model hears WORDS first.",
+    ),
+    SlashCommand(
+        "run",
+        "Work",
+        "run a command in a trial, the same as !COMMAND",
+        Lazy(f"{__name__}:run"),
+        rest="COMMAND",
+        more="The model is told of it with your next words; !!COMMAND keeps it from the model.",
+    ),
+    SlashCommand(
+        "template",
+        "Work",
+        "do a common task",
+        Lazy(f"{__name__}:template"),
+        rest="[NAME ...]",
+        takes="template",
+        more="NAME is followed by name=value words; what is missing is asked for. Without NAME: the list.",
+    ),
+)
+
 
 _OTHERS: Final = ("apply", "fork", "undo", "recovery")  # kinds of runs that are no task of the person's
 

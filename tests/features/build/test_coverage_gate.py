@@ -8,7 +8,7 @@ import pytest
 from gating import LIMITS, judge, make_repository
 from kith.core.run import Run
 from kith.core.values import Change, Changes, Ran, Verdict
-from kith.gates.coverage import Measure, coverage_gate
+from kith.features.build.judging import Measure, coverage_gate
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import PYTHON, Toolchain

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
-from kith.features.engine.download.quants import HubFile
+from kith.features.engine.quants import HubFile
 from kith.models.providers.answers import read_json
 from kith.models.providers.faults import PASSING, retry_after
 from kith.models.providers.wire import is_loopback

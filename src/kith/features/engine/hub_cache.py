@@ -24,8 +24,8 @@ from kith.core.errors import KithError, ModelError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
 from kith.core.numbers import size_text
-from kith.features.engine.download.hub import Arrival, ChangedFileError, Hub, Listing
-from kith.features.engine.download.quants import HubFile
+from kith.features.engine.hub import Arrival, ChangedFileError, Hub, Listing
+from kith.features.engine.quants import HubFile
 
 PAUSE_S = 0.2
 # What a file system answers that has no locks: the download then goes on without.

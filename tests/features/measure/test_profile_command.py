@@ -5,7 +5,14 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kith.features.measure.profile_text import ASCII, BLOCKS, choose_glyphs, draw_parts, draw_share, draw_time
+from kith.features.measure.profile_command import (
+    ASCII,
+    BLOCKS,
+    choose_glyphs,
+    draw_parts,
+    draw_share,
+    draw_time,
+)
 
 
 def test_a_share_stands_between_its_bounds() -> None:

@@ -15,9 +15,9 @@ from kith.core.errors import EXIT_TRY_LATER, KithError, ModelError, NoModelError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
 from kith.core.numbers import size_text
-from kith.features.engine.download.hub import Hub, Listing, is_offline, open_hub
-from kith.features.engine.download.hub_cache import PART, PAUSES, Shelf, fetch, size_of
-from kith.features.engine.download.quants import Variant, choose_variant
+from kith.features.engine.hub import Hub, Listing, is_offline, open_hub
+from kith.features.engine.hub_cache import PART, PAUSES, Shelf, fetch, size_of
+from kith.features.engine.quants import Variant, choose_variant
 from kith.models.discovery.libraries import cache_folder
 from kith.models.discovery.machine import read_memory, total_memory
 from kith.models.discovery.servers import Places, ollama_url

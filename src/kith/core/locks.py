@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the system frees when its owner dies."""
+"""Lock files that the system frees when their holder ends: held now or not at all, or when they are free."""
 
 import os
 import sys
@@ -6,15 +6,65 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Final
 
 from kith.core.errors import BusyError
 
-WAIT_S = 2.0
-PAUSE_S = 0.02
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_LOOKS: Final = 5  # who only asks whether a file is locked, or is just leaving, holds it for a moment
+_LOOK_S: Final = 0.01
+_WAIT_S: Final = 2.0
+_PAUSE_S: Final = 0.02
+
+
+# Held now, or not at all.
+
+
+def hold_now(path: Path) -> IO[str] | None:
+    """The file, locked until it is closed or the process dies; None when somebody else holds it."""
+    while True:
+        file = path.open("w")
+        if not _lock_soon(file):
+            file.close()
+            return None
+        # The former holder removes the file as it leaves: a lock on a removed file locks nobody out.
+        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            return file
+        file.close()
+
+
+def let_go(lock: IO[str]) -> None:
+    """Let others have what `hold_now` gave."""
+    with suppress(OSError):  # the file counts for nothing without the lock
+        Path(lock.name).unlink(missing_ok=True)
+    lock.close()
+
+
+def _lock_soon(file: IO[str]) -> bool:
+    for look in range(_LOOKS):
+        if try_lock(file):
+            return True
+        time.sleep(_LOOK_S if look < _LOOKS - 1 else 0)
+    return False
+
+
+def try_lock(file: IO[str]) -> bool:
+    """Whether an open file could be locked; it stays so until it is closed."""
+    try:
+        return _try_lock(file.fileno())
+    except OSError:
+        return False
+
+
+# Held when it is free, or after a wait in vain not at all.
 
 
 @contextmanager
-def hold_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
+def hold_when_free(path: Path, wait_s: float = _WAIT_S) -> Iterator[None]:
     """Hold the lock file at `path`; its content names the owner (process id and start, for people).
 
     A stale lock cannot exist: the kernel lets go when the process ends, however it ends. Raises BusyError
@@ -26,7 +76,7 @@ def hold_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         while not _try_lock(fd):
             if time.monotonic() > deadline:
                 raise BusyError(f"another kith ({_owner(fd)}) is changing this tree; try again later")
-            time.sleep(PAUSE_S)
+            time.sleep(_PAUSE_S)
         with suppress(OSError):  # a full disk must not stop anybody from undoing
             os.ftruncate(fd, 0)
             os.write(fd, f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}".encode())
@@ -41,7 +91,6 @@ def _owner(fd: int) -> str:
 
 
 if sys.platform == "win32":
-    import msvcrt
 
     def _try_lock(fd: int) -> bool:
         os.lseek(fd, 1 << 20, os.SEEK_SET)  # far behind the text, which stays readable
@@ -54,7 +103,6 @@ if sys.platform == "win32":
         return True
 
 else:
-    import fcntl
 
     def _try_lock(fd: int) -> bool:
         try:
