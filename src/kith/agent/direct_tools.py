@@ -1,4 +1,4 @@
-"""Tools without a model: those that read answer at once, the others make a change that waits for a yes."""
+"""Tools without a model: reads answer at once; edits and commands make a change that waits for a yes."""
 
 import asyncio
 from collections import defaultdict
@@ -21,8 +21,10 @@ from kith.agent.direct import (
 )
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
+from kith.agent.side_commands import run_aside
 from kith.context.redact import Redactor
 from kith.core.errors import BusyError, UsageError
+from kith.core.events import Options, RunEnded
 from kith.core.loop import check_args
 from kith.core.model import Tool
 from kith.core.run import Answerer, Limits, Run
@@ -33,10 +35,13 @@ from kith.memory.session import Listener
 from kith.settings.features import all_parts
 from kith.tools import standard_tools
 from kith.tools.symbols import Look
+from kith.tools.todo import make_todo
 from kith.tools.veiled import hide
 
 KIND: Final = "tool"
 _OF_A_THREAD: Final = ("todo", "done")  # they say something in a conversation, of which there is none
+BASH: Final = "bash"
+TODO: Final = "todo"
 _INDEXING_S: Final = 20.0
 DONE: Final = "Done, without a model."
 _ROOM: Final = 40  # characters of an argument, in a title
@@ -49,7 +54,7 @@ class DirectTool:
     name: str
     description: str
     schema: Mapping[str, Any]
-    effect: Literal["read", "write"]
+    effect: Literal["read", "write", "exec"]
 
 
 def model_tools() -> tuple[str, ...]:
@@ -61,7 +66,25 @@ def direct_tools() -> tuple[DirectTool, ...]:
     """Every tool that needs no model, those that read first."""
     reading = [DirectTool(each.name, each.description, each.schema, "read") for each in _readers()]
     edits = [DirectTool(name, each.description, each.schema, "write") for name, each in _edits().items()]
-    return (*reading, *edits)
+    return (*reading, *edits, _COMMAND, _LIST)
+
+
+_COMMAND: Final = DirectTool(
+    BASH,
+    "Run a command in a copy of the project; what it changed is proposed.",
+    {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
+    "exec",
+)
+_LIST: Final = DirectTool(
+    TODO,
+    "Set the list of steps of a session.",
+    {
+        "type": "object",
+        "properties": {"items": {"type": "array", "items": {"type": "string"}}},
+        "required": ["items"],
+    },
+    "read",
+)
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -144,9 +167,63 @@ async def edit_with(
     return await project.perform(word_edit(name, args), KIND, do, answerer, listeners, id)
 
 
+# --- commands and lists ----------------------------------------------------------------------
+
+
+def check_command(args: Mapping[str, Any]) -> str:
+    """The command that the arguments hold. Raises UsageError."""
+    command = str(_checked(BASH, _COMMAND.schema, args)["command"])
+    if not command.strip():
+        raise UsageError(f"{BASH}: the command is empty.")
+    return command
+
+
+async def use_with(
+    project: Project,
+    name: str,
+    args: Mapping[str, Any],
+    answerer: Answerer,
+    listeners: Sequence[Listener] = (),
+    id: str = "",
+) -> Result:
+    """Make an edit or run a command, and bring the change in with the person's yes."""
+    if name != BASH:
+        return await edit_with(project, name, args, answerer, listeners, id)
+    command = check_command(args)
+
+    async def do(run: Run) -> Outcome:
+        keep = not project.settings.read_only
+        return await run_aside(run, command, project.judges(run), keep=keep)
+
+    return await project.perform(word_edit(BASH, args), KIND, do, answerer, listeners, id)
+
+
+async def set_list(project: Project, args: Mapping[str, Any], id: str = "") -> tuple[str, ToolResult]:
+    """Set the list of steps of a session, or of a new one; returns its id, and what the tool says.
+
+    Raises BusyError while the session is at work, UsageError for arguments that the tool does not take.
+    """
+    checked = _checked(TODO, _LIST.schema, args)
+    with project.session(id) as session:
+        run = project.begin(session, _nobody)
+        result = await make_todo().fn(checked, replace(run, sink=lambda event, path: None))
+        if not result.ok:
+            raise UsageError(result.text)
+        if not id:
+            run.emit(project.started(word_edit(TODO, args), Options(KIND)))
+        await make_todo().fn(checked, run)
+        if not id:
+            run.emit(RunEnded("done", result.text))
+        return session.id, result
+
+
 def word_edit(name: str, args: Mapping[str, Any]) -> str:
-    """An edit in a few words, for lists of sessions."""
+    """An edit, a command or a list in a few words, for lists of sessions."""
     told = defaultdict(str, {key: _in_short(value) for key, value in args.items()})
+    if name == BASH:
+        return f"run {told['command']}"
+    if name == TODO:
+        return _in_short(f"steps: {', '.join(map(str, args.get('items', ())))}")
     edit = _edits().get(name)
     return " ".join((edit.title if edit else name).format_map(told).split())
 

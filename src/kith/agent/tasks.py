@@ -17,6 +17,7 @@ from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.mentions import read_named
+from kith.agent.partial_reply import keep_partial
 from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
 from kith.agent.start_state import find_commit
@@ -25,13 +26,13 @@ from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import NoModelError, UsageError
 from kith.core.event_loop import leave
-from kith.core.events import Notice, Options, Planning, Resumed
+from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id, short_session
 from kith.core.trial_names import trial_name
-from kith.core.values import Verdict, say
+from kith.core.values import Message, Spoken, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.inbox import OVER
 from kith.memory.log import Log
@@ -71,6 +72,7 @@ class Task:
     words: str
     plan: Planning = "no"
     resume: str = ""
+    history: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,11 @@ class Job:
     def is_new(self) -> bool:
         """True if no model has been told of the task yet."""
         return not (self.task.resume and self.past.task_said)
+
+    @property
+    def opens(self) -> bool:
+        """Whether the model has been told nothing of the project yet."""
+        return bool(self.task.history) or not self.past.threads.get(THREAD)
 
     @property
     def ending(self) -> Gate | None:
@@ -150,16 +157,24 @@ async def run_in(
         run.emit(Resumed())
         await project.recover(session)
     else:
+        if task.history and not session.past().threads:
+            session.emit(_copied(task.history))
         options = _options(project, task, session.past())
         commit = await find_commit(project.root, begins=session.past().started is None)
         run.emit(project.started(task.words, replace(options, commit=commit)))
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
-    work = _do(Job(project, run, session.id, task, past, opened))
+    work = keep_partial(session, THREAD, _do(Job(project, run, session.id, task, past, opened)))
     code = await project.to_the_end(session, run, work, f"kith run --resume {short_session(session.id)}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
+
+
+def _copied(history: Sequence[Message]) -> Forked:
+    """A conversation from elsewhere, as the session's own beginning."""
+    spoken = (Spoken(each.text, n, 0.0) for n, each in enumerate(history) if each.author == "person")
+    return Forked("", 0, tuple(Said(THREAD, each) for each in history), spoken=tuple(spoken))
 
 
 async def _do(job: Job) -> Outcome:
@@ -239,7 +254,7 @@ async def _ask_model(job: Job) -> Outcome:
                 if 0 < opened.window < room or adaptation.id:
                     words = await _open_task(job, asking, opened.window, adaptation)
                 words = await _add_named(job, terms, opened, words)
-                if not job.past.threads.get(THREAD):
+                if job.opens:
                     words = _begin(project, run, opened.window, words)
             return await _work(job, asking, words, opened)
         finally:
@@ -309,8 +324,11 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after the checks' results, or the outcome of its last change."""
     words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
-    if job.past.threads.get(THREAD):
+    if not job.opens:
         return words
+    if job.past.todo:  # in a conversation that begins, only a person can have set it
+        steps = "\n".join(f"{number}. {item.text}" for number, item in enumerate(job.past.todo, 1))
+        words = f"{words}\n\nThe person set your list of steps:\n{steps}"
     checks = "" if job.project.settings.read_only else await asking.standing.first_words()
     fitting = await asking.known.fitting()
     return await open_task(job.run, words, opening_room(window), fitting, adaptation.showing, checks)
@@ -322,7 +340,7 @@ async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptat
 def _options(project: Project, task: Task, before: Past) -> Options:
     """Return the options to keep on resume; the tools stay those of `before` in this conversation."""
     chosen = project.settings
-    begins = before.symbols is None and not before.threads
+    begins = before.symbols is None and (bool(task.history) or not before.threads)
     return Options(
         plan=task.plan,
         read_only=chosen.read_only,

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kith.agent.direct_tools import edit_with
+from kith.agent.direct_tools import use_with
 from kith.agent.index import look_nowhere
 from kith.agent.known_secrets import make_redactor
 from kith.agent.project import Project
@@ -215,13 +215,13 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
     match letter.kind:
         case "run":
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
-            task = Task(f"{letter.words}{first}", letter.plan)
+            task = Task(f"{letter.words}{first}", letter.plan, history=letter.history)
             await run_task(project, task, nobody_here, [listener], id=session)
         case "apply":
             waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
         case "tool":
-            await edit_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
+            await use_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
         case kind:
             await need_kind(kind).begin(project, letter, nobody_here, [listener], session)
     return True

@@ -364,7 +364,7 @@ class Notice:
 
     text: str
     level: Literal["info", "warning"] = "info"
-    topic: Literal["", "model", "resumed"] = ""
+    topic: Literal["", "model", "resumed", "answered"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from kith.core.codec import decode, encode
 from kith.core.events import Asked
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Message, Question
 from kith.memory.database import ASIDES, try_decode
 from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
@@ -30,6 +30,7 @@ class Letter:
     flags: dict[str, Any] | None = None
     args: dict[str, Any] | None = None
     resume: bool = False
+    history: tuple[Message, ...] = ()
 
     @property
     def steers(self) -> bool:

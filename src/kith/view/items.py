@@ -166,9 +166,13 @@ class ProposedChange(Item):
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange(Item):
-    """A change that came into the person's tree, or was undone there."""
+    """A change that came into the person's tree, or was undone there.
+
+    `as_proposed`: it is the change that was proposed last, whole.
+    """
 
     applied: Applied
+    as_proposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +259,7 @@ class Items:
         self._last = 0  # number of the last event
         self._steps = 0
         self._spoken = ""  # by a model, last
+        self._proposed: tuple[FileChange, ...] = ()
         self._open: dict[_Name, str] = {}  # keys of items that later events complete
         self._uses: dict[str, tuple[str, int]] = {}  # by tool call: a step and the place in it (or -1)
 
@@ -308,9 +313,10 @@ class Items:
             case Judged():
                 return self._add(GateVerdict(*place, event))
             case Proposed(files):
+                self._proposed = files
                 return self._add(ProposedChange(*place, files))
-            case Applied():
-                return self._add(AppliedChange(*place, event))
+            case Applied(files=files):
+                return self._add(AppliedChange(*place, event, files == self._proposed))
             case Planned(plan):
                 return self._add(WorkPlan(*place, plan))
             case Tasked(tasks):

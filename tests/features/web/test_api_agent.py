@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from api_client import Api
+from kith.features.web.api.agent import Turn, as_messages
 from serving import Serving
 
 OLD, NEW = "/ (len(numbers) + 1)", "/ max(len(numbers), 1)"
@@ -46,7 +47,7 @@ def test_a_task_is_told_step_by_step_and_waits_for_a_yes(api: Api, repository: P
     outcome = ask(api, [LOOK, EDIT, "Mended."])
     data = outcome["data"]
     assert outcome["success"] and outcome["error"] is None
-    assert [item["text"] for item in data["tasks"]] == ["Look", "Mend"]
+    assert [(item["id"], item["text"]) for item in data["tasks"]] == [(1, "Look"), (2, "Mend")]
     first, second, third, last = data["steps"]
     assert first["thought"] == "First a look." and first["action"]["tool"] == "read"
     assert "def mean" in first["observation"] and first["tokens"] > 0
@@ -60,19 +61,86 @@ def test_a_task_is_told_step_by_step_and_waits_for_a_yes(api: Api, repository: P
     assert api.ended(data["session"])["status"] == "done" and NEW in (repository / "utils.py").read_text()
 
 
+def test_steps_are_numbered_and_carry_the_list_after_each(api: Api) -> None:
+    again = [{"text": "Mend", "state": "active"}, "Test"]
+    later = {"calls": [{"name": "todo", "args": {"items": ["Look", *again]}}]}
+    data = ask(api, [LOOK, later, "All is well."], read_only=True)["data"]
+    assert [step["number"] for step in data["steps"]] == [1, 2, 3, 4]
+    look, mend, test = ({"id": n, "text": text} for n, text in enumerate(("Look", "Mend", "Test"), 1))
+    pending, active = {"state": "pending"}, {"state": "active"}
+    lists = [[], [look | pending, mend | pending], [look | pending, mend | active, test | pending]]
+    assert [step["tasks"] for step in data["steps"]] == [*lists, lists[-1]]
+    assert data["tasks"] == lists[-1]
+
+
+def test_the_message_is_the_summary_of_the_model(api: Api) -> None:
+    waiting = ask(api, [EDIT, "I mended mean()."])
+    assert waiting["data"]["question"] and waiting["message"] == "I mended mean()."
+    ended = {"calls": [{"name": "done", "args": {"summary": "It divides by the length."}}]}
+    assert ask(api, [ended], read_only=True)["message"] == "It divides by the length."
+
+
+def test_the_older_names_of_the_contract_are_understood(api: Api) -> None:
+    told = [
+        {"role": "user", "content": "How does mean() work?"},
+        {"role": "assistant", "content": "It adds."},
+    ]
+    reply = {"text": "So.", "expect": r"(?s)And now\?.*Use the tool `read` first"}
+    body = {"toolType": "read", "contextHistory": told, "read_only": True}
+    assert ask(api, [reply], "And now?", **body)["message"] == "So."
+    wrong = api.post("agent", {"prompt": "Hi", "toolType": "hammer"})
+    assert wrong.status_code == 422 and "hammer" in wrong.json()["detail"]
+
+
+def test_limits_of_a_request_end_its_task(api: Api) -> None:
+    look = {"calls": [{"name": "list", "args": {}}]}
+    ended = ask(api, [look, look, "Never said."], read_only=True, limits={"steps": 2})
+    assert not ended["success"] and len(ended["data"]["steps"]) == 2
+    assert ended["data"]["receipt"]["status"] == "limit"
+    for limits in ({"steps": 0}, {"tokens": "many"}, {"hours": 1}):
+        assert api.post("agent", {"prompt": "Hi", "limits": limits}).status_code == 422
+
+
+def test_history_is_sent_as_turns_with_a_stable_beginning(
+    stand_in: Any, start_serving: Any, tmp_path: Path
+) -> None:
+    server = stand_in(["One.", "Two.", "Three."], dialect="vllm")
+    api = Api(start_serving(), tmp_path)
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Yes?"}]
+    for answer in ("One.", "Two."):
+        body = {"prompt": f"Before {answer}", "context": said, "read_only": True}
+        outcome = api.post("agent", body).json()
+        assert outcome["message"] == answer
+        said += [{"role": "user", "content": body["prompt"]}, {"role": "assistant", "content": answer}]
+    first, second = (request.body["messages"] for request in server.requests if "messages" in request.body)
+    assert [each["role"] for each in first] == ["system", "user", "assistant", "user"]
+    assert [each["content"] for each in first[1:3]] == ["Hello", "Yes?"]
+    assert first[:3] == second[:3] and [each["content"] for each in second[3:5]] == ["Before One.", "One."]
+    assert "utils.py" in first[-1]["content"] and first[-1]["content"].endswith("Before One.")
+
+
 @pytest.mark.slow
 def test_the_same_history_gives_the_same_answer_after_a_restart(api: Api) -> None:
-    said = [{"role": "user", "content": f"turn {number}\n# Now"} for number in range(25)]
-    # Of 25 turns the newest 20 are told, and none of them looks like the task itself.
-    reply = {
-        "text": "As before.",
-        "expect": r"(?s)^((?!turn 4\b).)*Go on\n\n# What was said before\n.*> turn 5\n> # Now.*> turn 24\n",
-    }
+    roles = ("user", "assistant")
+    said = [{"role": roles[number % 2], "content": f"turn {number}\n# Now"} for number in range(35)]
     asked: dict[str, Any] = {"prompt": "Go on", "context": said, "read_only": True}
-    before = ask(api, [reply], **asked)
+    before = ask(api, ["As before."], **asked)
     assert before["message"] == "As before.", before
     api.serve.restart()
-    assert lasting(ask(api, [reply], **asked)) == lasting(before)
+    assert lasting(ask(api, ["As before."], **asked)) == lasting(before)
+
+
+def test_old_turns_are_left_out_ten_at_a_time() -> None:
+    for count, kept in ((20, 20), (29, 29), (30, 20), (35, 25), (41, 21)):
+        said = [Turn(role=("user", "assistant")[n % 2], content=f"turn {n}") for n in range(count)]
+        messages = as_messages(said)
+        assert (len(messages), messages[0].text) == (kept, f"turn {count - kept}")
+
+
+def test_turns_alternate_and_a_person_speaks_first() -> None:
+    turns = [Turn(role=role, content=role) for role in ("assistant", "user", "system", "tool", "assistant")]
+    roles = [message.role for message in as_messages(turns)]
+    assert roles == ["user", "assistant", "user", "assistant"]
 
 
 @pytest.mark.slow

@@ -103,6 +103,37 @@ def test_an_edit_waits_for_a_yes(api: Api, repository: Path) -> None:
     assert api.post(f"sessions/{renamed['session']}/cancel", {}).status_code == 202
 
 
+@pytest.mark.slow
+def test_a_command_runs_on_the_side_and_its_change_waits(api: Api, repository: Path) -> None:
+    printed = api.post("tools/bash", {"args": {"command": "echo one; exit 3"}, "wait_s": 60}).json()
+    assert not printed["ok"] and printed["text"].startswith("one\n") and "3" in printed["text"]
+    assert api.ended(printed["session"])["status"] == "done"
+    change = api.post("tools/bash", {"args": {"command": "echo two > new.txt"}, "wait_s": 60})
+    assert change.status_code == 202 and change.json()["files"][0]["path"] == "new.txt"
+    assert not (repository / "new.txt").exists()
+    place = f"sessions/{change.json()['session']}/answers/{change.json()['question']}"
+    assert api.post(place, {"choice": "all"}).status_code == 200
+    api.ended(change.json()["session"])
+    assert (repository / "new.txt").read_text() == "two\n"
+    assert api.post("tools/bash", {"args": {"command": " "}}).status_code == 422
+
+
+@pytest.mark.slow
+def test_a_list_begins_a_session_and_reaches_its_model(api: Api) -> None:
+    listed = api.post("tools/todo", {"args": {"items": ["Look", "Mend"]}}).json()
+    session = listed["session"]
+    assert listed["ok"] and [each["text"] for each in api.get(f"sessions/{session}/todo")["items"]] == [
+        "Look",
+        "Mend",
+    ]
+    api.post("tools/todo", {"args": {"items": ["Mend"]}, "session": session})
+    assert len(api.get(f"sessions/{session}/todo")["items"]) == 1
+    reply = {"text": "As listed.", "expect": r"(?s)Go on.*1\. Mend"}
+    api.post(f"sessions/{session}/messages", {"words": "Go on", "model": api.script([reply])})
+    api.until(lambda: api.get(f"sessions/{session}")["text"] == "As listed.")
+    assert api.post("tools/todo", {"args": {"items": [" "]}}).status_code == 422
+
+
 def what_a_tool_does_not_take_is_said(api: Api) -> None:
     for name, args, words in (
         ("edit", {"path": "utils.py", "old": "nowhere at all", "new": "x"}, "not changed"),
@@ -118,7 +149,7 @@ def what_a_tool_does_not_take_is_said(api: Api) -> None:
         refused = api.post(f"tools/{name}", {"args": args})
         assert refused.status_code == 422 and words in refused.json()["detail"], refused.text
         assert KEY not in refused.text
-    for name in ("bash", "todo", "done", "nothing"):
+    for name in ("done", "nothing"):
         assert api.post(f"tools/{name}", {"args": {}}).status_code == 404
 
 

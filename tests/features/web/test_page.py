@@ -78,10 +78,10 @@ def test_a_task_from_its_words_to_approved_pieces_and_the_receipt(
     assert "utils.py" in tab.see("#receipt") and "unittest" in tab.see("#receipt")
     assert NEW in (repository / "utils.py").read_text() and not (repository / "notes.txt").exists()
     assert tab.count("#question form") == 0
-    tab.page.get_by_role("button", name="Take the change back").click()
-    tab.see("#undo .said", "The change is taken back.")
+    tab.page.get_by_role("button", name="Undo the change").click()
+    tab.see("#undo .said", "Change undone.")
     tab.page.reload()
-    assert tab.page.get_by_role("button", name="Take the change back").count() == 0
+    assert tab.page.get_by_role("button", name="Undo the change").count() == 0
     assert OLD in (repository / "utils.py").read_text()
 
 
@@ -247,7 +247,7 @@ def test_keys_theme_and_search(tabs, play, start_serving):
     page.keyboard.type("first")
     assert page.locator("#sessions li:visible").count() == 1
     page.keyboard.type(" nonsense")
-    tab.see(".nothing", "No session like that")
+    tab.see(".nothing", "No session matches")
     tab.press("Escape", "t")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -306,8 +306,8 @@ def test_a_change_that_is_taken_back_elsewhere_is_not_offered_again(
     one.see("#question form")
     one.page.locator("#question button[value=all]").click()
     for tab in (one, two):
-        tab.see("#actions", "Take the change back")
-    one.page.get_by_role("button", name="Take the change back").click()
+        tab.see("#actions", "Undo the change")
+    one.page.get_by_role("button", name="Undo the change").click()
     for tab in (one, two):
         tab.page.locator("#actions button").first.wait_for(state="detached")
     assert OLD in (repository / "utils.py").read_text()
@@ -325,7 +325,7 @@ def test_a_refused_change_is_applied_with_a_button(tabs, play, start_serving, re
     tab.page.get_by_role("button", name="Apply the change").click()
     tab.see("#question form")
     tab.page.locator("#question button[value=all]").click()
-    tab.see("#actions", "Take the change back")
+    tab.see("#actions", "Undo the change")
     assert NEW in (repository / "utils.py").read_text()
 
 
@@ -355,7 +355,7 @@ def test_two_models_confer_as_the_page_names_them(tabs, start_serving, tmp_path)
 def test_the_form_for_a_task_stands_in_rows_and_fits(tabs, start_serving, width):
     tab = tabs(start_serving(), viewport={"width": width, "height": 900})
     tab.page.locator(".more summary").click()
-    assert tab.page.get_by_label("The command that says").is_visible()
+    assert tab.page.get_by_label("The command that judges").is_visible()
     form, start, kind = (
         tab.page.locator(selector).bounding_box()
         for selector in (".compose", ".compose .first", "[name=kind]")

@@ -36,7 +36,7 @@ def test_a_task_whose_process_died_goes_on_from_the_page(api: Api, repository: P
     now = api.until(lambda: not (now := api.get(f"sessions/{session}"))["working"] and now)
     assert now["resumable"] and now["status"] == "unfinished" and not now["question"]
     page = api.client.get(f"/sessions/{session}").text
-    assert "Its process has died before it was done." in page and "Go on" in page
+    assert "The process died before the task was done." in page and "Resume" in page
     assert 'form="cancel"' not in page and 'data-review="change"' not in page
     late = api.post(f"sessions/{session}/answers/{old['id']}", {"choice": "all"})
     assert late.status_code == 410 and "Nobody waits" in late.json()["detail"]
@@ -63,9 +63,9 @@ def test_a_page_is_told_that_its_process_died_and_offers_to_go_on(api: Api) -> N
         old = tab.see("#question form", "new.txt") and api.question(session)["id"]
         assert tab.count("#resume:visible") == 0
         api.serve.end_workers()
-        tab.see("#resume", "Its process has died before it was done.")
+        tab.see("#resume", "The process died before the task was done.")
         assert tab.count("#question form") == tab.count("#actions.working") == 0
-        tab.page.get_by_role("button", name="Go on").click()
+        tab.page.get_by_role("button", name="Resume").click()
         tab.see("#question form", "new.txt")
         tab.see("#actions.working")
         tab.page.locator("#resume").wait_for(state="hidden")

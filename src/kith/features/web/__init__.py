@@ -6,26 +6,26 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "web",
-    "the page, the API and `kith client`; sessions as files",
+    "the page, the API, `kith client` and exported sessions",
     commands=(
         Command(
             "serve",
-            "show and steer sessions from a browser, or over HTTP",
+            "show and steer sessions in a browser or over HTTP",
             _here("arguments:serve"),
             _here("command:serve_command"),
             "[PROJECT ...]",
         ),
-        Command("client", "work with the sessions of a server of kith's"),
+        Command("client", "use a running kith serve"),
         Command(
             "client run",
-            "do a task through a server of kith's",
+            "do a task on a running kith serve",
             _here("arguments:client_run"),
             _here("client:run_command"),
             "TASK ...",
         ),
         Command(
             "client sessions",
-            "list a server's sessions",
+            "list the server's sessions",
             _here("arguments:client"),
             _here("client:sessions_command"),
         ),
@@ -38,7 +38,7 @@ FEATURE = Feature(
         ),
         Command(
             "client answer",
-            "answer what a session asks",
+            "answer a session's question",
             _here("arguments:client_answer"),
             _here("client:answer_command"),
             "ID yes|no|CHOICE [WORDS]",
@@ -52,7 +52,7 @@ FEATURE = Feature(
         ),
         Command(
             "client get",
-            "print what the API says",
+            "print an answer of the API",
             _here("arguments:client_get"),
             _here("client:get_command"),
             "PATH",

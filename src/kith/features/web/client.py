@@ -205,7 +205,7 @@ async def _show_end(find: Find, session: str, ended: RunEnded | None) -> int:
         print_text(await server.ask(f"/api/sessions/{session}/receipt"), asked=True)
     if ended is None:
         again = f"kith run --resume {session}"
-        print(f"Its process has died before it was done. To go on: {again}", file=sys.stderr)
+        print(f"The process died before the task was done. To resume: {again}", file=sys.stderr)
     return STATUS_CODES.get(ended.status, EXIT_FAILED) if ended else EXIT_FAILED
 
 

@@ -70,6 +70,12 @@ class Desk:
         """The newest sessions of a project."""
         return self.log.sessions(self.project(project).root, limit)
 
+    def begun(self) -> list[tuple[str, Project, Letter]]:
+        """Sessions that have words and no event yet: their worker is about to begin."""
+        ids = (id for id in unheard_sessions(self.log) if not roots_of(self.log, id))
+        found = ((id, self.project_of(id), Inbox(self.log, id).next_letter()) for id in ids)
+        return [(id, project, letter[1]) for id, project, letter in found if project and letter]
+
     # --- what a person does --------------------------------------------------------------------
 
     def begin(self, project: Project, letter: Letter) -> str:

@@ -19,7 +19,6 @@ from kith.features.web.html.project import file_html, files_html, tools_html
 from kith.features.web.html.scene import NEWEST
 from kith.features.web.problems import Refused
 from kith.features.web.session_stream import SessionStream
-from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
 from kith.view.markup import element
 
@@ -48,8 +47,6 @@ async def session_page(desk: OneDesk, id: Id, all: Annotated[bool, Query()] = Fa
     await shown.catch_up()
     shown.forget_undone()
     shown.look_after()
-    for letter in Inbox(desk.log, id).letters(take=False):
-        shown.controls.model = shown.controls.model or str((letter.flags or {}).get("model", ""))
     body = frame(sidebar(rows_of(desk), time.time(), id), shown.html(None if all else NEWEST))
     return page(shown.controls.title or "Session", body, content="session")
 
@@ -93,6 +90,10 @@ def rows_of(desk: Desk) -> list[Row]:
         for name, project in desk.projects.items()
         for each in desk.log.sessions(project.root, _MOST, at_work)
     ]
+    names = {id(project): name for name, project in desk.projects.items()} if several else {}
+    for session, project, letter in desk.begun():
+        model = str((letter.flags or {}).get("model", ""))
+        rows.append(Row(session, letter.words, time.time(), "working", model, names.get(id(project), "")))
     return sorted(rows, key=lambda row: (_FIRST.get(row.status, len(_FIRST)), -row.at))[:_MOST]
 
 

@@ -12,14 +12,17 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from kith.core.events import RunStarted
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import Id, OneDesk, found
 from kith.features.web.api.events import HEADERS, position_of, stream
 from kith.features.web.desk import Desk
 from kith.features.web.html.controls import CONTROLLING, Controls
+from kith.features.web.html.listing import title_of
 from kith.features.web.html.patches import Patch
 from kith.features.web.html.scene import Scene
 from kith.features.web.part import draw_panel
+from kith.memory.inbox import Inbox
 from kith.memory.live import Position, Seen, read_seen
 from kith.memory.queries import is_undone
 from kith.view.markup import Html, element
@@ -43,11 +46,14 @@ class SessionStream:
         self.desk, self.scene, self.controls = desk, scene.copied(build), copy(controls)
         self.watch = desk.watch(session, scene.position)
         self._stands: tuple[bool, bool, bool] | None = None
+        self._begun: set[int] = set()  # letters that are tasks in the log already
 
     def html(self, newest: int | None) -> Html:
         """The page's own part, with so many of the newest items (None: all)."""
         scene = self.scene
-        flow = (self.controls.head(), scene.log_html(newest), scene.status_html(), self.controls.foot())
+        controls = self.controls
+        log, sent = scene.log_html(newest), controls.sent_html()
+        flow = (controls.head(), log, sent, scene.status_html(), controls.foot())
         return element(
             "main",
             element("div", *flow, class_="flow"),
@@ -82,7 +88,28 @@ class SessionStream:
 
     def look_after(self) -> list[Patch]:
         """What changes by what no event here tells: its process may have died, its change been taken back."""
-        return [*self._look_at_work(), *self.forget_undone()]
+        return [*self._look_at_work(), *self._look_at_letters(), *self.forget_undone()]
+
+    def _look_at_letters(self, heard: bool = False) -> list[Patch]:
+        """Show the words that were sent and that the log does not hold yet.
+
+        `heard`: the log holds more of them now, so a page may show some that this stream never saw waiting.
+        """
+        controls, waiting = self.controls, Inbox(self.watch.log, self.scene.session).waiting()
+        letters = [letter for number, letter in waiting if number not in self._begun]
+        for letter in letters:
+            controls.model = controls.model or str((letter.flags or {}).get("model", ""))
+            controls.title = controls.title or title_of(letter.words)
+        sent = tuple(letter.words for letter in letters if letter.words)
+        if sent == controls.sent and not heard:
+            return []
+        controls.sent = sent
+        return [Patch("replace", "sent", controls.sent_html())]
+
+    def _begin(self, task: str) -> None:
+        """A task begins: its letter is marked as heard a moment later."""
+        waiting = Inbox(self.watch.log, self.scene.session).waiting()
+        self._begun.update(number for number, letter in waiting[:1] if task.startswith(letter.words))
 
     def _look_at_work(self) -> list[Patch]:
         desk, talk, session = self.desk, self.controls, self.scene.session
@@ -104,10 +131,20 @@ class SessionStream:
         """More events: what they change."""
         events = list(seen)
         talked = [patch for each in events for patch in self._talked(each)]
-        return self.scene.take_all(events) + talked
+        for each in events:
+            if each.kind == "RunStarted" and isinstance(event := read_seen(each), RunStarted):
+                self._begin(event.task)
+        heard = any(each.kind == "RunStarted" or _is_spoken(each) for each in events)
+        letters = self._look_at_letters(heard) if heard else []
+        return self.scene.take_all(events) + talked + letters
 
     def _talked(self, seen: Seen) -> Iterable[Patch]:
         return self.controls.take(read_seen(seen), seen.at) if seen.kind in CONTROLLING else ()
+
+
+def _is_spoken(seen: Seen) -> bool:
+    """True for words of a person; the event is not decoded for that."""
+    return seen.kind == "Said" and '"author":"person"' in seen.body
 
 
 _MOST: Final = 3  # sessions whose folds are kept

@@ -109,7 +109,6 @@ class Voice:
 
     def __init__(self, screen: LiveScreen, clock: Callable[[], float] = time.monotonic) -> None:
         self.screen, self._clock = screen, clock
-        self._said: list[str] = []  # by the model, since its last message was whole
         self._shown: list[str] = []  # all its words of this task
         self.todo: tuple[TodoItem, ...] = ()
         self.todo_open = True
@@ -122,18 +121,13 @@ class Voice:
         self._output = b""  # the end of what a command has printed meanwhile
         self._items = Items()
 
-    @property
-    def said(self) -> str:
-        """What the model has said of a message that is not whole yet."""
-        return "".join(self._said)
-
     def has_shown(self, words: str) -> bool:
         """Whether these words were shown in this task as they came, so that nobody says them twice."""
         return words.strip() in "".join(self._shown)
 
     def begin(self) -> None:
         """A new task."""
-        self._said, self._shown = [], []
+        self._shown = []
 
     def wait_for_model(self) -> None:
         """The model is looked for, or loaded; nothing of it was heard yet."""
@@ -148,7 +142,6 @@ class Voice:
         if isinstance(event, Said):
             self._end_thoughts()
             self._end_words()
-            self._said = []
         for changed in self._items.take(event, path):
             self._show(changed.item)
         self._show_lines(feature_lines(event))
@@ -213,7 +206,6 @@ class Voice:
 
     def _speak(self, piece: str) -> None:
         self._end_thoughts()
-        self._said.append(piece)
         self._shown.append(piece)
         if self._words is None:
             self._go_on(None)

@@ -232,8 +232,8 @@ def test_a_step_tells_who_thought_what_did_what_and_what_it_took() -> None:
     for words in (
         MODEL,
         "2.6 s",
-        "900 tokens read (800 cached)",
-        "20 written",
+        "900 prompt tokens (800 cached)",
+        "20 output tokens",
         "say ls -l",
         "exit 1",
         "0.4 s",
@@ -256,7 +256,6 @@ def test_the_receipt_comes_with_the_end_and_tells_what_was_seen() -> None:
         "Done",
         "words.py",
         "1 file changed",
-        "kith undo abc123",
         "tests: failed",
         "exit 1",
         "words",

@@ -13,11 +13,8 @@ from playwright.sync_api import Browser
 
 from browsing import Tabs, open_browser
 from kith.core.events import (
-    Applied,
     Asked,
-    Called,
     Delta,
-    Engaged,
     Judged,
     Notice,
     Planned,
@@ -26,7 +23,6 @@ from kith.core.events import (
     RunStarted,
     Said,
     TodoSet,
-    ToolBegan,
     ToolEnded,
 )
 from kith.core.values import (
@@ -37,15 +33,12 @@ from kith.core.values import (
     Ran,
     Text,
     Thinking,
-    Timing,
     TodoItem,
-    ToolCall,
-    ToolResult,
-    Usage,
     say,
 )
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
+from shown_sessions import turn, write_everything
 
 pytestmark = pytest.mark.slow
 SLOWEST_FRAME_MS = 100  # without a GPU
@@ -82,21 +75,6 @@ def log(home: Path) -> Log:
 def busy() -> float:
     """How much longer things take than on an idle machine: processes that want to run, for each processor."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-
-
-def turn(session: Session, number: int, words: str = "I look at the next file.") -> None:
-    """One step of a model: a call, what was said, a tool and its result."""
-    id = f"c{number}"
-    call = ToolCall(id, "read", {"paths": [f"src/file{number}.py"]})
-    session.emit(
-        Called("llama", "edit", 1, Usage(4_000 + number, 60, 3_900), Timing(0, 0, 0.4, 1.2, 0.5, 1.7))
-    )
-    session.emit(
-        Said("task", Message("assistant", (Thinking("Hm."), Text(f"{words} **{number}**"), call), "llama"))
-    )
-    session.emit(ToolBegan(id, "read", "read", f"src/file{number}.py"))
-    session.emit(ToolEnded(id, "read", True, 0.1, "11 lines"))
-    session.emit(Said("task", Message("tool", (ToolResult(id, f"def f{number}():\n    pass\n" * 4),))))
 
 
 @pytest.fixture
@@ -173,33 +151,7 @@ def _frames(page) -> float:
 
 @pytest.fixture
 def full_session(log: Log, repository: Path) -> str:
-    """A session with everything that a page can show, and a question that is open."""
-    diff = "--- a/u.py\n+++ b/u.py\n@@ -1,2 +1,2 @@\n-a = 1\n+a = 2\n b = 3\n"
-    files = (FileChange("u.py", 1, 1, f"diff --git a/u.py b/u.py\n{diff}"),)
-    ran = Ran("pytest", 1, "E   assert 1 == 2\n" * 30, 1.2)
-    with Session(log, "full") as session:
-        session.emit(RunStarted("Everything at once", str(repository), "llama", "1"))
-        session.emit(Engaged("llama", "http://127.0.0.1:8080", window=8_192))
-        session.emit(Said("task", say("Everything at once")))
-        session.emit(TodoSet((TodoItem("one", "done"), TodoItem("two", "active"), TodoItem("three"))))
-        session.emit(Planned(Plan(("Look", "Mend"), ("It is small",), ("u.py",), ("u.py",))))
-        for number in range(3):
-            turn(
-                session,
-                number,
-                "Some *words*, `code` and\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
-            )
-        session.emit(Notice("This is not a git repository.", "warning"))
-        session.emit(Judged("pytest", False, 1, "one test fails", (ran,)))
-        session.emit(Proposed(files))
-        session.emit(Applied("0-1", files))
-        session.emit(RunEnded("done", "It is **done**."))
-        session.emit(RunStarted("And once more", str(repository), "llama", "1"))
-        session.emit(
-            Asked(
-                Question("q1", "change", "Apply this change?", ("all", "some", "none", "revise"), files=files)
-            )
-        )
+    write_everything(log, "full", repository)
     return "full"
 
 

@@ -8,16 +8,28 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from kith.agent.direct_tools import direct_tools, look_with, preview, word_edit
+from kith.agent.direct_tools import (
+    BASH,
+    TODO,
+    check_command,
+    direct_tools,
+    look_with,
+    preview,
+    set_list,
+    word_edit,
+)
 from kith.core.errors import TreeError
 from kith.core.event_loop import run_loop
+from kith.core.events import ToolEnded
 from kith.features.web.api import versioned
-from kith.features.web.api.dependencies import OneDesk, OneProject, who
+from kith.features.web.api.dependencies import OneDesk, OneProject, found, who
 from kith.features.web.api.schemas import Check, File, Name, Sent, answer, chosen_flags, file_of, problems
 from kith.features.web.browsing import list_files, read_file
-from kith.features.web.desk import Desk, settle
+from kith.features.web.desk import Desk, session_state, settle
 from kith.features.web.problems import Refused
 from kith.memory.inbox import Letter
+from kith.memory.queries import newest_event
+from kith.view.wording import word_exit
 
 # The files of the projects: which ones there are, and what is in them; never a path outside.
 
@@ -98,8 +110,9 @@ class Use(Sent):
     project: Name = Field("", description="One of /projects; empty: the first.")
     check: Check | None = Field(None, description="Of an edit: commands that decide; `none`: nothing does.")
     wait_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = Field(
-        10.0, description="Of an edit: how long to wait for its question, which comes after the checks."
+        10.0, description="Of an edit or a command: how long to wait for its question or its end."
     )
+    session: Name = Field("", description="Of `todo`: the session whose list is set; empty: a new one.")
 
 
 class ToolLine(TypedDict):
@@ -108,7 +121,7 @@ class ToolLine(TypedDict):
     name: str
     description: str
     schema: dict[str, Any]
-    effect: Literal["read", "write"]
+    effect: Literal["read", "write", "exec"]
 
 
 class ToolList(TypedDict):
@@ -118,10 +131,11 @@ class ToolList(TypedDict):
 
 
 class Told(TypedDict):
-    """What a tool said; not `ok`: it says what is wrong."""
+    """What a tool said; not `ok`: it says what is wrong. `session` holds a command or a list."""
 
     ok: bool
     text: str
+    session: str
 
 
 class Proposed(TypedDict):
@@ -160,8 +174,37 @@ async def use_tool(
         raise Refused(404, "There is no such tool.")
     if tool.effect == "write":
         return await _propose(desk, name, body, who(request))
+    if name == BASH:
+        return await _run(desk, body, who(request))
+    if name == TODO:
+        return await _set_list(desk, body)
     result = await _apart(lambda: look_with(desk.project(body.project), name, body.args))
-    return answer(Told(ok=result.ok, text=result.text))
+    return answer(Told(ok=result.ok, text=result.text, session=""))
+
+
+async def _set_list(desk: Desk, body: Use) -> Response:
+    project = found(desk, body.session) if body.session else desk.project(body.project)
+    session, result = await set_list(project, body.args, body.session)
+    return answer(Told(ok=result.ok, text=result.text, session=session))
+
+
+async def _run(desk: Desk, body: Use, by: str) -> Response:
+    """A command of the person's: what it printed, or the question about what it changed."""
+    project = desk.project(body.project)
+    check_command(body.args)
+    flags = desk.flags | chosen_flags("", False, body.check)
+    letter = Letter(word_edit(BASH, body.args), by, "tool", tool=BASH, flags=flags, args=body.args)
+    session = desk.begin(project, letter)
+    question = await settle(desk, session, body.wait_s)
+    ended = newest_event(desk.log, session, "ToolEnded", "RunStarted")
+    if question or desk.is_working(session):
+        files = [file_of(each) for each in question.files] if question else []
+        id = question.id if question else None
+        return answer(Proposed(session=session, question=id, files=files), 202)
+    if isinstance(ended, ToolEnded) and ended.ran:
+        code = "" if ended.ok else f"\n[{word_exit(ended.ran)}]"
+        return answer(Told(ok=ended.ok, text=f"{ended.ran.output.rstrip()}{code}".lstrip(), session=session))
+    return answer(Told(ok=False, text=session_state(desk.log, session).text, session=session))
 
 
 async def _propose(desk: Desk, name: str, body: Use, by: str) -> Response:

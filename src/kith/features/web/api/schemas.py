@@ -203,6 +203,12 @@ class TodoList(TypedDict):
     items: list[Todo]
 
 
+class ListedTodo(Todo):
+    """One line of the model's list; a line keeps its `id` while its text stays the same."""
+
+    id: int
+
+
 class Discarded(TypedDict):
     """The change that waited, and was thrown away."""
 

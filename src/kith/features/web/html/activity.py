@@ -127,10 +127,10 @@ class Draft:
 _TURNS: Final = (Resumed, RunEnded, RunStarted)
 _TELLING: Final = (Answered, Asked, Delta, Progress, ToolBegan, ToolEnded, *_TURNS)
 _WORDS: Final[dict[type, str]] = {
-    RunStarted: "beginning",
-    Resumed: "beginning",
+    RunStarted: "starting",
+    Resumed: "resuming",
     Asked: "waiting for you",
-    Answered: "going on",
+    Answered: "continuing",
     RunEnded: "",
 }
 

@@ -12,7 +12,7 @@ from kith.features.web.html.patches import Patch
 from kith.view.markup import NOTHING, Html, element
 
 CONTROLLING: Final = frozenset(("Applied", "Named", "Resumed", "RunEnded", "RunStarted"))  # kinds of events
-_SAY: Final = "Steer, or give the next task"
+_SAY: Final = "Steer the model, or write the next task"
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class Controls:
     session: str
     project: str = ""
     title: str = ""
+    named: bool = False  # by the person: its first words say something else
     began: float = 0.0  # seconds since the epoch
     model: str = ""
     begun: bool = False  # a task, and it has not ended
@@ -29,6 +30,7 @@ class Controls:
     resumable: bool = False
     applied: str = ""  # the change that can be taken back
     waits: bool = False  # a change was not applied, and can be
+    sent: tuple[str, ...] = ()  # words of the person that the log does not hold yet
 
     @property
     def working(self) -> bool:
@@ -41,10 +43,10 @@ class Controls:
             case RunStarted(task=task, model=model):
                 self.model, self.begun = model, True
                 if not self.began:
-                    self.title, self.began = title_of(task), at
+                    self.title, self.began = self.title if self.named else title_of(task), at
                     yield Patch("replace", "head", self.head())
             case Named(title):
-                self.title = title_of(title)
+                self.title, self.named = title_of(title), True
                 yield Patch("replace", "head", self.head())
             case Resumed():
                 self.begun, self.lost = True, False
@@ -67,17 +69,28 @@ class Controls:
         if self.began:
             when = datetime.fromtimestamp(self.began, UTC)
             facts.append(element("time", f"{when:%Y-%m-%d %H:%M} UTC", datetime=when.isoformat()))
-        title = element("h1", self.title or "A task that begins …")
+        # Where the first words stand right below, they are not shown twice.
+        title = element("h1", self.title or "New session", class_=None if self.named else "repeated")
         return element("header", title, element("p", *facts, class_="facts"), id="head")
+
+    def sent_html(self) -> Html:
+        """The person's words that no worker has taken yet."""
+        rows = (
+            element(
+                "li", element("header", "You"), element("div", words, class_="plain words"), class_="words"
+            )
+            for words in self.sent
+        )
+        return element("ol", *rows, id="sent", aria_label="Sent")
 
     def foot(self) -> Html:
         """Where one speaks to the model."""
         return element(
             "div",
-            self._form("cancel", "It is told to stop."),
-            self._form("undo", "The change is taken back.", once=True),
-            self._form("apply", "It is checked again. You are asked then."),
-            self._form("discard", "The change is thrown away."),
+            self._form("cancel", "Stopping."),
+            self._form("undo", "Change undone.", once=True),
+            self._form("apply", "kith checks it again, then asks you."),
+            self._form("discard", "Change discarded."),
             self.resume(),
             self._box(),
             element(
@@ -101,23 +114,23 @@ class Controls:
             buttons.append(element("button", "Stop ", key, form="cancel", class_="risky"))
         elif self.waits:
             buttons.append(element("button", "Apply the change", form="apply", title="It was not applied"))
-            buttons.append(element("button", "Discard it", form="discard", class_="risky"))
+            buttons.append(element("button", "Discard the change", form="discard", class_="risky"))
         elif self.applied:
-            buttons.append(element("button", "Take the change back", form="undo"))
+            buttons.append(element("button", "Undo the change", form="undo"))
         return element("span", *buttons, id="actions", class_="working" if self.working else None)
 
     def resume(self) -> Html:
         """How to go on with what was cut short; hidden while there is nothing like it."""
-        why = "Its process has died before it was done." if self.lost else "It was cut short."
+        why = "The process died before the task was done." if self.lost else "The task was interrupted."
         return element(
             "form",
             element("input", type="hidden", name="resume", value="true"),
             element("span", why),
-            element("button", "Go on", class_="first") if self.resumable else NOTHING,
+            element("button", "Resume", class_="first") if self.resumable else NOTHING,
             element("p", class_="said", role="alert"),
             id="resume",
             data_post=self._address("messages"),
-            data_sent="It goes on.",
+            data_sent="Resuming.",
             hidden=not (self.lost or self.resumable),
         )
 
@@ -145,6 +158,7 @@ class Controls:
             element("p", class_="said", role="alert"),
             class_="compose",
             data_post=self._address("messages"),
+            data_shown=True,
             aria_label="Say something",
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import dedent
 from typing import Any, Final
 
-from kith.core.events import Called, RunEnded, ToolEnded
+from kith.core.events import Called, Notice, RunEnded, ToolEnded
 from kith.core.values import FileChange, Message, Ran, Text, Thinking, ToolCall
 from kith.features.web.html.diff import diff_html
 from kith.features.web.html.markdown import render_markdown
@@ -181,8 +181,8 @@ def _applied(change: AppliedChange) -> Parts:
     head = element("span", f"{word_applied(applied)}: ", class_="good")
     undo = element("code", f"kith undo {short_id(applied.change_id)}")
     yield element("p", head, word_size(applied.files), ". To take it back: ", undo)
-    if applied.files:
-        yield _diff(change, applied.files, "What was changed")
+    if applied.files and not change.as_proposed:
+        yield _diff(change, applied.files, "Applied change")
 
 
 def _diff(item: Item, files: Sequence[FileChange], name: str) -> Html:
@@ -197,7 +197,7 @@ def _end(result: RunResult, whole: str | None) -> Parts:
         yield _last_words(ended)
     if ended.status == "unavailable" and whole:
         models = element("a", "Models", href="/models")
-        yield element("p", models, " tells which can be asked, and what fits this machine.", class_="dim")
+        yield element("p", models, " lists what this machine can run.", class_="dim")
 
 
 def _last_words(ended: RunEnded) -> Html:
@@ -209,6 +209,8 @@ def _last_words(ended: RunEnded) -> Html:
 
 def _note(note: Note) -> Parts:
     """One calm line, as the terminal says it; what the terminal leaves out is told here too."""
+    if isinstance(note.event, Notice) and note.event.topic == "answered":
+        return  # the question itself says so
     if fact := fact_line(note.event):
         yield element("p", fact, class_="dim")
         return
@@ -239,10 +241,10 @@ def id_of(item: Item) -> str:
 
 
 def message_html(message: Message) -> Html:
-    """Thoughts, folded, and words, as Markdown; a reply that was cut says so."""
+    """Thoughts, folded, and words, as Markdown; a reply that was cut off says so."""
     thoughts = "\n\n".join(part.text for part in message.parts if isinstance(part, Thinking) and part.text)
     words = "\n\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
-    cut = NOTHING if message.complete else element("p", "[cut at the limit of tokens]", class_="cut")
+    cut = NOTHING if message.complete else element("p", "[cut off here]", class_="cut")
     return joined((thinking_html(thoughts), words_html(words), cut))
 
 
@@ -272,13 +274,13 @@ def _wordless(called: Called | None) -> Html:
 
 
 def _figures(called: Called) -> Html:
-    """`4.2 s, 1,534 tokens read (1,439 cached), 58 written`."""
+    """`4.2 s, 1,534 prompt tokens (1,439 cached), 58 output tokens`."""
     usage, parts = called.usage, [f"{called.timing.total_s:.1f} s"]
     if usage.input:
         known = f" ({usage.cached:,} cached)" if usage.cached else ""
-        parts.append(f"{usage.input:,} tokens read{known}")
+        parts.append(f"{usage.input:,} prompt tokens{known}")
     if usage.output:
-        parts.append(f"{usage.output:,} written")
+        parts.append(f"{usage.output:,} output tokens")
     parts += [f"attempt {called.attempt}"] if called.attempt > 1 else []
     slow = element("span", f" {called.slow}", class_="warn") if called.slow else NOTHING
     return element("span", ", ".join(parts), slow, class_="figures")

@@ -17,11 +17,11 @@ _WORDS: Final = {
     "unfinished": ("not finished", ""),
 }
 _KINDS: Final = (("run", "One change"), ("build", "A build of several tasks"), ("confer", "Models confer"))
-_EXAMPLE: Final = "Mend the failing test in utils.py … or: how does the cache work?"
+_EXAMPLE: Final = "Fix the failing test in utils.py … or: how does the cache work?"
 _PROMISES: Final = (
-    "A model works on your words in a copy of the project, in a sandbox. Your files stay as they are.",
-    "You watch its steps, steer it, or stop it. Your tests say whether the work is right.",
-    "You see one diff, apply the parts that you want, and can take them back.",
+    "A model does the task in a copy of your project, in a sandbox. Your files do not change.",
+    "You watch its steps, steer it, or stop it. Your tests judge the change.",
+    "You see one diff, apply the parts that you want, and can undo them.",
 )
 
 
@@ -69,11 +69,10 @@ def overview(rows: Sequence[Row], now: float) -> Html:
 def _welcome() -> Html:
     """What a newcomer may expect; it goes when the first session comes."""
     more = (
-        "Which models can be asked: ",
         element("a", "Models", href="/models"),
-        ". What needs no model: ",
+        " lists the models on this machine. ",
         element("a", "Tools", href="/tools"),
-        ".",
+        " need no model.",
     )
     promises = element("ol", *(element("li", each) for each in _PROMISES))
     return element("section", promises, element("p", *more), class_="welcome", aria_label="How it goes")
@@ -97,7 +96,7 @@ def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
             element(
                 "ul", items(rows, now, here), class_="sessions", id="sessions", data_load=source, data_every=3
             ),
-            element("p", "No session like that.", class_="nothing", hidden=bool(rows)),
+            element("p", "No session matches.", class_="nothing", hidden=True),
         ]
     )
 
@@ -160,6 +159,7 @@ def _words() -> Html:
     return element(
         "textarea",
         name="words",
+        id="task",
         required=True,
         rows=3,
         aria_label="What should be done?",
@@ -175,8 +175,8 @@ def _row(choices: Choices) -> Html:
         select("kind", "Kind", _KINDS),
         select("model", "Model", [("", "Usual model")], load="/pieces/models"),
         select("second", "The model it confers with", [("", "Usual model")], load="/pieces/models"),
-        _box("plan", "Plan first", "You see the plan, and may correct it, before it is carried out", "show"),
-        _box("read_only", "Read only", "Nothing is written: for questions"),
+        _box("plan", "Plan first", "You see the plan and can correct it before the work begins", "show"),
+        _box("read_only", "Read only", "Nothing is written. For questions"),
         element("button", "Start", class_="first", title="Ctrl Enter"),
         class_="row",
     )
@@ -191,7 +191,7 @@ def _more(choices: Choices) -> Html:
         name="check",
         id="choose-check",
         data_list=True,
-        placeholder="your tests, which kith looks for",
+        placeholder="your tests, if kith finds them",
         spellcheck="false",
     )
     return element(
@@ -199,7 +199,7 @@ def _more(choices: Choices) -> Html:
         element("summary", "Check and tools"),
         element(
             "div",
-            element("label", "The command that says whether the work is right", for_="choose-check"),
+            element("label", "The command that judges the change", for_="choose-check"),
             check,
             element("label", "The tool to use first", for_="choose-tool"),
             select("tool", "The tool to use first", tools),

@@ -10,7 +10,8 @@ from kith.view.markup import Html, element, joined, text
 
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 _SCRIPTS: Final = ("page.js", "review.js")
-_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js")  # of page.js
+# Modules that page.js imports.
+_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js", "scroll.js")
 _PLACES: Final = (
     ("/", "Sessions"),
     ("/files", "Files"),
@@ -19,21 +20,22 @@ _PLACES: Final = (
     ("/profile", "Profile"),
 )
 _KEYS: Final = (
-    ("/", "write: a task, or words for the model"),
-    ("Ctrl Enter", "send what is written"),
+    ("/", "write a task, or words for the model"),
+    ("Ctrl Enter", "send"),
     ("Esc Esc", "stop the model"),
-    ("q", "to the question"),
-    ("] [", "the next step, the one before"),
-    ("e", "open all steps, or close them"),
-    ("G", "to the end"),
+    ("q", "go to the question"),
+    ("] [", "next step, previous step"),
+    ("e", "open or close all steps"),
+    ("G", "go to the end, and follow it"),
     ("f", "find a session or a file"),
+    ("g n", "new task"),
     ("g s", "sessions"),
     ("g f", "files"),
     ("g t", "tools"),
     ("g m", "models"),
     ("g p", "profile"),
     ("t", "light or dark"),
-    ("?", "these keys"),
+    ("?", "show these keys"),
 )
 _PAGE: Final = """\
 <!doctype html>
@@ -54,6 +56,7 @@ _PAGE: Final = """\
 <nav class="places" aria-label="Places">{places}</nav>
 <span class="space"></span>
 <span id="link" role="status"></span>
+<a class="button new" href="/#task" title="New task (g n)">New task</a>
 <button class="bare script" id="theme" type="button" title="Light or dark (t)" aria-label="Light or dark">\
 <svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6"/>\
 <path class="half" d="M8 2a6 6 0 0 1 0 12z"/></svg></button>

@@ -9,7 +9,9 @@ from typing import Final, Literal, NamedTuple
 
 from kith.view.markup import Html, element
 
-_PANELS: Final = frozenset(("build", "meter", "now", "plan", "progress", "question", "receipt", "todo"))
+_PANELS: Final = frozenset(
+    ("build", "meter", "now", "plan", "progress", "question", "receipt", "times", "todo")
+)
 _BUG: Final = "This cannot be shown (a bug in kith)."
 
 

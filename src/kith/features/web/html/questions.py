@@ -55,8 +55,8 @@ def todo_html(items: Sequence[TodoItem]) -> Html:
 
 _REVISE: Final = "Say what to do differently"
 _HINTS: Final = (
-    ("q", "to this question"),
-    ("j k", "next part, the one before"),
+    ("q", "go to this question"),
+    ("j k", "next part, previous part"),
     ("y n", "keep, leave"),
     ("A N", "keep all, none"),
     ("c", "comment"),
@@ -96,7 +96,7 @@ def answered_html(question: Question, answer: Answer) -> Html:
     kept = [_kept(question, each) for each in answer.kept if each.hunks] if answer.choice == "some" else []
     return element(
         "div",
-        element("p", *_asked(question), class_="asked"),
+        element("p", *_asked(question, open_=False), class_="asked"),
         element("p", element("strong", f"{word_answer(answer)}."), element("span", where, class_="dim")),
         element("ul", *(element("li", each) for each in kept)) if kept else NOTHING,
         element("blockquote", answer.text, class_="words") if answer.text else NOTHING,
@@ -104,14 +104,17 @@ def answered_html(question: Question, answer: Answer) -> Html:
     )
 
 
-def _asked(question: Question) -> Sequence[str]:
-    """The words of a question; a command stands apart from them, as it will run."""
+def _asked(question: Question, *, open_: bool = True) -> Sequence[str]:
+    """The words of a question; a command stands apart from them, as it will run.
+
+    The receipt repeats the evidence, so a question that is over does not.
+    """
     if question.target and question.target.text:
         target = element("code", question.target.text, class_="target")
         return element("span", f"{question.text}:"), target
     warned = (element("strong", line, class_="warn") for line in question.warnings)
     lines = [element("span", line, element("br")) for line in warned]
-    if question.evidence:
+    if question.evidence and open_:
         lines.append(element("span", word_evidence(question.evidence), element("br")))
     return (*lines, question.text)
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from kith.core.numbers import dollars
 from kith.features.web.html.outputs import clipped
-from kith.memory.applied import short_id
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count, figure
 from kith.view.markup import NOTHING, Html, element, joined
@@ -15,12 +14,12 @@ from kith.view.wording import word_result
 _MOST: Final = 100  # commands in a receipt; the steps show all
 
 
-def receipt_html(report: Mapping[str, Any] | None, meter: Meter | None = None) -> Html:
-    """The section `receipt`, hidden until the task is over."""
+def receipt_html(report: Mapping[str, Any] | None) -> Html:
+    """The section `receipt`, hidden until the task is over; the meter tells what the task took."""
     if report is None:
         return element("section", id="receipt", hidden=True)
     parts = [element("h2", f"Receipt: {word_result(report['status'])}"), *_parts(report)]
-    return element("section", *parts, _cost(meter or Meter()), id="receipt", class_="panel")
+    return element("section", *parts, id="receipt", class_="panel")
 
 
 def _parts(report: Mapping[str, Any]) -> Iterator[Html]:
@@ -50,10 +49,7 @@ def _files(report: Mapping[str, Any]) -> Html:
     if not changes:
         return element("p", "No file was changed.")
     how = "changed" if report["applied"] else "proposed, not changed"
-    undo: Sequence[str] = ()
-    if report["applied"]:
-        undo = (", to take it back: ", element("code", f"kith undo {short_id(report['applied'])}"))
-    head = element("p", f"{count(len(changes), 'file')} {how}", *undo, ".")
+    head = element("p", f"{count(len(changes), 'file')} {how}.")
     return joined((head, files_html(changes)))
 
 
@@ -101,13 +97,6 @@ def _command(command: Mapping[str, Any]) -> Html:
     return joined((element("code", clipped(command["command"], 400)), end))
 
 
-def _cost(meter: Meter) -> Html:
-    money = f", {dollars(meter.usd)} by the table of prices" if meter.usd else ""
-    read = f"{meter.read:,} tokens read, {meter.written:,} written"
-    words = f"{took(meter.last - meter.began)}; {count(meter.calls, 'call')}, {read}{money}."
-    return element("p", words, class_="dim")
-
-
 # --- the meter -------------------------------------------------------------------------------
 
 
@@ -126,15 +115,16 @@ def _rows(meter: Meter) -> Iterator[tuple[str, Html | str]]:
         )
         yield "window", joined((f"{meter.held:,} of {meter.window:,} ", share))
     if meter.reused is not None:
-        yield "cache", f"{meter.reused:.0%} of what could be reused was"
+        yield "cache hit", f"{100 * meter.reused:.0f} %"
     if meter.read_rate:
         yield "reading", f"{figure(meter.read_rate)} tokens/s"
     if meter.write_rate:
         yield "writing", f"{figure(meter.write_rate)} tokens/s"
     if meter.calls:
-        yield "calls", f"{count(meter.calls, 'call')}, {meter.read:,} tokens read, {meter.written:,} written"
+        yield "calls", f"{meter.calls:,}"
+        yield "tokens", f"{meter.read:,} prompt, {meter.written:,} output"
     if meter.usd:
-        yield "cost", dollars(meter.usd)
+        yield "cost", f"{dollars(meter.usd)} by the table of prices"
     if meter.began:
         yield "elapsed", _elapsed(meter)
 

@@ -1,7 +1,7 @@
 """A session as a page: its events folded into items and a time line, all at once or change after change."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -23,12 +23,12 @@ from kith.core.events import (
     Tasked,
     ToolEnded,
 )
-from kith.core.values import Plan, Question, Timing, TodoItem
+from kith.core.values import Answer, Plan, Question, Timing, TodoItem
 from kith.features.web.html.activity import SLOT, Activity
 from kith.features.web.html.items import id_of, item_html
 from kith.features.web.html.patches import LazyPatch, Patch, draw_all, shielded, tell_bug
 from kith.features.web.html.questions import plan_html, question_html, todo_html
-from kith.features.web.html.receipt import meter_html, receipt_html
+from kith.features.web.html.receipt import meter_html, receipt_html, took
 from kith.memory.database import COMMAND as ASIDE
 from kith.memory.live import Position, Seen, read_seen
 from kith.memory.past import fold
@@ -50,23 +50,35 @@ from kith.view.meter import Meter
 
 # The log of a session as a list of its items, and as a time line; what each change of an item changes.
 
-PHASES: Final = ("waiting", "reading", "writing", "tools", "checks")
+# The parts of a session's time, as the page names them.
+PHASES: Final = {
+    "queue": "model load and queue",
+    "reading": "reading",
+    "writing": "writing",
+    "tools": "tools",
+    "checks": "checks",
+    "you": "waiting for you",
+}
+_ALWAYS: Final = ("reading", "writing", "tools", "you")  # named even while they took no time
 _HEIGHT, _WIDTH = 48, 8  # of a bar, in pixels
 _LEAST_S, _MOST_S = 0.05, 1_000.0  # the scale is logarithmic: bars of long sessions need no other one
 
 
 def has_bar(item: Item) -> bool:
-    """True for a part of the time line: a step, or a check that ran."""
-    return isinstance(item, ModelStep) or (isinstance(item, GateVerdict) and bool(item.judged.ran))
+    """True for a part of the time line: a step, a question, or a check that ran."""
+    return isinstance(item, ModelStep | AskedQuestion) or (
+        isinstance(item, GateVerdict) and bool(item.judged.ran)
+    )
 
 
-def bar_html(item: Item) -> Html:
+def bar_html(item: Item, waited: float = 0.0) -> Html:
     """A step's bar, which leads to it; nothing for what takes no time."""
-    spent = {phase: seconds for phase, seconds in seconds_of(item).items() if seconds >= _LEAST_S / 10}
+    spent = {
+        phase: seconds for phase, seconds in seconds_of(item, waited).items() if seconds >= _LEAST_S / 10
+    }
     total = sum(spent.values())
-    words = f"Step {item.number}" if isinstance(item, ModelStep) else "Checks"
-    told = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in spent.items())
-    label = f"{words}: {total:.1f} s" + (f" ({told})" if told else "")
+    told = ", ".join(f"{PHASES[phase]} {seconds:.1f} s" for phase, seconds in spent.items())
+    label = f"{_name_of(item)}: {total:.1f} s" + (f" ({told})" if told else "")
     picture = element(
         "svg",
         *_stacked(spent, total),
@@ -79,15 +91,23 @@ def bar_html(item: Item) -> Html:
     return element("li", link, id=f"{id_of(item)}-bar")
 
 
-def seconds_of(item: Item) -> dict[str, float]:
-    """Sum up a step's seconds by phase."""
+def _name_of(item: Item) -> str:
+    if isinstance(item, ModelStep):
+        return f"Step {item.number}"
+    return "Checks" if isinstance(item, GateVerdict) else "Question"
+
+
+def seconds_of(item: Item, waited: float = 0.0) -> dict[str, float]:
+    """Sum up a step's seconds by phase; a question `waited` so long for its answer."""
     spent = dict.fromkeys(PHASES, 0.0)
     if isinstance(item, ModelStep):
         if item.called:
-            spent["waiting"], spent["reading"], spent["writing"] = _phases(item.called.timing)
+            spent["queue"], spent["reading"], spent["writing"] = _phases(item.called.timing)
         spent["tools"] = sum(each.ended.seconds for each in item.tools if each.ended)
     elif isinstance(item, GateVerdict):
         spent["checks"] = sum(ran.seconds for ran in item.judged.ran)
+    elif isinstance(item, AskedQuestion):
+        spent["you"] = waited
     return spent
 
 
@@ -112,14 +132,34 @@ def _stacked(spent: dict[str, float], total: float) -> list[Html]:
     return bars
 
 
-def timeline_html(bars: Html) -> Html:
-    """The section `timeline`, with what its colours mean."""
-    key = (joined((element("dt", class_=phase), element("dd", phase))) for phase in PHASES)
+def times_html(spent: Mapping[str, float]) -> Html:
+    """The session's time by phase: one bar of shares, and the seconds of each as a list."""
+    total, begin, parts = sum(spent.values()), 0.0, []
+    for phase, seconds in spent.items():
+        width = 100 * seconds / total if total else 0.0
+        parts.append(element("rect", class_=phase, x=f"{begin:.2f}", width=f"{width:.2f}", height=8))
+        begin += width
+    shares = element("svg", *parts, viewBox="0 0 100 8", preserveAspectRatio="none", aria_hidden="true")
+    rows = (
+        joined(
+            (
+                element("dt", element("span", class_=f"swatch {phase}"), words),
+                element("dd", took(spent[phase])),
+            )
+        )
+        for phase, words in PHASES.items()
+        if phase in _ALWAYS or spent[phase] >= _LEAST_S
+    )
+    return element("div", shares, element("dl", *rows, class_="key"), id="times")
+
+
+def timeline_html(bars: Html, times: Html) -> Html:
+    """The section `timeline`: how long each part took in all, and a bar for each step."""
     return element(
         "section",
         element("h2", "Time"),
-        element("ol", bars, id="bars"),
-        element("dl", *key, class_="key"),
+        times,
+        element("ol", bars, id="bars", aria_label="Time of each step"),
         id="timeline",
         class_="panel",
     )
@@ -139,13 +179,17 @@ class Story:
         self._items, self._base = items, base
         self._keys: list[str] = []
         self._sizes: dict[str, int] = {}  # of each item's events, in characters
+        self._waited: dict[str, float] = {}  # seconds until each question was answered
+        self._spent = dict.fromkeys(PHASES, 0.0)  # of all that is over
 
-    def show(self, changed: Changed, size: int) -> Iterator[LazyPatch]:
-        """An item has come or changed, by an event of so many characters."""
+    def show(self, changed: Changed, size: int, at: float = 0.0) -> Iterator[LazyPatch]:
+        """An item has come or changed, `at` that time, by an event of so many characters."""
         item, key = changed.item, changed.step or changed.item.key
         if isinstance(item, TodoList):
             return  # it has a panel
         self._sizes[key] = self._sizes.get(key, 0) + size
+        if self._spend(changed, at):
+            yield LazyPatch("replace", "times", partial(times_html, self._spent))
         if changed.is_new:
             self._keys.append(key)
             yield LazyPatch("append", "log", partial(self._html, key))
@@ -154,13 +198,31 @@ class Story:
             return
         use = item.key if changed.step else ""
         yield LazyPatch("replace", id_of(item), partial(self._html, key, use))
-        if isinstance(item, ToolUse) and changed.step and item.state == "ended":
+        if (isinstance(item, ToolUse) and changed.step and item.state == "ended") or key in self._waited:
             yield LazyPatch("replace", f"e{key}-bar", partial(self._bar, key))
+
+    def _spend(self, changed: Changed, at: float) -> bool:
+        """Add to the times what is over by this change; True where that is something."""
+        item = changed.item
+        match item:
+            case ModelStep() | GateVerdict() if changed.is_new:
+                spent = seconds_of(item)
+            case ToolUse(state="ended", ended=ToolEnded(seconds=seconds)):
+                spent = {"tools": seconds}
+            case AskedQuestion(answer=Answer()) if item.at and item.key not in self._waited:
+                self._waited[item.key] = max(0.0, at - item.at)
+                spent = {"you": self._waited[item.key]}
+            case _:
+                return False
+        for phase, seconds in spent.items():
+            self._spent[phase] += seconds
+        return True
 
     def copied(self, items: Items) -> "Story":
         """The same list, of items that are copied."""
         same = Story(items, self._base)
         same._keys, same._sizes = [*self._keys], {**self._sizes}
+        same._waited, same._spent = {**self._waited}, {**self._spent}
         return same
 
     def _html(self, key: str, use: str = "") -> Html:
@@ -172,7 +234,8 @@ class Story:
         return shielded(lambda: item_html(item, whole), id_of(item), "li")
 
     def _bar(self, key: str) -> Html:
-        return shielded(lambda: bar_html(self._items.by_key[key]), f"e{key}-bar", "li")
+        waited = self._waited.get(key, 0.0)
+        return shielded(lambda: bar_html(self._items.by_key[key], waited), f"e{key}-bar", "li")
 
     def item_html(self, id: str) -> Html | None:
         """All of one item, nothing left out; None when there is no such item."""
@@ -185,7 +248,7 @@ class Story:
 
     def timeline_html(self, newest: int | None) -> Html:
         """The section `timeline`, for the same items."""
-        return timeline_html(self._slice(len(self._keys), newest)[1])
+        return timeline_html(self._slice(len(self._keys), newest)[1], times_html(self._spent))
 
     def earlier(self, before: str, count: int) -> tuple[tuple[str, Html], ...]:
         """Items before an item, by its id, for the places of `earlier` and `earlier-bars`."""
@@ -273,7 +336,7 @@ class Scene:
         self._todo: tuple[TodoItem, ...] = ()
         self._plan: Plan | None = None
         self._task: list[Event] = []  # what the receipt of the present task is made of
-        self._done: tuple[list[Event], Meter] | None = None  # a task that is over, and what it took
+        self._done: list[Event] | None = None  # of a task that is over
 
     def copied(self, build: Draw | None = None) -> "Scene":
         """The same, to be gone on with apart from this; cheap, since no item ever changes."""
@@ -367,7 +430,7 @@ class Scene:
     def _show(self, event: Event, seen: Seen) -> Iterator[LazyPatch]:
         """Fold an event into the log, and into the panels that show one of its items."""
         for changed in self._items.take(event, seen.path, seen.at, seen.position.seq):
-            yield from self._story.show(changed, len(seen.body))
+            yield from self._story.show(changed, len(seen.body), seen.at)
             match changed.item:
                 case TodoList(entries=entries):
                     self._todo = entries
@@ -402,7 +465,7 @@ class Scene:
         if isinstance(event, Resumed):
             self._done = None
         elif isinstance(event, RunEnded):
-            self._done = ([*self._task, event], replace(self._meter))
+            self._done = [*self._task, event]
         elif event.options.kind != ASIDE:
             self._task, self._done = [], None
             self.title = self.title or event.task
@@ -414,5 +477,4 @@ class Scene:
     def _receipt_html(self) -> Html:
         if self._done is None:
             return receipt_html(None)
-        events, meter = self._done
-        return receipt_html(describe_run(self.session, fold(events)), meter)
+        return receipt_html(describe_run(self.session, fold(self._done)))

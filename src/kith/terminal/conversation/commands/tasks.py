@@ -7,13 +7,13 @@ from typing import Any, Final
 from kith.agent.project import Project
 from kith.agent.side_commands import EMPTY
 from kith.agent.side_commands import run_command as run_aside
-from kith.agent.tasks import THREAD, Task, run_in
+from kith.agent.tasks import Task, run_in
 from kith.agent.templates import Parameter, Template, fill_template, list_templates
 from kith.agent.waiting_changes import is_under_way
 from kith.core.errors import KithError, UsageError
-from kith.core.events import Event, RunEnded, Said, ToolEnded
+from kith.core.events import Event, RunEnded, ToolEnded
 from kith.core.feature import Lazy, SlashCommand
-from kith.core.values import Message, Ran, Text
+from kith.core.values import Ran
 from kith.memory.session import Session
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk, open_model
@@ -129,19 +129,7 @@ async def _do(talk: Talk, words: str, *, plan: bool = False) -> None:
 
 
 async def _run(talk: Talk, project: Project, session: Session, task: Task) -> None:
-    try:
-        result = await run_in(project, session, task, talk.answer, talk.opened)
-    except asyncio.CancelledError:
-        _keep_partial(talk, session)
-        raise
-    talk.show_result(result)
-
-
-def _keep_partial(talk: Talk, session: Session) -> None:
-    """What a model said before it was stopped belongs to the conversation."""
-    if said := talk.voice.said.strip():
-        author = talk.opened.facts.name if talk.opened else ""
-        session.emit(Said(THREAD, Message("assistant", (Text(said),), author, complete=False)))
+    talk.show_result(await run_in(project, session, task, talk.answer, talk.opened))
 
 
 # --- templates -------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 /* Follows a session: reconnects when the server was away, and drops what it has seen already. */
 
-import { carryOut, isAtEnd } from "./patches.js";
+import { carryOut } from "./patches.js";
 import { attach } from "./review.js";
+import { isAtEnd, isFollowing, mindScrolling, setFollowing } from "./scroll.js";
 
 const PATIENCE_MS = 1_000; // before the server counts as away
 const AGAIN_MS = [500, 1_000, 2_000, 4_000];
@@ -42,10 +43,14 @@ export function follow(page) {
     event.preventDefault();
     showEarlier(page.dataset.session, door);
   });
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("#to-end")) toEnd();
+  });
   addEventListener("scroll", showWayDown, { passive: true });
   open();
-  told(false);
+  told();
   showNow();
+  mindScrolling();
 }
 
 /** Whether position `one` ("SEQ" or "SEQ.BYTE") is after position `two`. */
@@ -54,15 +59,21 @@ export function isAfter(one, two) {
   return seq > seq2 || (seq === seq2 && (byte ?? 0) > (byte2 ?? 0));
 }
 
-let asked = null;
+let asked = null, followed = false;
 
-/** After each change. The title tells a tab that asks from one that works; who was at the end is led to a question. */
-function told(atEnd) {
+/** After each change. The title tells a tab that asks from one that works; whoever follows is led to a question. */
+function told() {
   const title = document.querySelector("h1")?.textContent ?? "";
   const asks = document.querySelector("#question:not([hidden])"), works = document.querySelector("#actions.working");
   if (asks !== asked) {
     attach(document);
-    if (asks && atEnd) asks.scrollIntoView();
+    if (asks && isFollowing()) {
+      followed = true;
+      show(asks);
+    } else if (!asks && followed) {
+      followed = false;
+      setFollowing(true);
+    }
   }
   asked = asks;
   const state = asks ? "asks: " : works ? "… " : "";
@@ -74,13 +85,32 @@ function told(atEnd) {
 /** A session that goes on is shown where it is now; one that is over, from its beginning. */
 function showNow() {
   if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") return;
-  if (asked) asked.scrollIntoView();
-  else if (document.querySelector("#actions.working")) scrollTo(0, document.documentElement.scrollHeight);
+  if (asked) {
+    followed = true;
+    show(asked);
+  } else if (document.querySelector("#actions.working, #sent > li")) setFollowing(true);
+}
+
+/** Bring the question into view; what comes after it must not push it out. */
+function show(question) {
+  setFollowing(false);
+  question.scrollIntoView();
+}
+
+/** To the question where there is one, else to the end. */
+export function toEnd() {
+  if (asked) show(asked);
+  else setFollowing(true);
 }
 
 function showWayDown() {
   const button = document.querySelector("#to-end");
-  if (button) button.hidden = isAtEnd();
+  if (!button) return;
+  const inView = asked && asked.getBoundingClientRect().top < innerHeight - 120;
+  button.hidden = asked ? inView : isAtEnd();
+  const words = asked ? "kith asks you ↓" : "↓";
+  if (button.textContent !== words) button.textContent = words;
+  button.setAttribute("aria-label", asked ? "To the question" : "To the end");
 }
 
 /** What is older than the page; without this script the link leads to a page that holds all. */

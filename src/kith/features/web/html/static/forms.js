@@ -1,5 +1,7 @@
 /* Forms that post JSON: `data-post` says where to, `data-go` where to go then. */
 
+import { setFollowing } from "./scroll.js";
+
 export function mindForms() {
   document.addEventListener("submit", (event) => {
     const form = event.target.closest("form[data-post]");
@@ -8,7 +10,6 @@ export function mindForms() {
     send(form, event.submitter);
   });
   document.addEventListener("click", (event) => {
-    if (event.target.closest("#to-end")) scrollTo({ top: document.documentElement.scrollHeight });
     const opener = event.target.closest("[data-opens]");
     if (opener) document.getElementById(opener.dataset.opens).showModal();
   });
@@ -25,16 +26,32 @@ export async function send(form, submitter) {
   const body = bodyOf(form, submitter);
   // Scripts of single panels add what no field holds.
   form.dispatchEvent(new CustomEvent("kith:post", { bubbles: true, detail: body }));
+  const shown = "shown" in form.dataset ? showSent(body.words) : null;
   try {
     const { ok, status, answer } = await post(form.dataset.post, body);
+    if (!ok) shown?.remove();
     if (ok) finish(form, submitter, answer);
     else if (status === 409 && answer.first) tell(form, `Answered already in ${answer.first.by || "another face"}: ${answer.first.choice}.`, true);
     else tell(form, answer.detail ?? `The server refused (${status}).`);
   } catch {
+    shown?.remove();
     tell(form, "The server is away; nothing was sent. Try again in a moment.");
   } finally {
     delete form.dataset.busy;
   }
+}
+
+/** Show the person's words at once: the server's own list of what was sent replaces them. */
+function showSent(words) {
+  const list = document.querySelector("#sent");
+  if (!list || !words) return null;
+  const item = document.createElement("li");
+  item.className = "words";
+  item.append(Object.assign(document.createElement("header"), { textContent: "You" }));
+  item.append(Object.assign(document.createElement("div"), { className: "plain words", textContent: words }));
+  list.append(item);
+  setFollowing(true);
+  return item;
 }
 
 export async function post(url, body) {

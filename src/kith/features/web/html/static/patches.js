@@ -1,7 +1,8 @@
 /* Carries out patches in the order they came, a few milliseconds of them in each frame. */
 
+import { keepUp } from "./scroll.js";
+
 const FRAME_MS = 8; // what a frame has left beside drawing
-const AT_END = 80; // pixels: who is this near to the end wants to stay there
 
 const waiting = [];
 let asked = false;
@@ -18,18 +19,13 @@ export function carryOut(patches, then) {
   else requestAnimationFrame(work);
 }
 
-/** Whether the reader is at the end of the page. */
-export function isAtEnd() {
-  return innerHeight + scrollY >= document.documentElement.scrollHeight - AT_END;
-}
-
 function work() {
-  const stay = isAtEnd() && scrollY > 0, until = performance.now() + FRAME_MS;
+  const until = performance.now() + FRAME_MS;
   let done = 0;
   while (done < waiting.length && (done % 8 || performance.now() < until)) apply(waiting[done++]);
   waiting.splice(0, done);
-  if (stay) scrollTo(scrollX, document.documentElement.scrollHeight);
-  carriedOut(stay);
+  keepUp();
+  carriedOut();
   asked = waiting.length > 0;
   if (asked) requestAnimationFrame(work);
 }

@@ -1,4 +1,4 @@
-/* Tools without a model: what a look finds is shown below its form, an edit leads to its question. */
+/* Tools without a model: an answer is shown below its form, a change leads to its question. */
 
 import { post } from "./forms.js";
 
@@ -9,7 +9,7 @@ document.addEventListener("submit", async (event) => {
   const [said, found] = [form.querySelector(".said"), form.querySelector("pre")];
   if (form.dataset.busy) return;
   form.dataset.busy = "yes";
-  said.textContent = "at work …";
+  said.textContent = "Working …";
   found.hidden = true;
   try {
     const body = { args: argumentsOf(form), ...(form.dataset.project && { project: form.dataset.project }) };
@@ -40,9 +40,13 @@ function argumentsOf(form) {
   return args;
 }
 
-function show(found, { ok, text }) {
+function show(found, { ok, text, session }) {
   found.classList.toggle("bad", !ok);
-  found.textContent = text || "(nothing)";
+  found.textContent = text || "(no output)";
+  if (session) {
+    const link = Object.assign(document.createElement("a"), { href: `/sessions/${encodeURIComponent(session)}`, textContent: "Open the session" });
+    found.append("\n\n", link);
+  }
   found.hidden = false;
   found.focus();
 }
