@@ -13,6 +13,7 @@ from kith.agent.tasks import Task, run_task
 from kith.core.events import Asked, Event, Notice, RunEnded, ToolBegan, ToolEnded
 from kith.core.values import Answer, Question
 from kith.trees.exec import heard_by
+from waiting import soon
 
 MAKES = "echo new > made.txt; echo made it"
 

@@ -1,7 +1,6 @@
 """A person who agrees to everything."""
 
 from kith.core.values import Answer, Question
-from waiting import soon
 
 
 async def agree(question: Question) -> Answer:

@@ -53,7 +53,8 @@ async def nobody_here(question: Question) -> Answer:
 
 def _taken(session: Session, question: Question, given: Answer) -> Answer:
     """The answer from another screen, with the contents it refers to."""
-    session.emit(Notice(f"Answered in {given.by or 'another screen'}: {given.choice}."))
+    words = f"Answered in {given.by or 'another screen'}: {given.choice}."
+    session.emit(Notice(words, topic="answered"))
     if given.choice != "some" and not (given.choice == "revise" and given.kept):
         return given
     return replace(given, changes=keep_pieces(question.changes, given.kept))

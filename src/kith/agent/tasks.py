@@ -67,7 +67,10 @@ THREAD = "task"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A person's task: words, if to plan first, or a session to resume."""
+    """A person's task: words, if to plan first, or a session to resume.
+
+    `history` is a conversation from elsewhere, with which a new session begins.
+    """
 
     words: str
     plan: Planning = "no"

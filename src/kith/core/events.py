@@ -359,7 +359,8 @@ class Applied:
 class Notice:
     """Something the person should know, in one sentence.
 
-    `topic` names those that some screens leave out: which model is asked, and that a session goes on.
+    `topic` names those that some screens leave out: which model is asked, that a session goes on, and where a
+    question was answered.
     """
 
     text: str
