@@ -28,6 +28,7 @@ class PlayedScreen:
         self.asked: list[str] = []
         self.offered: list[Sequence[str]] = []  # the rows of each choice
         self.line, self.signals = "", list[str]()
+        self.notices: list[str] = []
         self.rests = asyncio.Event()
 
     @property
@@ -78,6 +79,9 @@ class PlayedScreen:
 
     def signal(self, sequence: str) -> None:
         self.signals.append(sequence)
+
+    def notify(self, words: str) -> None:
+        self.notices.append(words)
 
     def as_typed(self, words: str) -> str:
         return words

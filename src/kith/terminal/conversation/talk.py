@@ -191,12 +191,14 @@ class Talk:
             return Answer("no", "nobody is asked in auto mode", by="auto mode")
         async with self._asking:
             self.voice.rest()
+            self.terminal.notify(f"a question in {self.root.name}")
             return await ask(self.terminal, question)
 
     def show_result(self, result: Result) -> None:
         """How a task ended: its last words, unless they were shown as they came, and the receipt."""
         text, status = result.report["text"], result.report["status"]
         screen = self.terminal
+        screen.notify(f"a task in {self.root.name} ended: {status}")
         if status != "done":
             self.say(printable(text), "red")
         elif text and not self.voice.has_shown(text):

@@ -1,6 +1,7 @@
 """The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
@@ -17,8 +18,10 @@ from kith.core.event_loop import call_in, do_in
 from kith.settings import Settings
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.input_line import InputLine
+from kith.terminal.conversation.key_input import FOCUS_OFF, FOCUS_ON, KeyReader, open_input
 from kith.terminal.conversation.layout import STYLE, make_layout
 from kith.terminal.conversation.live_screen import Region
+from kith.terminal.conversation.notices import Notify, notice
 from kith.terminal.conversation.prompts import PromptStack
 from kith.terminal.conversation.terminal_output import Suspension, at_once, open_output, view, wipe
 from kith.terminal.editor import open_editor
@@ -73,11 +76,14 @@ class Terminal:
         self._asking = PromptStack(self.buffer, self._show_question)
         self._hint = ""
         self._editor = ""
+        self._notify: Notify = "auto"
         self.output = open_output()
+        self._reader = KeyReader()
         self.app: Application[int] = Application(
             layout=make_layout(self),
             key_bindings=keys,
             style=STYLE,
+            input=open_input(self._reader),
             output=self.output,
             color_depth=lambda: _DEPTHS[self.look.palette.depth],
             erase_when_done=True,
@@ -100,11 +106,13 @@ class Terminal:
         self.suspension.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
         drawing.add_done_callback(self._note_fault)
+        self.output.write_raw(FOCUS_ON)
         try:
             return await self.app.run_async(handle_sigint=False)
         finally:
             drawing.cancel()
             await end()
+            self.output.write_raw(FOCUS_OFF)
             self._flush()
             self.line.history.close()
 
@@ -149,6 +157,10 @@ class Terminal:
         """A sequence that shows nothing."""
         self._put(sequence)
 
+    def notify(self, words: str) -> None:
+        """A bell and a notice, as the person wants them."""
+        self._put(notice(self._notify, self._reader.has_focus, words, os.environ))
+
     def _put(self, text: str) -> None:
         if text:
             self._above.append(text)
@@ -164,7 +176,7 @@ class Terminal:
 
     def settle_in(self, chosen: Settings) -> None:
         """Keys and colours as the person wants them."""
-        self._editor = chosen.editor
+        self._editor, self._notify = chosen.editor, chosen.notify
         if chosen.theme != "auto":
             self.look = Look.choose(chosen.theme)
         if chosen.keys == "vi":
