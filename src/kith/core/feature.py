@@ -57,8 +57,8 @@ class SlashCommand:
     """A command of a conversation: what follows it (`rest`), what it is for, and `more` of that.
 
     `run` is given the conversation and the rest of the line. `bare`: it may be said without its slash where
-    nothing else stands on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name
-    for that command.
+    at most `bare_words` follow, or a setting where it takes one. `anytime`: it only looks, and waits for no
+    work. `same_as`: another name for that command.
     """
 
     name: str
@@ -67,6 +67,7 @@ class SlashCommand:
     run: Lazy[Callable[[Any, str], Awaitable[None]]]
     rest: str = ""
     bare: bool = False
+    bare_words: int = 0
     anytime: bool = False
     takes: Takes = ""
     same_as: str = ""

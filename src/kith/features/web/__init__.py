@@ -73,7 +73,8 @@ FEATURE = Feature(
             _here("conversation:export"),
             rest="[FILE]",
             takes="file",
-            more="FILE ends in .md, .html or .json; without one it is kith-ID.md in this folder.",
+            more="FILE ends in .md, .html or .json. Without one it is kith-ID.md in your downloads, or in "
+            "kith's state folder; `html` or `json` alone chooses the format.",
         ),
     ),
 )

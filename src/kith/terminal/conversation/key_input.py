@@ -1,4 +1,4 @@
-"""Read keys from the terminal: notice an unmarked paste by its speed, and whether the window has the focus."""
+"""Read keys from the terminal: notice unmarked pastes by their speed, and the focus of the window."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ ANSI_SEQUENCES.update(dict.fromkeys(_FOCUS, Keys.Ignore))
 
 
 class KeyReader:
-    """What a terminal sends, between its parser and the key bindings.
+    """Keys on their way from the terminal's parser to the key bindings.
 
     Nobody types a line end and the next letter in one read, so such a burst is a paste. It is held until the
     terminal is quiet: the application flushes its input then. `has_focus` is None until the terminal says it.
@@ -41,7 +41,7 @@ class KeyReader:
         return [] if all(map(_is_text, kept)) else self.flush()
 
     def flush(self, keys: Sequence[KeyPress] = ()) -> list[KeyPress]:
-        """What was held back, and `keys`: nothing came for a while."""
+        """Keys that were held back, and `keys`: nothing came for a while."""
         held, self._held = self._held, []
         return [*self._join(held), *self._without_focus(keys)]
 
@@ -67,13 +67,13 @@ def _is_text(key: KeyPress) -> bool:
 
 
 def _is_burst(keys: Sequence[KeyPress]) -> bool:
-    """Whether letters and a line end came together."""
+    """True where letters and a line end came together."""
     has_end = any(key.key in _LINE_ENDS for key in keys)
     return has_end and any(not isinstance(key.key, Keys) for key in keys)
 
 
 def _has_lines(data: str) -> bool:
-    """Whether a line end stands between other characters; the one behind typed words sends them."""
+    """True for a line end between other characters; the one behind typed words sends them."""
     inside = data.strip("\r\n")
     return "\r" in inside or "\n" in inside
 

@@ -15,7 +15,7 @@ _SILENT: Final = ("linux", "vt")  # consoles without a desktop, whose parsers ma
 
 
 def notice(notify: Notify, has_focus: bool | None, words: str, environment: Mapping[str, str]) -> str:
-    """What to send to the terminal; "" where the person looks at it, or may. None: it did not say.
+    """A sequence for the terminal; "" where the person looks at it, or may. None: it did not say.
 
     `bell` rings without being told that nobody looks: some terminals never say.
     """

@@ -2,12 +2,13 @@
 
 import difflib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, get_args
 
 from kith.core.errors import UsageError
 from kith.core.feature import Group, SlashCommand, lazy_in
+from kith.settings.check import has_value
 from kith.settings.features import features
 
 _here = lazy_in("kith.terminal.conversation.commands")
@@ -101,6 +102,13 @@ _KERNEL: Final = (
         anytime=True,
         more="Only what looks: nothing is written, and no program of the repository is started.",
     ),
+    SlashCommand(
+        "cost",
+        "This conversation",
+        "calls, tokens, time and money so far",
+        _here("overview:cost"),
+        anytime=True,
+    ),
     SlashCommand("todo", "This conversation", "the model's list", _here("contents:todo"), anytime=True),
     SlashCommand(
         "context",
@@ -144,6 +152,7 @@ _KERNEL: Final = (
         _here("sessions:save"),
         rest="[NAME]",
         bare=True,
+        bare_words=1,
         more="Says under which id; with a NAME, gives it that name.",
     ),
     SlashCommand("new", "Conversations", "begin a new conversation", _here("sessions:new")),
@@ -174,6 +183,7 @@ _KERNEL: Final = (
         _here("sessions:resume"),
         rest="[ID]",
         bare=True,
+        bare_words=1,
         takes="session",
         same_as="resume",
     ),
@@ -239,6 +249,27 @@ _KERNEL: Final = (
         "into your configuration, and counts from now on.",
     ),
     SlashCommand(
+        "status",
+        "kith",
+        "the model, the checks, and what waits here",
+        _here("overview:status"),
+        anytime=True,
+    ),
+    SlashCommand(
+        "permissions",
+        "kith",
+        "what is allowed here without a question",
+        _here("overview:permissions"),
+        anytime=True,
+    ),
+    SlashCommand(
+        "memory",
+        "kith",
+        "notes that models are told first",
+        _here("overview:memory"),
+        anytime=True,
+    ),
+    SlashCommand(
         "roles",
         "kith",
         "who works, and in which words",
@@ -292,7 +323,7 @@ def find_command(words: str) -> tuple[SlashCommand | None, str]:
     name, _, rest = words.strip().removeprefix("/").partition(" ")
     if not words.startswith("/"):
         found = slash_commands().get(name)
-        return (found, "") if found and found.bare and not rest else (None, "")
+        return (found, rest.strip()) if found and _is_bare(found, rest.split()) else (None, "")
     if name in slash_commands():
         return slash_commands()[name], rest.strip()
     if "/" in name:  # a path, with which a task begins
@@ -300,6 +331,13 @@ def find_command(words: str) -> tuple[SlashCommand | None, str]:
     close = difflib.get_close_matches(name, slash_commands(), 1)
     hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
     raise UsageError(f"There is no /{name}; {hint}")
+
+
+def _is_bare(command: SlashCommand, words: Sequence[str]) -> bool:
+    """True where these words may follow a command without its slash: most sentences are tasks."""
+    if command.bare and command.takes == "setting" and words:
+        return has_value(words[0])
+    return command.bare and len(words) <= command.bare_words
 
 
 def split_arguments(rest: str) -> list[str]:
