@@ -12,6 +12,10 @@ T = TypeVar("T", covariant=True)
 
 # Where `/help` lists a command of a conversation.
 Group = Literal["Work", "The change", "This conversation", "Conversations", "Models", "kith"]
+# Where `kith --help` lists a command, from top to bottom.
+CommandGroup = Literal[
+    "Every day", "Change code", "Look back", "Models", "Measure", "Serve", "Configure", "More"
+]
 # What a command's first word is, for those who complete it.
 Takes = Literal[
     "", "command", "model", "mode", "session", "setting", "role", "skill", "template", "file", "git"
@@ -42,7 +46,7 @@ class Command:
 
     `arguments` adds its options to an `argparse.ArgumentParser`, `run` takes the namespace that came of them
     and returns an exit code; without them, only its parts (`NAME WORD`) do anything. `words` are its
-    arguments beside the options, as its usage shows them.
+    arguments beside the options, as its usage shows them. A part is in the group of its whole.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Command:
     arguments: Lazy[Callable[[Any], None]] | None = None
     run: Lazy[Callable[[Any], int]] | None = None
     words: str = ""
+    group: CommandGroup = "More"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,26 +13,27 @@ FEATURE = Feature(
     commands=(
         Command(
             "coach",
-            "show how each model is asked, and what was tried",
+            "Show how each model is asked",
             _here("arguments:coach"),
             _here("command:coach_command"),
+            group="Measure",
         ),
         Command(
             "coach run",
-            "try other ways to ask a local model, on recorded tasks",
+            "Try other ways on recorded tasks",
             _here("arguments:coach_run"),
             _here("command:run_command"),
         ),
         Command(
             "coach undo",
-            "give a way up: the one before holds again",
+            "Restore the way used before",
             _here("arguments:coach_one"),
             _here("command:undo_command"),
             "ID",
         ),
         Command(
             "coach adopt",
-            "adopt a way at once that live work tries",
+            "Adopt a way that live work tries",
             _here("arguments:coach_one"),
             _here("command:adopt_command"),
             "ID",

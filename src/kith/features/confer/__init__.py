@@ -14,10 +14,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "confer",
-            "let several models confer; tools check what they claim",
+            "Ask several models, and check their claims",
             _here("arguments:confer"),
             _here("command:confer_command"),
             "[QUESTION ...]",
+            group="Change code",
         ),
     ),
     slash_commands=(

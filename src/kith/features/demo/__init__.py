@@ -11,9 +11,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "demo",
-            "see the whole path on a small project, no model needed",
+            "Try kith without a model",
             _here("arguments:demo"),
             _here("command:demo_command"),
+            group="Models",
         ),
     ),
 )

@@ -11,9 +11,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "doctor",
-            "check servers, sandbox and folders",
+            "Check servers, sandbox and folders",
             _here("arguments:doctor"),
             _here("command:doctor_command"),
+            group="Every day",
         ),
     ),
     slash_commands=(

@@ -11,9 +11,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "acp",
-            "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)",
+            "Connect an editor (ACP)",
             _here("arguments:acp"),
             _here("command:acp_command"),
+            group="Serve",
         ),
     ),
 )

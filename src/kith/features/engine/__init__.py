@@ -12,17 +12,18 @@ FEATURE = Feature(
     commands=(
         Command(
             "models pull",
-            "download a model",
+            "Download a model",
             _here("arguments:pull"),
             _here("commands:pull_command"),
             "REPO[:QUANT]",
         ),
         Command(
             "engine",
-            "show or stop kith's own engine",
+            "Show or stop kith's own engine",
             _here("arguments:engine"),
             _here("commands:engine_command"),
             "[status|stop]",
+            group="Models",
         ),
     ),
 )

@@ -12,9 +12,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "runtime",
-            "serve one model to other machines, in kith's roles",
+            "Serve a model to other machines",
             _here("arguments:runtime"),
             _here("runtime_command:runtime_command"),
+            group="Serve",
         ),
     ),
 )

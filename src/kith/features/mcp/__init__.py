@@ -12,19 +12,20 @@ FEATURE = Feature(
     commands=(
         Command(
             "mcp",
-            "offer trials, reviews and applying to other agents (MCP)",
+            "Offer kith's tools to other agents (MCP)",
             _here("arguments:mcp"),
             _here("command:mcp_command"),
+            group="Serve",
         ),
         Command(
             "mcp list",
-            "list servers of tools for models, and what they cost",
+            "List tool servers and their token cost",
             _here("arguments:mcp_list"),
             _here("command:list_command"),
         ),
         Command(
             "mcp test",
-            "try these servers: every tool, what it takes and costs",
+            "Test tool servers and show their tools",
             _here("arguments:mcp_test"),
             _here("command:test_command"),
             "[NAME ...]",

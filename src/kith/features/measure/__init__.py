@@ -12,23 +12,25 @@ FEATURE = Feature(
     commands=(
         Command(
             "profile",
-            "what was measured: speed, success and cost of models",
+            "Show speed, success and cost of models",
             _here("arguments:profile"),
             _here("profile_command:profile_command"),
+            group="Measure",
         ),
         Command(
             "models probe",
-            "measure what a model can do",
+            "Measure what a model can do",
             _here("arguments:probe"),
             _here("probe_command:probe_command"),
             "[MODEL]",
         ),
         Command(
             "bench",
-            "measure models here: speed, tools, edits, small tasks",
+            "Benchmark models on this machine",
             _here("arguments:bench"),
             _here("bench_command:bench_command"),
             "[MODEL ...]",
+            group="Measure",
         ),
     ),
     slash_commands=(

@@ -12,10 +12,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "refactor",
-            "say what smells, or mend it: rename, move, extract ...",
+            "Suggest refactorings, or apply one",
             _here("arguments:refactor"),
             _here("command:refactor_command"),
             "[PATH | ACTION ... | WORDS]",
+            group="Change code",
         ),
     ),
 )

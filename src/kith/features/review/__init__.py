@@ -10,10 +10,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "review",
-            "say what is wrong with a change, and what could stand there",
+            "Review a change and suggest fixes",
             _here("arguments:review"),
             _here("command:review_command"),
             "[COMMIT]",
+            group="Change code",
         ),
     ),
     slash_commands=(

@@ -11,10 +11,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "why",
-            "say why these models were asked",
+            "Explain which models were chosen",
             _here("arguments:why"),
             _here("command:why_command"),
             "[ID]",
+            group="Look back",
         ),
     ),
     slash_commands=(

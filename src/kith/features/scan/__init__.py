@@ -10,16 +10,18 @@ FEATURE = Feature(
     commands=(
         Command(
             "scan",
-            "say what this codebase is, without a model",
+            "Describe a codebase without a model",
             _here("arguments:scan"),
             _here("command:scan_command"),
             "[PATH]",
+            group="Measure",
         ),
         Command(
             "init",
-            "write AGENTS.md, notes for agents, from a scan",
+            "Write AGENTS.md from a scan",
             _here("arguments:init"),
             _here("init_command:init_command"),
+            group="Change code",
         ),
     ),
     slash_commands=(

@@ -11,10 +11,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "test",
-            "write tests that notice planted faults",
+            "Write tests, verified by mutation testing",
             _here("arguments:testgen"),
             _here("command:testgen_command"),
             "[TARGET]",
+            group="Change code",
         ),
     ),
     slash_commands=(

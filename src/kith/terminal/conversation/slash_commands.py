@@ -240,7 +240,7 @@ _KERNEL: Final = (
     SlashCommand(
         "config",
         "kith",
-        "what is set and where it came from, or set it",
+        "show settings and their origin, or set one",
         _here("settings:config"),
         rest="[KEY [VALUE]]",
         bare=True,
