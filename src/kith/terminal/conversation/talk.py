@@ -27,7 +27,7 @@ from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import receipt_panel
 from kith.terminal.rendering.spans import Span
 from kith.terminal.report import receipt_lines
-from kith.view.lines import from_home
+from kith.view.lines import from_home, shortened
 from kith.view.printing import printable
 
 # What the person sent and nobody took up yet: for the model at work, or for its turn.
@@ -89,7 +89,7 @@ class Pending:
 
 
 def _first(words: str) -> str:
-    return printable(words.strip().split("\n")[0])[:60]
+    return shortened(printable(words.strip().split("\n")[0]), 60)
 
 
 _WAITS: Final = "Nothing applied. The change waits: /diff{id}, /apply{id}, /discard{id}"

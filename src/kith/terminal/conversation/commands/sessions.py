@@ -27,7 +27,7 @@ from kith.memory.turns import SessionTurn, turns
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import in_rows
-from kith.view.lines import count
+from kith.view.lines import count, shortened
 from kith.view.printing import printable
 
 SHORT: Final = 6  # characters of an id that people type
@@ -180,7 +180,7 @@ async def delete(talk: Talk, rest: str) -> None:
     if not id:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
-    talk.say(f"{id[:SHORT]}  {printable(title)[:60]}", "bold")
+    talk.say(f"{id[:SHORT]}  {shortened(printable(title), 60)}", "bold")
     talk.say("What it changed stays in your files, and can be undone no more.")
     if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
         return

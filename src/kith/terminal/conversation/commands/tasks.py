@@ -19,6 +19,7 @@ from kith.terminal.conversation.talk import Talk, open_model
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import cut
 from kith.terminal.rendering.spans import words as words_of
+from kith.view.lines import shortened
 from kith.view.printing import folded, printable
 
 _OTHERS: Final = ("apply", "fork", "undo", "recovery")  # kinds of runs that are no task of the person's
@@ -48,7 +49,7 @@ async def retry(talk: Talk, rest: str) -> None:
     if last is None or last.started is None:
         raise UsageError("There is no task here yet that could be done again.")
     words = last.started.task
-    talk.say(f"  {printable(words.splitlines()[0])[:70]}", "dim")
+    talk.say(f"  {shortened(printable(words.splitlines()[0]), 70)}", "dim")
     await _do(talk, f"{words}\n\n{rest}" if rest else words)
 
 
