@@ -8,18 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kith.agent.direct import (
-    AppendText,
-    Direct,
-    InsertText,
-    RenameSymbol,
-    ReplaceText,
-    make_direct,
-    parse_direct,
-)
+from kith.agent.direct import make_direct
+from kith.agent.direct_words import parse_direct
 from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.core.values import EXECUTABLE, Answer, Changes, Question
@@ -39,7 +30,7 @@ def change(tmp_path: Path) -> Callable[[Path, str], Changes]:
         assert direct is not None, f"not understood: {task}"
         tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        changes = asyncio.run(make_direct(direct, Run(lambda event, path: None, nobody, tree)))
+        changes = asyncio.run(make_direct(direct, Run(lambda event, path: None, nobody, tree))).changes
         assert before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         return changes
 
@@ -57,74 +48,6 @@ def folder(tmp_path: Path) -> Path:
 
 def after(changes: Changes) -> dict[str, bytes | None]:
     return {each.path: each.after for each in changes}
-
-
-# --- reading ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("task", "direct"),
-    [
-        ('replace "a b" with "c" in x.txt', ReplaceText("a b", "c", "x.txt")),
-        ("REPLACE 'a' With 'b' IN src/**/*.py.", ReplaceText("a", "b", "src/**/*.py")),
-        (" replace “a” with ‘b’\n in `my file.txt` ", ReplaceText("a", "b", "my file.txt")),
-        (r'replace "a\n\"b\"" with "\\n\d" in ./x', ReplaceText('a\n"b"', r"\n\d", "x")),
-        ('append "x\\ty" to notes.md', AppendText("x\ty", "notes.md")),
-        ('insert "x" before "y" in a.py', InsertText("x", "y", True, "a.py")),
-        ('insert "x" After `y "z"` in a.py', InsertText("x", 'y "z"', False, "a.py")),
-        ("rename greet to salute", RenameSymbol("greet", "salute")),
-        ("Rename `greet` to “salute”.", RenameSymbol("greet", "salute")),
-        ("rename Class.method to run", RenameSymbol("Class.method", "run")),
-    ],
-)
-def test_the_four_forms(task: str, direct: Direct) -> None:
-    assert parse_direct(task) == direct
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        "",
-        "rename function greet to salute in app.py",
-        "rename greet to salute and update the docs",
-        "rename it to salute",
-        "rename utils.py to helpers.py",
-        "rename README.md to INDEX",
-        "rename greet to a-b",
-        'please replace "a" with "b" in x.txt',
-        'replace "a" with "b" in x.txt and y.txt',
-        'replace "a" with "b" in x.txt. Then run the tests.',
-        'replace "a" with b in x.txt',
-        'replace "a” with "b" in x.txt',
-        "replace tabs with spaces in x.txt",
-        'append "x" to the file notes.md',
-        'insert "x" near "y" in a.py',
-        'insert "x" before line 3 in a.py',
-    ],
-)
-def test_anything_else_is_for_a_model(task: str) -> None:
-    assert parse_direct(task) is None
-
-
-WORDS = "replace append insert rename the with in to before after all a file please x.py"
-PROSE = st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)
-
-
-@given(PROSE | st.text(max_size=60))
-def test_prose_is_never_half_understood(task: str) -> None:
-    direct = parse_direct(task)
-    if direct is None:
-        return
-    # Without quotes only the four words of a rename are a request.
-    assert isinstance(direct, RenameSymbol) and len(task.split()) == 4
-
-
-@given(st.text(max_size=30), st.text(max_size=30))
-def test_any_text_can_be_quoted(old: str, new: str) -> None:
-    def quote(text: str) -> str:
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-    assert parse_direct(f"replace {quote(old)} with {quote(new)} in x") == ReplaceText(old, new, "x")
 
 
 # --- changing --------------------------------------------------------------------------------
@@ -147,42 +70,56 @@ def test_a_pattern_takes_each_file_that_holds_the_text(folder: Path, change: Cha
 @pytest.mark.parametrize(
     ("before", "task", "expected"),
     [
-        (b"a\r\nb\r\nc", r'replace "a\nb" with "a\n1\nb" in f', b"a\r\n1\r\nb\r\nc"),
-        (b"a\nb", r'replace "b" with "c\nd" in f', b"a\nc\nd"),
-        (b"\xef\xbb\xbfa\n", 'replace "a" with "b" in f', b"\xef\xbb\xbfb\n"),
-        (b"caf\xe9 a", 'replace "café" with "thé" in f', b"th\xe9 a"),
+        (b"a\r\nb\r\nc", r'replace "a\nb" with "a\n1\nb" in f.txt', b"a\r\n1\r\nb\r\nc"),
+        (b"a\nb", r'replace "b" with "c\nd" in f.txt', b"a\nc\nd"),
+        (b"\xef\xbb\xbfa\n", 'replace "a" with "b" in f.txt', b"\xef\xbb\xbfb\n"),
+        (b"caf\xe9 a", 'replace "café" with "thé" in f.txt', b"th\xe9 a"),
         (
             codecs.BOM_UTF16_LE + "a\r\n".encode("utf-16-le"),
-            'replace "a" with "é" in f',
+            'replace "a" with "é" in f.txt',
             codecs.BOM_UTF16_LE + "é\r\n".encode("utf-16-le"),
         ),
-        (b"a\x0cb\xc2\x85a", 'replace "a" with "x" in f', b"x\x0cb\xc2\x85x"),
-        (b"a\n", 'append "b" to f', b"a\nb\n"),
-        (b"a\n", 'append "b\\n" to f', b"a\nb\n"),
-        (b"a", 'append "b" to f', b"a\nb"),
-        (b"a\r\nb\r\n", r'append "c\nd" to f', b"a\r\nb\r\nc\r\nd\r\n"),
-        (b"", 'append "b" to f', b"b\n"),
-        (b"a\n  b\nc\n", 'insert "x" before "b" in f', b"a\n  x\n  b\nc\n"),
-        (b"a\n  b\nc\n", 'insert "x" after "b" in f', b"a\n  b\n  x\nc\n"),
-        (b"a\nb", 'insert "x" after "b" in f', b"a\nb\nx"),
-        (b"a\r\nb\r\n", r'insert "x\ny" before "b" in f', b"a\r\nx\r\ny\r\nb\r\n"),
-        (b"f(a, b)\n", 'insert "x, " before "b" in f', b"f(a, x, b)\n"),
-        (b"f(a, b)\n", 'insert ", c" after "b" in f', b"f(a, b, c)\n"),
+        (b"a\x0cb\xc2\x85a", 'replace "a" with "x" in f.txt', b"x\x0cb\xc2\x85x"),
+        (b"a\n", 'append "b" to f.txt', b"a\nb\n"),
+        (b"a\n", 'append "b\\n" to f.txt', b"a\nb\n"),
+        (b"a", 'append "b" to f.txt', b"a\nb"),
+        (b"a\r\nb\r\n", r'append "c\nd" to f.txt', b"a\r\nb\r\nc\r\nd\r\n"),
+        (b"", 'append "b" to f.txt', b"b\n"),
+        (b"a\n  b\nc\n", 'insert "x" before "b" in f.txt', b"a\n  x\n  b\nc\n"),
+        (b"a\n  b\nc\n", 'insert "x" after "b" in f.txt', b"a\n  b\n  x\nc\n"),
+        (b"a\nb", 'insert "x" after "b" in f.txt', b"a\nb\nx"),
+        (b"a\r\nb\r\n", r'insert "x\ny" before "b" in f.txt', b"a\r\nx\r\ny\r\nb\r\n"),
+        (b"f(a, b)\n", 'insert "x, " before "b" in f.txt', b"f(a, x, b)\n"),
+        (b"f(a, b)\n", 'insert ", c" after "b" in f.txt', b"f(a, b, c)\n"),
         (
             b"def f():\n    pass\n",
-            'insert "    x = 1" after "def f():" in f',
+            'insert "    x = 1" after "def f():" in f.txt',
             b"def f():\n    x = 1\n    pass\n",
         ),
-        (b"import sys\n", r'insert "import os\n" before "import sys" in f', b"import os\nimport sys\n"),
-        (b"import os\n", r'insert "\nimport sys" after "import os" in f', b"import os\nimport sys\n"),
-        (b"\xef\xbb\xbfa\n", 'insert "x" before "a" in f', b"\xef\xbb\xbfx\na\n"),
+        (b"import sys\n", r'insert "import os\n" before "import sys" in f.txt', b"import os\nimport sys\n"),
+        (b"import os\n", r'insert "\nimport sys" after "import os" in f.txt', b"import os\nimport sys\n"),
+        (b"\xef\xbb\xbfa\n", 'insert "x" before "a" in f.txt', b"\xef\xbb\xbfx\na\n"),
+        (b"\xef\xbb\xbfa\n", 'prepend "x" to f.txt', b"\xef\xbb\xbfx\na\n"),
+        (b"#!/bin/sh\na\n", 'prepend "x" to f.txt', b"#!/bin/sh\nx\na\n"),
+        (b"a\r\n", 'prepend "x" to f.txt', b"x\r\na\r\n"),
+        (b"", 'prepend "x" to f.txt', b"x\n"),
+        (b"a\nb\n", 'insert "x" at line 2 of f.txt', b"a\nx\nb\n"),
+        (b"a\nb\n", 'insert "x" after line 2 of f.txt', b"a\nb\nx\n"),
+        (b"a\nb", 'insert "x" after line 2 of f.txt', b"a\nb\nx"),
+        (b"a\r\nb\r\n", 'insert "x" before line 1 of f.txt', b"x\r\na\r\nb\r\n"),
+        (b"a\nb\nc\n", "delete line 2 of f.txt", b"a\nc\n"),
+        (b"a\nb\nc\n", "delete lines 2 to 3 of f.txt", b"a\n"),
+        (b"a b\nc\nb\n", 'delete all lines containing "b" from f.txt', b"c\n"),
+        (b"a.b\nacb\n", 'delete "a.b" from f.txt', b"\nacb\n"),
+        (b"v1 v22\n", r'replace the regex "v(\d+)" with "w\\1" in f.txt', b"w1 w22\n"),
+        (b"a  \nb \n", r'delete the regex " +$" in f.txt', b"a\nb\n"),
     ],
 )
 def test_only_what_was_asked_for_changes(
     before: bytes, task: str, expected: bytes, folder: Path, change: Change
 ) -> None:
-    (folder / "f").write_bytes(before)
-    assert after(change(folder, task)) == {"f": expected}
+    (folder / "f.txt").write_bytes(before)
+    assert after(change(folder, task)) == {"f.txt": expected}
 
 
 @pytest.mark.parametrize(
@@ -201,6 +138,13 @@ def test_only_what_was_asked_for_changes(
         ('append "x" to ../outside', "no file ../outside"),
         ('insert "x" before "greet" in src/app.py', "stands 3 times in src/app.py (lines 1, 5, 5)"),
         ('insert "x" before "zebra" in src/app.py', "does not hold 'zebra'"),
+        (r'replace the regex "(" with "x" in src/app.py', "cannot be used as a regular expression"),
+        (r'replace the regex "a" with "\\2" in src/app.py', "cannot be used as a regular expression"),
+        ("delete line 9 of src/app.py", "src/app.py has 5 lines"),
+        ('insert "x" at line 0 of src/app.py', "src/app.py has 5 lines"),
+        ("delete the file gone.txt", "no file gone.txt"),
+        ("rename latin.txt to src/app.py", "src/app.py exists already"),
+        ("rename src/app.py to src/main.py", "source code"),
         ("rename zebra to horse", "No source file uses the name zebra"),
         ("rename Cls.greet to hi", "not a plain name"),
         ("rename greet to other", "src/app.py: other is already a name in line 4"),
@@ -218,6 +162,26 @@ def test_what_cannot_be_done_is_one_sentence(task: str, words: str, folder: Path
         change(folder, task)
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_moved_file_keeps_its_mode(folder: Path, change: Change) -> None:
+    (folder / "run.txt").write_bytes(b"x")
+    (folder / "run.txt").chmod(0o755)
+    gone, new = sorted(change(folder, "move run.txt to tools/"), key=lambda each: each.path)
+    assert (gone.path, gone.after) == ("run.txt", None)
+    assert (new.path, new.after, new.mode) == ("tools/run.txt", b"x", EXECUTABLE)
+
+
+def test_a_file_is_deleted(folder: Path, change: Change) -> None:
+    (folder / "old.txt").write_bytes(b"x")
+    assert after(change(folder, "delete the file old.txt")) == {"old.txt": None}
+
+
+def test_several_files_are_edited_at_once(folder: Path, change: Change) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (folder / name).write_bytes(b"x\n")
+    assert after(change(folder, 'append "y" to a.txt and b.txt')) == {"a.txt": b"x\ny\n", "b.txt": b"x\ny\n"}
+    assert len(change(folder, 'replace "x" with "z" everywhere')) == 3
 
 
 def test_a_symbol_is_renamed_across_files_and_languages(repository: Path, change: Change) -> None:

@@ -1,4 +1,4 @@
-"""Requests that need no model: replace, append, insert and rename, written in one exact form each."""
+"""Edits that need no model: replace, delete, append, prepend, insert, rename and move, as values."""
 
 import codecs
 import re
@@ -9,8 +9,8 @@ from typing import Any, Final
 from kith.context.git_paths import list_paths
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
-from kith.core.values import Changes
-from kith.core.workspace import ExecLimits
+from kith.core.values import Change, Changes
+from kith.core.workspace import ExecLimits, Trial
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
 from kith.settings.features import all_parts
@@ -58,24 +58,62 @@ async def files_holding(run: Run, word: str, paths: Sequence[str]) -> Sequence[s
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
-    """`replace "old" with "new" in where`: everywhere in one file, or in all files a pattern matches."""
+    """Replace a text everywhere in some files; `regex`: `old` is a regular expression, `new` its template.
+
+    Each of `where` is a path, or a pattern as in a .gitignore file.
+    """
 
     old: str
     new: str
-    where: str
+    where: tuple[str, ...]
+    regex: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class AppendText:
-    """`append "text" to path`: as new lines at the end of a file."""
+class DeleteText:
+    """Delete a text, or what a regular expression matches, everywhere in some files."""
 
     text: str
+    where: tuple[str, ...]
+    regex: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMatching:
+    """Delete every line that holds a text, in some files."""
+
+    text: str
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteLines:
+    """Delete lines by their numbers: from 1, both included."""
+
+    first: int
+    last: int
     path: str
 
 
 @dataclass(frozen=True, slots=True)
+class AppendText:
+    """Add a text as new lines at the end of files."""
+
+    text: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrependText:
+    """Add a text as new lines at the top of files: below a `#!` line and a byte order mark."""
+
+    text: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InsertText:
-    """`insert "text" before|after "anchor" in path`.
+    """Insert a text before or after an anchor, which stands in the file once.
 
     An anchor that is a whole line takes the text as lines of its own, as deep as the anchor stands; inside a
     line the text is put directly beside it.
@@ -88,109 +126,100 @@ class InsertText:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertAtLine:
+    """Insert a text as lines of its own before or after a line, counted from 1."""
+
+    text: str
+    line: int
+    before: bool
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class RenameSymbol:
-    """`rename old to new`: an identifier, in every source file."""
+    """Rename an identifier in every source file."""
 
     old: str
     new: str
 
 
-Direct = ReplaceText | AppendText | InsertText | RenameSymbol
+@dataclass(frozen=True, slots=True)
+class RenameFile:
+    """Move a file that no other one imports. A `new` that ends with a slash is a folder."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """Delete one file."""
+
+    path: str
+
+
+Direct = (
+    ReplaceText
+    | DeleteText
+    | DeleteMatching
+    | DeleteLines
+    | AppendText
+    | PrependText
+    | InsertText
+    | InsertAtLine
+    | RenameSymbol
+    | RenameFile
+    | DeleteFile
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The changes that a request makes, and in how many places of the files (0: not counted)."""
+
+    changes: Changes
+    places: int = 0
 
 
 class BeyondError(UsageError):
     """The request is meant as it stands, and takes more than these forms do: a model may well do it."""
 
 
-# --- the words -------------------------------------------------------------------------------
-
-_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|“(?:[^”\\]|\\.)*”|‘(?:[^’\\]|\\.)*’)"""
-_BARE = r"""[^\s"'`“”‘’]+?"""
-_FILE = rf"({_QUOTED}|{_BARE})"
-
-
-def _form(*words: str) -> re.Pattern[str]:
-    return re.compile(r"\s*" + r"\s+".join(words) + r"\s*\.?\s*", re.I | re.S)
-
-
-_REPLACE: Final = _form("replace", f"({_QUOTED})", "with", f"({_QUOTED})", "in", _FILE)
-_APPEND: Final = _form("append", f"({_QUOTED})", "to", _FILE)
-_INSERT: Final = _form("insert", f"({_QUOTED})", "(before|after)", f"({_QUOTED})", "in", _FILE)
-_RENAME: Final = _form("rename", _FILE, "to", _FILE)
-_SYMBOL: Final = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
-_FILE_NAME: Final = re.compile(
-    r"\.(?:cfg|css|csv|html|ini|java|json|lock|log|md|rb|rst|sh|toml|txt|xml|ya?ml)$", re.I
-)
-# "rename it to x" is a sentence, not the name of a symbol.
-_PRONOUNS: Final = frozenset({"all", "everything", "file", "files", "it", "that", "them", "these", "this"})
-
-
-def parse_direct(task: str) -> Direct | None:
-    r"""The request that a task is, when all of its words are one of the four forms; else None.
-
-    Texts stand in straight, curly or single quotes or backticks, where `\n`, `\t`, `\\` and an escaped quote
-    are understood; files and symbols need quotes only for spaces. Verbs may be in capitals.
-    """
-    if found := _REPLACE.fullmatch(task):
-        return ReplaceText(_unescape(found[1]), _unescape(found[2]), _plain(found[3]))
-    if found := _APPEND.fullmatch(task):
-        return AppendText(_unescape(found[1]), _plain(found[2]))
-    if found := _INSERT.fullmatch(task):
-        before = found[2].lower() == "before"
-        return InsertText(_unescape(found[1]), _unescape(found[3]), before, _plain(found[4]))
-    if found := _RENAME.fullmatch(task):
-        return _rename(found[1], found[2])
-    return None
-
-
-def _rename(old: str, new: str) -> RenameSymbol | None:
-    """None for what reads like a sentence or names files."""
-    if old.lower() in _PRONOUNS:
-        return None
-    old, new = _plain(old), _plain(new)
-    files = language_of(old) or _FILE_NAME.search(old) or "." in new
-    symbols = _SYMBOL.fullmatch(old) and _SYMBOL.fullmatch(new)
-    return RenameSymbol(old, new) if symbols and not files else None
-
-
-def _unescape(quoted: str) -> str:
-    return re.sub(r"\\(.)", _escaped, quoted[1:-1], flags=re.S)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    meant = {"n": "\n", "t": "\t", "\\": "\\"} | {quote: quote for quote in "\"'`“”‘’"}
-    return meant.get(match[1], match[0])
-
-
-def _plain(name: str) -> str:
-    inner = name[1:-1] if re.fullmatch(_QUOTED, name, re.S) else name
-    return inner.removeprefix("./")
-
-
 # --- the change ------------------------------------------------------------------------------
 
 
-async def make_direct(direct: Direct, run: Run) -> Changes:
+async def make_direct(direct: Direct, run: Run) -> Made:
     """The changes a request makes to `run.workspace`, which itself stays as it is.
 
     Raises UsageError with one sentence: no such file, text not found, an anchor that stands in several
     places, a new name that is taken, nothing to do (BeyondError where a model could do it); TreeError when a
     file cannot be read.
     """
-    if isinstance(direct, RenameSymbol):
-        edited = [each async for each in _renamed(direct, run)]
-    elif isinstance(direct, ReplaceText):
-        edited = [each async for each in _replaced(direct, run)]
-    else:
-        path = await _existing(run, direct.path)
-        text = await _read_text(run, path)
-        new = _append(text.text, direct) if isinstance(direct, AppendText) else _insert(text, direct)
-        edited = [(path, text.encode(new))]
     # A trial knows what the bytes alone do not say: modes, and where a link leads.
     async with run.workspace.trial() as trial:
-        for path, content in edited:
+        match direct:
+            case RenameFile():
+                return Made(await _moved(direct, run, trial))
+            case DeleteFile(path):
+                await trial.write(await _existing(run, path), None)
+                return Made(await trial.changes())
+            case RenameSymbol():
+                edited = [each async for each in _renamed(direct, run)]
+            case ReplaceText() | DeleteText() | DeleteMatching():
+                edited = [each async for each in _substituted(direct, run)]
+            case AppendText() | PrependText():
+                edited = [await _extended(direct, path, run) for path in direct.paths]
+            case InsertText() | InsertAtLine() | DeleteLines():
+                path = await _existing(run, direct.path)
+                text = await _read_text(run, path)
+                edited = [(path, text.encode(_edited(text, direct)), 1)]
+        for path, content, _ in edited:
             await trial.write(path, content)
-        return await trial.changes()
+        return Made(await trial.changes(), sum(places for _, _, places in edited))
+
+
+# A file, its new content, and in how many places that differs.
+_Edited = tuple[str, bytes, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,16 +278,14 @@ def _nearest(path: str, files: Sequence[str]) -> str:
     return str(found[0]) if found else ""
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """The text, whichever line terminators the file has."""
-    return re.compile(r"\r?\n".join(map(re.escape, text.split("\n"))))
+def _literal(text: str) -> str:
+    """The expression that matches a text, whichever line terminators the file has."""
+    return r"\r?\n".join(map(re.escape, text.split("\n")))
 
 
-async def _replaced(direct: ReplaceText, run: Run) -> AsyncIterator[tuple[str, bytes]]:
-    if not direct.old or direct.old == direct.new:
-        raise UsageError("There is nothing to do: the old text is empty or the same as the new one.")
-    chosen = await _matching(run, direct.where)
-    pattern, found = _pattern(direct.old), False
+async def _substituted(direct: ReplaceText | DeleteText | DeleteMatching, run: Run) -> AsyncIterator[_Edited]:
+    pattern, expand = _search(direct)
+    chosen, found = await _matching(run, direct.where), False
     for path in chosen:
         try:
             text = await _read_text(run, path)
@@ -266,40 +293,99 @@ async def _replaced(direct: ReplaceText, run: Run) -> AsyncIterator[tuple[str, b
             if len(chosen) == 1:
                 raise
             continue  # a pattern may match pictures and links too
-        parts = pattern.split(text.text)
-        if len(parts) > 1:
+        end = text.end
+        done, places = pattern.subn(lambda match, end=end: expand(match).replace("\n", end), text.text)  # type: ignore[misc]
+        if places:
             found = True
-            yield path, text.encode(direct.new.replace("\n", text.end).join(parts))
+            yield path, text.encode(done), places
     if not found:
-        raise UsageError(f"{direct.where} does not hold {direct.old!r}.")
+        old = direct.old if isinstance(direct, ReplaceText) else direct.text
+        raise UsageError(f"{' and '.join(direct.where)} does not hold {old!r}.")
 
 
-async def _matching(run: Run, where: str) -> Sequence[str]:
-    """One file by its path, or all that a pattern matches, as in a .gitignore file."""
+def _search(
+    direct: ReplaceText | DeleteText | DeleteMatching,
+) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
+    """The expression to look for, and what comes in its place. Raises UsageError where one is impossible."""
+    old, new = (direct.old, direct.new) if isinstance(direct, ReplaceText) else (direct.text, "")
+    if not old or old == new:
+        raise UsageError("There is nothing to do: the old text is empty or the same as the new one.")
+    if isinstance(direct, DeleteMatching):
+        return re.compile(rf"^[^\n]*{_literal(old)}[^\n]*(?:\n|\Z)", re.M), lambda match: ""
+    if not direct.regex:
+        return re.compile(_literal(old)), lambda match: new
+    try:
+        pattern = re.compile(old, re.M)
+        pattern.sub(new, "")  # a template may name a group that there is not
+    except (re.error, IndexError) as error:
+        raise UsageError(f"{old!r} cannot be used as a regular expression: {error}.") from None
+    return pattern, lambda match: match.expand(new)
+
+
+async def _matching(run: Run, where: Sequence[str]) -> Sequence[str]:
+    """Files by their paths, and all that patterns match, as in a .gitignore file; each once."""
     from pathspec import GitIgnoreSpec
 
     files = await run.workspace.files()
-    if where in files or not any(sign in where for sign in "*?["):
-        return [await _existing(run, where)]
-    chosen = list(GitIgnoreSpec.from_lines([where]).match_files(files))
-    if not chosen:
-        raise UsageError(f"No file matches {where}.")
-    return chosen
+    chosen = dict[str, None]()
+    for each in where:
+        if each in files or not any(sign in each for sign in "*?["):
+            matched = [await _existing(run, each)]
+        elif not (matched := list(GitIgnoreSpec.from_lines([each]).match_files(files))):
+            raise UsageError(f"No file matches {each}.")
+        chosen |= dict.fromkeys(matched)
+    return tuple(chosen)
 
 
-def _append(text: str, direct: AppendText) -> str:
-    """New lines at the end; a file without a final newline stays without one."""
+async def _extended(direct: AppendText | PrependText, path: str, run: Run) -> _Edited:
+    """A file with new lines at its end or its top."""
     if not direct.text:
-        raise UsageError("There is nothing to do: the text to append is empty.")
-    end = terminator([], split_rows(text))
-    new = direct.text.removesuffix("\n").replace("\n", end)
-    return text + new + end if not text or text.endswith("\n") else text + end + new
+        raise UsageError("There is nothing to do: the text to add is empty.")
+    path = await _existing(run, path)
+    text = await _read_text(run, path)
+    new = _append(text, direct.text) if isinstance(direct, AppendText) else _prepend(text, direct.text)
+    return path, text.encode(new), 1
+
+
+def _append(text: _Text, new: str) -> str:
+    """New lines at the end; a file without a final newline stays without one."""
+    whole, body = text.text, new.removesuffix("\n").replace("\n", text.end)
+    return whole + body + text.end if not whole or whole.endswith("\n") else whole + text.end + body
+
+
+_TOP: Final = re.compile("\ufeff?(?:#![^\n]*\n)?")  # what stays the first of a file
+
+
+def _prepend(text: _Text, new: str) -> str:
+    top = _TOP.match(text.text)
+    at = top.end() if top else 0
+    body = new.removesuffix("\n").replace("\n", text.end) + text.end
+    return text.text[:at] + body + text.text[at:]
+
+
+def _edited(text: _Text, direct: InsertText | InsertAtLine | DeleteLines) -> str:
+    if isinstance(direct, InsertText):
+        return _insert(text, direct)
+    rows = split_rows(text.text)
+    last = direct.line if isinstance(direct, InsertAtLine) else direct.last
+    first = last if isinstance(direct, InsertAtLine) else direct.first
+    if not 1 <= first <= last <= max(len(rows), 1):
+        raise UsageError(f"{direct.path} has {len(rows)} lines.")
+    if isinstance(direct, DeleteLines):
+        return "".join(rows[: first - 1] + rows[last:])
+    if not direct.text:
+        raise UsageError("There is nothing to do: the text to insert is empty.")
+    at = sum(map(len, rows[: direct.line - direct.before]))
+    above, below = text.text[:at], text.text[at:]
+    body = direct.text.removesuffix("\n").replace("\n", text.end)
+    joined = above if not above or above.endswith("\n") else above + text.end
+    return joined + body + (text.end if below or above.endswith("\n") or not above else "") + below
 
 
 def _insert(text: _Text, direct: InsertText) -> str:
     if not direct.text or not direct.anchor:
         raise UsageError("There is nothing to do: the text to insert or the text to find is empty.")
-    found = list(_pattern(direct.anchor).finditer(text.text))
+    found = list(re.finditer(_literal(direct.anchor), text.text))
     if not found:
         raise UsageError(f"{direct.path} does not hold {direct.anchor!r}.")
     if len(found) > 1:
@@ -335,8 +421,7 @@ def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> st
 # --- renaming --------------------------------------------------------------------------------
 
 
-async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, bytes]]:
-
+async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[_Edited]:
     files = await run.workspace.files()
     _refuse_modules(direct.old, files)
     if not direct.old.replace("$", "_").isidentifier():
@@ -344,7 +429,7 @@ async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, b
     candidates = await files_holding(run, direct.old, [path for path in files if language_of(path)])
     by_scope = await _by_scope(direct, run, candidates, files)
     for path, content in by_scope.items():
-        yield path, content
+        yield path, content, 0
     found = bool(by_scope)
     for path in [] if found else candidates:
         try:
@@ -359,7 +444,7 @@ async def _renamed(direct: RenameSymbol, run: Run) -> AsyncIterator[tuple[str, b
             raise UsageError(f"{path}: {error}") from None
         if count:
             found = True
-            yield path, renamed
+            yield path, renamed, 0
     if not found:
         raise UsageError(f"No source file uses the name {direct.old}.")
 
@@ -381,3 +466,21 @@ def _refuse_modules(old: str, files: Sequence[str]) -> None:
         folder, _, name = path.rpartition("/")
         if name == f"{old}.py" or (name == "__init__.py" and folder.rpartition("/")[2] == old):
             raise BeyondError(f"{old} is also the module {path}; modules are not renamed this way.")
+
+
+# --- moving a file ---------------------------------------------------------------------------
+
+
+async def _moved(direct: RenameFile, run: Run, trial: Trial) -> Changes:
+    """The file under its new name, with its mode. What other files import is for a model, or `refactor`."""
+    old = await _existing(run, direct.old)
+    new = direct.new + old.rpartition("/")[2] if direct.new.endswith("/") else direct.new
+    if new in await run.workspace.files():
+        raise UsageError(f"{new} exists already.")
+    if language_of(old):
+        raise BeyondError(f"{old} is source code, which other files may import.")
+    content = await run.workspace.read(old)
+    await trial.write(old, None)
+    (gone,) = await trial.changes()
+    await trial.apply((Change(new, None, content, gone.mode_before),))
+    return await trial.changes()

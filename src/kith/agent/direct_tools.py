@@ -9,7 +9,16 @@ from typing import Any, Final, Literal
 
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
-from kith.agent.direct import AppendText, Edit, InsertText, MoreEdits, RenameSymbol, ReplaceText, make_direct
+from kith.agent.direct import (
+    AppendText,
+    Direct,
+    Edit,
+    InsertText,
+    MoreEdits,
+    RenameSymbol,
+    ReplaceText,
+    make_direct,
+)
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.context.redact import Redactor
@@ -181,27 +190,31 @@ def _own_edits() -> dict[str, Edit]:
             "replace {old} by {new} in {where}",
             "Replace a text everywhere in a file, or in all files a pattern matches.",
             _schema("old", "new", "where"),
-            lambda args, run: make_direct(ReplaceText(**args), run),
+            lambda args, run: _changes(ReplaceText(args["old"], args["new"], (args["where"],)), run),
         ),
         "append": Edit(
             "append to {path}: {text}",
             "Add lines at the end of a file.",
             _schema("text", "path"),
-            lambda args, run: make_direct(AppendText(**args), run),
+            lambda args, run: _changes(AppendText(args["text"], (args["path"],)), run),
         ),
         "insert": Edit(
             "insert into {path}: {text}",
             "Put a text before or after an anchor, which stands in the file once.",
             _schema("text", "anchor", "path", before={"type": "boolean"}),
-            lambda args, run: make_direct(InsertText(**{"before": False, **args}), run),
+            lambda args, run: _changes(InsertText(**{"before": False, **args}), run),
         ),
         "rename": Edit(
             "rename {old} to {new}",
             "Rename an identifier in every source file.",
             _schema("old", "new"),
-            lambda args, run: make_direct(RenameSymbol(**args), run),
+            lambda args, run: _changes(RenameSymbol(**args), run),
         ),
     }
+
+
+async def _changes(direct: Direct, run: Run) -> Changes:
+    return (await make_direct(direct, run)).changes
 
 
 def _schema(*required: str, **more: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.task_worker import USUAL, Adaptation, adapt, make_worker, settle
 from kith.agent.asking.terms import Terms
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
-from kith.agent.direct import BeyondError, make_direct, parse_direct
+from kith.agent.direct import BeyondError, make_direct
+from kith.agent.direct_words import describe, nearest_form, parse_direct
 from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
@@ -22,7 +23,7 @@ from kith.agent.start_state import find_commit
 from kith.agent.task_prompt import ToldChecks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
-from kith.core.errors import UsageError
+from kith.core.errors import NoModelError, UsageError
 from kith.core.event_loop import leave
 from kith.core.events import Notice, Options, Planning, Resumed
 from kith.core.loop import begin_turn, converse
@@ -176,8 +177,15 @@ async def _do(job: Job) -> Outcome:
         return done
     if said.words:
         job = replace(job, task=replace(task, words=f"{task.words}\n\n{said.words}"))
-    async with with_servers(project) as project:
-        return await _ask_model(replace(job, project=project))
+    try:
+        async with with_servers(project) as project:
+            return await _ask_model(replace(job, project=project))
+    except NoModelError as error:
+        if form := nearest_form(task.words):
+            raise NoModelError(
+                f"{error}\n\nWithout a model, kith takes requests of this form:\n  {form}"
+            ) from error
+        raise
 
 
 async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
@@ -186,13 +194,15 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
     if direct is None or project.settings.read_only:
         return None
     try:
-        changes = await make_direct(direct, run)
+        made = await make_direct(direct, run)
     except BeyondError as error:
         run.emit(Notice(f"{error} So a model is asked."))
         return None
+    places = f"; {made.places} place{'s' * (made.places > 1)}" if made.places else ""
+    run.emit(Notice(f"I read this as: {describe(direct)}{places}."))
     judges = project.judges(run, task.words)
     try:
-        return await adopt_ready(run, changes, judges, "Done, without a model.")
+        return await adopt_ready(run, made.changes, judges, "Done, without a model.")
     finally:
         await judges.aclose()
 
