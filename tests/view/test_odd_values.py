@@ -73,8 +73,8 @@ def test_questions_are_asked_in_whole_lines(width: int) -> None:
         screen = Seen(["n"] * 4, width)
         asyncio.run(ask(screen, question))
         keys = [plain(line) for asked in screen.asked for line in key_lines(asked, width)]
-        diffs = [plain(line) for file in question.files for line in diff_lines(file, width)]
-        check([*keys, *diffs], width)
+        diffs = ["\n".join(map(plain, diff_lines(file, width))) for file in question.files]
+        check(["\n".join(keys), *diffs], width)
         check([screen.text], None if question.kind == "change" else width)  # a plain diff stays as it is
 
 
