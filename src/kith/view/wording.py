@@ -281,7 +281,7 @@ def _judged_line(event: Judged) -> tuple[str, str]:
 
 
 def _reason(why: str) -> str:
-    """What is told behind a colon, where there is anything."""
+    """A reason behind a colon, where there is one."""
     return f": {why}" if why.strip() else ""
 
 
