@@ -5,7 +5,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import IO, Any, Final, NoReturn
@@ -22,19 +22,33 @@ from kith.view.printing import printable
 
 # For few command lines: what they need is loaded then.
 _wrapped: Final[Lazy[Callable[[str, IO[str]], str]]] = Lazy("kith.view.lines:wrapped")
+_describe: Final[Lazy[Callable[[str], tuple[str, str]]]] = Lazy("kith.terminal.command_help:describe")
 _print_failure: Final[Lazy[Callable[[KithError, str], None]]] = Lazy("kith.terminal.report:print_failure")
 EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
 EXIT_BROKEN_PIPE = 141
 
 
-ABOUT = """\
-A local-first coding agent: it works in a trial of your tree, tests the change,
-and asks you once. Without a command it opens a conversation in this folder."""
-EXIT_CODES = """\
-exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model,
-6 held back, 74 applied but not recorded, 75 try again later, 130 interrupted,
-143 terminated"""
-
+# Options of other tools, and what kith has instead.
+_UNASKED: Final = "kith run --yes applies without asking, kith --mode auto asks once, about the change"
+_MODES: Final = "kith --mode takes ask, plan or auto"
+_PRINTS: Final = 'kith -p "TASK" prints the answer and exits'
+_ELSEWHERE: Final = {
+    "-y": _UNASKED,
+    "--allow-all-tools": _UNASKED,
+    "--auto-accept": _UNASKED,
+    "--auto-approve": _UNASKED,
+    "--dangerously-bypass-approvals-and-sandbox": _UNASKED,
+    "--dangerously-skip-permissions": _UNASKED,
+    "--full-auto": _UNASKED,
+    "--trust-all-tools": _UNASKED,
+    "--yes-always": _UNASKED,
+    "--yolo": _UNASKED,
+    "--approval-mode": _MODES,
+    "--ask-for-approval": _MODES,
+    "--permission-mode": _MODES,
+    "--headless": _PRINTS,
+    "--print": _PRINTS,
+}
 
 # What argparse says, and how kith says it. `-m/--model` is named by its long form.
 _SAID = (
@@ -47,7 +61,13 @@ _SAID = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, saying one sentence instead of its usage."""
+    """argparse, saying one sentence instead of its usage; its help is made when it is asked for."""
+
+    name = ""
+
+    def format_help(self) -> str:
+        self.description, self.epilog = _describe.load()(self.name)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         for said, words in _SAID:
@@ -128,7 +148,7 @@ def _format_of(argv: Sequence[str]) -> str:
 
 
 def _split(argv: list[str]) -> tuple[str, list[str]]:
-    """The command's name and its arguments; `-p` means run, no command at all means a conversation."""
+    """The command's name and its arguments; `-p` means run, words that are no command a conversation."""
     before, rest = (argv[:2], argv[2:]) if argv[:1] == ["-C"] else ([], argv)
     if " ".join(rest[:2]) in commands():
         return " ".join(rest[:2]), before + rest[2:]
@@ -137,15 +157,19 @@ def _split(argv: list[str]) -> tuple[str, list[str]]:
         return rest[0], before + rest[1:]
     if any(word in ("-p", "--prompt") for word in rest):
         return "run", argv
-    if rest and not rest[0].startswith("-"):
-        _refuse_switched_off(rest[0])
-        close = difflib.get_close_matches(rest[0], commands(), 1)
-        hint = f"did you mean `kith {close[0]}`?" if close else f'for a task: kith run "{rest[0]} ..."'
-        raise UsageError(f"There is no command {rest[0]!r}; {hint}")
-    command = next((word for word in rest if word in commands()), "")
-    if command:
-        raise UsageError(f"Options come after the command: kith {command} {rest[0]} ...")
     return "", argv
+
+
+def _check_task(words: Sequence[str], typed: Sequence[str]) -> None:
+    """Refuse a task whose first word was meant as a command. Raises UsageError."""
+    if not words:
+        return
+    if words[0] in commands():
+        raise UsageError(f"Options come after the command: kith {words[0]} {typed[0]} ...")
+    _refuse_switched_off(words[0])
+    alone = len(words) == 1 and " " not in words[0]
+    if alone and (close := difflib.get_close_matches(words[0], commands(), 1)):
+        raise UsageError(f"There is no command {words[0]!r}; did you mean `kith {close[0]}`?")
 
 
 def _refuse_switched_off(word: str) -> None:
@@ -178,36 +202,33 @@ def _refuse_whole(name: str) -> NoReturn:
     raise UsageError(f"kith {name} is followed by one of {parts}. See `kith {name} --help`.")
 
 
-def _list_commands(names: Iterable[str]) -> str:
-    return "commands:\n" + "\n".join(f"  {name:17} {commands()[name].meaning}" for name in names)
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
+def _parser(name: str) -> _Parser:
     command = commands().get(name, TALK)
     prog = f"kith {name}".strip()
-    parts = [f"{name} {part}" for part in parts_of(name)]
-    meaning = f"{command.meaning[:1].upper()}{command.meaning[1:].rstrip(' .')}."
-    usage = f"{prog} [OPTIONS] {command.words}" if name else "kith [OPTIONS]\n       kith COMMAND --help"
+    usage = f"{prog} [OPTIONS] {command.words}".rstrip()
     parser = _Parser(
         prog=prog,
-        usage=usage.rstrip(),
-        description=meaning if name else f"{ABOUT}\n\n{_list_commands(commands())}",
-        epilog=EXIT_CODES
-        if name in ("", "run", "build", "apply")
-        else _list_commands(parts)
-        if parts
-        else None,
+        usage=usage if name else f"{usage}\n       kith COMMAND --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.name = name
     if command.arguments:
         command.arguments.load()(parser)
     return parser
 
 
-def _parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
-    """Raises UsageError; an option that does not exist gets the name of the nearest."""
+def _parse(parser: _Parser, words: Sequence[str]) -> argparse.Namespace:
+    """Raises UsageError; an option that does not exist gets the name of the nearest, or of what kith has."""
     args, unknown = parser.parse_known_args(words)
+    options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+    if known := next((word for word in options if word in _ELSEWHERE), ""):
+        raise UsageError(f"There is no {known}: {_ELSEWHERE[known]}.")
+    if not options and isinstance(task := getattr(args, "task", None), list):
+        task += unknown  # words behind an option
+        unknown = []
+    if not parser.name:
+        _check_task(args.task, words)
     if unknown:
         word = unknown[0].partition("=")[0]
         close = difflib.get_close_matches(word, re.findall(r"--[\w-]+", parser.format_help()), 1)

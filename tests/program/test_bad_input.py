@@ -116,7 +116,25 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
         (["permits", "--forget", "x"], "--forget takes a number, not 'x'."),
         (["permits", "--explain", " "], "--explain takes a command, such as"),
         (["trust", "--yes", "--forget"], "--forget and --yes exclude each other."),
+        (["undoo", "-m", "x/y"], "There is no command 'undoo'; did you mean `kith undo`?"),
+        (["--json", "models"], "Options come after the command: kith models --json"),
+        (["--modle", "x", "fix", "it"], "There is no '--modle' here; did you mean --mode"),
+        (["--yolo"], "There is no --yolo: kith run --yes applies without asking"),
+        (
+            ["--dangerously-skip-permissions", "fix", "it"],
+            "There is no --dangerously-skip-permissions: kith run",
+        ),
+        (["run", "--full-auto", "x"], "There is no --full-auto: kith run --yes applies without asking"),
+        (["--auto-approve=1"], "There is no --auto-approve: kith run --yes applies without asking"),
+        (
+            ["--permission-mode", "plan"],
+            "There is no --permission-mode: kith --mode takes ask, plan or auto.",
+        ),
+        (["--yes"], '--yes belongs to kith run and kith -p "TASK"'),
         ([], "A conversation needs a terminal"),
+        (["fix", "the", "test"], "A conversation needs a terminal"),
+        (["-m", "x/y", "fix the test"], "A conversation needs a terminal"),
+        (["explain"], "A conversation needs a terminal"),
     ],
 )
 def test_a_wrong_command_is_one_sentence_and_exit_code_2(kith: Kith, words: list[str], expected: str) -> None:

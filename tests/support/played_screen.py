@@ -90,6 +90,9 @@ class PlayedScreen:
     def signal(self, sequence: str) -> None:
         self.signals.append(sequence)
 
+    def notify(self, words: str) -> None:
+        self.notices.append(words)
+
     def as_typed(self, words: str) -> str:
         return words
 

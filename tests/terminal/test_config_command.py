@@ -32,12 +32,12 @@ def test_a_setting_is_set_read_and_unset(kith: Kith, file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["set", "trise", "5"], "kith config set: unknown key 'trise'; did you mean 'tries'?"),
-        (["set", "tries", "x"], "kith config set: tries must be a whole number, not 'x'."),
-        (["set", "endpoints.box.kind", "ollama"], "kith config set: endpoint 'box' needs a url."),
+        (["set", "trise", "5"], "kith: unknown key 'trise'; did you mean 'tries'?"),
+        (["set", "tries", "x"], "kith: tries must be a whole number, not 'x'."),
+        (["set", "endpoints.box.kind", "ollama"], "kith: endpoint 'box' needs a url."),
         (["set", "a b", "c"], "'a b' is no key; write it as in the file, such as tries or build.coverage."),
         (["set", "hooks", "c"], "'hooks' is a list of tables, each written by hand below [[hooks]]."),
-        (["set", "--project", "model", "c"], "a project may not set 'model'; leave --project out."),
+        (["set", "--project", "model", "c"], "A project may not set 'model'; leave --project out."),
         (["set", "--project", "triess", "3"], "did you mean 'tries'?"),
         (["unset", "tries"], "tries is not set in"),
         (["unset", "trise"], "did you mean 'tries'?"),

@@ -12,6 +12,10 @@ T = TypeVar("T", covariant=True)
 
 # Where `/help` lists a command of a conversation.
 Group = Literal["Work", "The change", "This conversation", "Conversations", "Models", "kith"]
+# Where `kith --help` lists a command, from top to bottom.
+CommandGroup = Literal[
+    "Every day", "Change code", "Look back", "Models", "Measure", "Serve", "Configure", "More"
+]
 # What a command's first word is, for those who complete it.
 Takes = Literal[
     "", "command", "model", "mode", "session", "setting", "role", "skill", "template", "file", "git"
@@ -50,6 +54,7 @@ class Command:
     arguments: Lazy[Callable[[Any], None]] | None = None
     run: Lazy[Callable[[Any], int]] | None = None
     words: str = ""
+    group: CommandGroup = "More"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class SlashCommand:
     run: Lazy[Callable[[Any, str], Awaitable[None]]]
     rest: str = ""
     bare: bool = False
+    bare_words: int = 0
     anytime: bool = False
     takes: Takes = ""
     same_as: str = ""

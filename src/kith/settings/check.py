@@ -113,29 +113,39 @@ def nearest_key(key: str) -> str:
 def check_value(key: str, value: Any, where: KeyPlace | str, allowed: set[str] | None = None) -> Any:
     """The value in its key's type. Raises UsageError naming the nearest key, or what is expected."""
     if key in (*NAMED, *tables()):
-        raise UsageError(f"{where}: {key!r} is a table of its own, not a value.")
+        raise UsageError(f"{_at(where)}{key!r} is a table of its own, not a value.")
     if key in LISTS:
-        raise UsageError(f"{where}: {key!r} is a list of tables, each written by hand below [[{key}]].")
+        raise UsageError(f"{_at(where)}{key!r} is a list of tables, each written by hand below [[{key}]].")
     if key in _KEYS_OF_SERVICES:
         raise UsageError(f"{where}: {key!r} cannot be set in a file; set the variable {key.upper()}.")
     hint: Any = keys_in_tables().get(key) or KEYS.get(key)
     if hint is None:
         known = sorted(allowed or [*KEYS, *NAMED, *LISTS, *tables(), *keys_in_tables()])
-        raise UsageError(f"{where}: {unknown_key(key, known)}")
+        raise UsageError(f"{_at(where)}{unknown_key(key, known)}")
     fitted = fit(value, hint)
     if fitted is None and _has_empty(value) and get_origin(hint) is tuple:
         instead = "; to run none, name `none`" if key == "check" else ""
-        raise UsageError(f"{where}: {key} is empty{instead}.")
+        raise UsageError(f"{_at(where)}{key} is empty{instead}.")
     if fitted is None:
-        raise UsageError(f"{where}: {key} must be {in_words(hint)}, not {value!r}.")
+        raise UsageError(f"{_at(where)}{key} must be {in_words(hint)}, not {_shown(value)}.")
     least, most = _limits_of(key)
     if least is not None and not fitted >= least:
-        raise UsageError(f"{where}: {key} must be at least {least:g}, not {value!r}.")
+        raise UsageError(f"{_at(where)}{key} must be at least {least:g}, not {_shown(value)}.")
     if most is not None and fitted > most:
-        raise UsageError(f"{where}: {key} must be at most {most:g}, not {value!r}.")
+        raise UsageError(f"{_at(where)}{key} must be at most {most:g}, not {_shown(value)}.")
     if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
-        raise UsageError(f"{where}: check is either 'none' or commands, not both.")
+        raise UsageError(f"{_at(where)}check is either 'none' or commands, not both.")
     return _clean_hosts(fitted, where) if key == "hosts" else fitted
+
+
+def _at(where: KeyPlace | str) -> str:
+    """A place in front of what is wrong there; "" where the person has just said it."""
+    return f"{where}: " if where else ""
+
+
+def _shown(value: Any) -> str:
+    """A value as it is written, a list by its parts."""
+    return ", ".join(map(repr, value)) if isinstance(value, list | tuple) else repr(value)
 
 
 def _limits_of(key: str) -> tuple[float | None, float | None]:
@@ -151,7 +161,7 @@ def _clean_hosts(hosts: Sequence[str], where: KeyPlace | str) -> tuple[str, ...]
     try:
         return tuple(str(parse_host(each)) for each in hosts)
     except ValueError as error:
-        raise UsageError(f"{where}: {error}") from error
+        raise UsageError(f"{_at(where)}{error}") from error
 
 
 def flatten(data: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -132,6 +132,7 @@ class Settings:
     keys: Literal["emacs", "vi"] = "emacs"  # of the line that a conversation is typed into
     mode: Literal["ask", "plan", "auto"] = "ask"  # in which a conversation begins
     theme: Literal["auto", "dark", "light", "none"] = "auto"  # none: without colours
+    notify: Literal["auto", "bell", "off"] = "auto"  # at questions and the end of a task, while nobody looks
     screen_reader: bool = False  # plain lines in their order: nothing moves, nothing is drawn again
     features_off: tuple[str, ...] = ()  # names of features that are switched off
     editor: str = ""  # the command for texts too long for a line; none: $VISUAL, then $EDITOR

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -16,8 +16,6 @@ from kith.settings.check import KEYS, NAMED, check_value, is_key, keys_in_tables
 from kith.settings.files import find_ends, is_yaml, parse, read_key, read_text
 from kith.settings.read import PROJECT_KEYS, read_values
 from kith.settings.yaml_files import drop_from_yaml, set_in_yaml
-
-_SET: Final = "kith config set"
 
 
 def split_key(key: str) -> tuple[str, ...]:
@@ -51,7 +49,7 @@ def set_setting(path: Path, key: str, words: Sequence[str], *, project: bool) ->
         write_text(path, changed)
         return value
     read_values(path, text, allowed)  # a mistake that was there before has its own place
-    raise UsageError(f"{_SET}: {_without_place(fault)}")
+    raise UsageError(_without_place(fault))
 
 
 def unset_setting(path: Path, key: str, *, project: bool) -> None:
@@ -65,7 +63,7 @@ def unset_setting(path: Path, key: str, *, project: bool) -> None:
         try:
             read_values(path, changed, PROJECT_KEYS if project else None)
         except UsageError as error:
-            raise UsageError(f"kith config unset: {_without_place(error)}") from error
+            raise UsageError(_without_place(error)) from error
     write_text(path, changed)
 
 
@@ -94,7 +92,8 @@ def write_text(path: Path, text: str) -> None:
 
 def _without_place(error: UsageError | None) -> str:
     """Return the error without its place, since the file was not written."""
-    return str(error).partition(": ")[2]
+    place, _, words = str(error).partition(": ")
+    return words or place
 
 
 def _readings(parts: Sequence[str], words: Sequence[str], allowed: set[str] | None) -> Iterator[Any]:
@@ -108,8 +107,8 @@ def _readings(parts: Sequence[str], words: Sequence[str], allowed: set[str] | No
         yield from (*many, *(words if len(words) == 1 else ()), list(words), *written)
         return
     if allowed is not None and key not in allowed and is_key(key):
-        raise UsageError(f"{_SET}: a project may not set {key!r}; leave --project out.")
-    value = check_value(key, words[0] if len(words) == 1 else list(words), _SET, allowed)
+        raise UsageError(f"A project may not set {key!r}; leave --project out.")
+    value = check_value(key, words[0] if len(words) == 1 else list(words), "", allowed)
     yield list(value) if isinstance(value, tuple) else value
 
 
@@ -124,7 +123,7 @@ def _literal(word: str) -> Iterator[Any]:
 def _known(key: str) -> None:
     """Raises UsageError naming the nearest key, where there is no such one."""
     if not is_key(key) or ("." in key and key not in keys_in_tables()):
-        check_value(key, None, "kith config unset")
+        check_value(key, None, "")
 
 
 def _changed(path: Path, text: str, parts: Sequence[str], value: Any | None) -> str:

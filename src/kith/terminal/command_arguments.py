@@ -159,6 +159,10 @@ _WAITING = "the session whose change waits, or its beginning (the newest change)
 
 
 def talk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", nargs="*", metavar="TASK", help="begin the conversation with this task")
+    printed = "do one task, print the answer and exit (kith run)"
+    parser.add_argument("-p", "--prompt", metavar="TASK", help=printed)
+    parser.add_argument("--yes", action="store_true", help="with -p: apply without asking")
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     again = parser.add_mutually_exclusive_group().add_argument
     last = "go on with the last conversation here"

@@ -2,178 +2,198 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Final, get_args
 
-from kith.core.feature import Command, lazy_in
+from kith.core.feature import Command, CommandGroup, lazy_in
 from kith.settings.features import features
 
 _here = lazy_in("kith.terminal")
 
-TALK: Final = Command("", "", _here("command_arguments:talk"), _here("conversation.app:talk_command"))
+TALK: Final = Command(
+    "",
+    "Open a conversation in this folder",
+    _here("command_arguments:talk"),
+    _here("conversation.app:talk_command"),
+    "[TASK ...]",
+    group="Every day",
+)
 _KERNEL: Final = (
     Command(
         "run",
-        "do one task: a tested diff comes out, you say yes",
+        "Do one task, then ask before applying",
         _here("command_arguments:run"),
         _here("run:run_command"),
         "[TASK ...]",
+        group="Every day",
     ),
     Command(
         "status",
-        "show the check, waiting changes, and how a build stands",
+        "Show checks, waiting changes and builds",
         _here("command_arguments:status"),
         _here("status:status_command"),
         "[ID]",
+        group="Look back",
     ),
     Command(
         "templates",
-        "list common tasks to fill in",
+        "List templates for common tasks",
         _here("command_arguments:templates"),
         _here("templates:templates_command"),
+        group="Change code",
     ),
-    Command("edits", "apply edits that any model wrote"),
+    Command("edits", "Apply edits written by any model", group="Change code"),
     Command(
         "edits apply",
-        "print the diff of a reply on standard input, or write it",
+        "Print or write the edits of a reply",
         _here("edits_arguments:apply"),
         _here("edits:apply_command"),
     ),
     Command(
         "diff",
-        "show a change that was not applied",
+        "Show a change that was not applied",
         _here("command_arguments:diff"),
         _here("changes:diff_command"),
         "[ID]",
+        group="Look back",
     ),
     Command(
         "apply",
-        "check a change that was not applied, and apply it",
+        "Check and apply a waiting change",
         _here("command_arguments:apply"),
         _here("changes:apply_command"),
         "[ID]",
+        group="Look back",
     ),
     Command(
         "undo",
-        "take an applied change back",
+        "Undo an applied change",
         _here("command_arguments:undo"),
         _here("changes:undo_command"),
         "[ID]",
+        group="Every day",
     ),
     Command(
         "sessions",
-        "list what was done, newest first",
+        "List sessions, newest first",
         _here("command_arguments:sessions"),
         _here("sessions:sessions_command"),
         "[WORD ...]",
+        group="Every day",
     ),
     Command(
         "sessions turns",
-        "list what was said in one",
+        "List the turns of a session",
         _here("command_arguments:turns"),
         _here("one_session:turns_command"),
         "ID",
     ),
     Command(
         "sessions fork",
-        "copy a conversation, up to a turn of it",
+        "Copy a session, up to a turn",
         _here("command_arguments:fork"),
         _here("one_session:fork_command"),
         "ID",
     ),
     Command(
         "sessions rename",
-        "give one a name",
+        "Rename a session",
         _here("command_arguments:rename"),
         _here("one_session:rename_command"),
         "ID NAME",
     ),
     Command(
         "sessions delete",
-        "forget some for good",
+        "Delete sessions for good",
         _here("command_arguments:delete"),
         _here("one_session:delete_command"),
         "ID ...",
     ),
     Command(
         "models",
-        "list the models that can be asked",
+        "List the models you can use",
         _here("command_arguments:models"),
         _here("models:models_command"),
+        group="Models",
     ),
     Command(
         "models recommend",
-        "say what fits this machine, and how to get it",
+        "Recommend models for this machine",
         _here("command_arguments:recommend"),
         _here("models:recommend_command"),
     ),
     Command(
         "models prices",
-        "show what models in the cloud cost",
+        "Show the prices of cloud models",
         _here("command_arguments:prices"),
         _here("models:prices_command"),
     ),
     Command(
         "config",
-        "show every setting and where it came from",
+        "Show every setting and its origin",
         _here("command_arguments:config_show"),
         _here("config:config_command"),
+        group="Configure",
     ),
     Command(
         "config get",
-        "print the value of a setting",
+        "Print a setting",
         _here("command_arguments:config_get"),
         _here("config:get_command"),
         "KEY",
     ),
     Command(
         "config set",
-        "write a setting into your configuration",
+        "Write a setting to your configuration",
         _here("command_arguments:config_set"),
         _here("config:set_command"),
         "KEY VALUE ...",
     ),
     Command(
         "config unset",
-        "take a setting out of your configuration",
+        "Remove a setting from your configuration",
         _here("command_arguments:config_unset"),
         _here("config:unset_command"),
         "KEY",
     ),
     Command(
         "trust",
-        "show what a folder brings along for kith, and let it count",
+        "Review and trust a folder's configuration",
         _here("command_arguments:trust"),
         _here("trust:trust_command"),
+        group="Configure",
     ),
     Command(
         "permits",
-        "list commands that you allowed for good, and forget them",
+        "List or revoke commands allowed for good",
         _here("command_arguments:permits"),
         _here("permits:permits_command"),
+        group="Configure",
     ),
     Command(
         "completion",
-        "print a script that completes names in your shell",
+        "Print a shell completion script",
         _here("command_arguments:completion"),
         _here("shell_completion:completion_command"),
         "bash|zsh|fish",
+        group="Configure",
     ),
     Command(
         "features",
-        "list the features of kith, and which of them are on",
+        "List features, on or off",
         _here("command_arguments:features"),
         _here("features:features_command"),
+        group="Configure",
     ),
     Command(
         "features on",
-        "switch features on",
+        "Switch features on",
         _here("command_arguments:switch"),
         _here("features:on_command"),
         "NAME ...",
     ),
     Command(
         "features off",
-        "switch features off",
+        "Switch features off",
         _here("command_arguments:switch"),
         _here("features:off_command"),
         "NAME ...",
@@ -187,6 +207,13 @@ def commands() -> Mapping[str, Command]:
     every = (*_KERNEL, *(each for feature in features() for each in feature.commands))
     wholes = dict.fromkeys(each.name.partition(" ")[0] for each in every)
     return {each.name: each for whole in wholes for each in every if each.name.split(" ")[0] == whole}
+
+
+def groups() -> Mapping[CommandGroup, tuple[Command, ...]]:
+    """The commands by the group in which the help lists them, without their parts."""
+    every = (TALK, *(each for name, each in commands().items() if " " not in name))
+    found = {group: tuple(each for each in every if each.group == group) for group in get_args(CommandGroup)}
+    return {group: members for group, members in found.items() if members}
 
 
 def parts_of(name: str) -> list[str]:

@@ -59,10 +59,7 @@ def config_command(args: argparse.Namespace) -> int:
 def get_command(args: argparse.Namespace) -> int:
     """The value of a key, alone on its line; all of a table's, with their names."""
     rows = describe_settings(load_settings(find_root(args.folder), {}))
-    try:
-        found = find_rows(rows, args.key)
-    except UsageError as error:
-        raise UsageError(f"kith config get: {error}") from error
+    found = find_rows(rows, args.key)
     if args.json:
         return _print_json(found)
     for key, value, _ in found:

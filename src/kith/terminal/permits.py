@@ -5,6 +5,7 @@ import sys
 
 from kith.agent.permits import decide_here, forget, remembered
 from kith.core.errors import EXIT_DONE, EXIT_REJECTED, UsageError
+from kith.memory.permits import Permit
 from kith.terminal.options import find_root
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable
@@ -30,12 +31,17 @@ def permits_command(args: argparse.Namespace) -> int:
             print(f"Forgot {count(len(chosen), 'permit')}; you are asked again.")
             return EXIT_DONE
     for number, permit in enumerate(permits, 1):
-        what = {"net": "reach ", "call": "call "}.get(permit.effect, "")
-        shown = printable(permit.pattern).replace("\n", "\n     ")
-        print(wrapped(f"{number:3}  {what}{shown}", sys.stdout, indent=" " * 5))
+        shown = permit_text(permit).replace("\n", "\n     ")
+        print(wrapped(f"{number:3}  {shown}", sys.stdout, indent=" " * 5))
     if not permits:
         print("Nothing was allowed for good here.", file=sys.stderr)
     return EXIT_DONE
+
+
+def permit_text(permit: Permit) -> str:
+    """A permit in words: a command, or `reach HOST`."""
+    what = {"net": "reach ", "call": "call "}.get(permit.effect, "")
+    return f"{what}{printable(permit.pattern)}"
 
 
 def _chosen(numbers: list[int], there: int) -> list[int]:

@@ -7,6 +7,7 @@ from kith.core.feature import Lazy
 from kith.core.values import Answer, Question
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
+from kith.view.lines import shortened
 from kith.view.printing import whole
 from kith.view.wording import always_words, question_text
 
@@ -45,7 +46,8 @@ def _show_words(screen: Screen, question: Question) -> None:
     first, *more = text.split("\n")
     screen.show("\n    ".join((first, *more)), style="bold")
     if len(more) > _SEEN:
-        screen.show(f"That was {len(more) + 1:,} lines; the first: {first[:_BEGINNING]}", style="bold yellow")
+        begun = shortened(first, _BEGINNING)
+        screen.show(f"That was {len(more) + 1:,} lines; the first: `{begun}`", style="bold yellow")
 
 
 async def _ask(screen: Screen, question: Question) -> Answer:

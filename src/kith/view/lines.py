@@ -17,6 +17,20 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def first_line(text: str) -> str:
+    """The first line of a text; one that only announces the next ones ends before that."""
+    head, _, more = text.strip().partition("\n")
+    if not more or not head.rstrip().endswith(":"):
+        return head
+    told, stop, _ = head.rpartition(". ")
+    return f"{told}." if stop else f"{head.rstrip(': ')} ..."
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning with dots, in at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 4].rstrip()} ..."
+
+
 def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     """Foreign text for a stream: made printable and broken between words on a terminal, else as it is.
 

@@ -39,7 +39,7 @@ from kith.view.items import (
     ToolUse,
     WorkPlan,
 )
-from kith.view.lines import count
+from kith.view.lines import count, first_line, shortened
 from kith.view.printing import printable
 
 STYLES: Final = {"tool": "dim", "note": "yellow", "bad": "red", "good": "green", "plain": ""}
@@ -129,7 +129,7 @@ def fact_line(event: Event) -> str:
             # What the person chose alone is the model that comes next.
             return f"asked: {', then '.join(plan)}" + (f" ({why})" if why else "")
         case Named(title):
-            return f"From now on this is called: {title}"
+            return f'Renamed to "{title}"' if title else "The name was removed"
         case Compacted(before=before, after=after, upto=upto, summary=summary):
             how = f"{count(upto, 'message')} summed up" if summary else "without old results of tools"
             return f"The conversation is sent shorter now: {before:,} → {after:,} tokens, {how}"
@@ -182,7 +182,7 @@ def status_of(event: Event) -> str | None:
         case Progress(what, done, total):
             return _progress(what, done, total)
         case ToolBegan(name=name, target=target):
-            return printable(f"{name} {_first_line(target)}")[:60].strip()
+            return shortened(printable(f"{name} {_first_line(target)}"), 60).strip()
         case ToolEnded():
             return "thinking"
         case Delta(kind="thinking"):
@@ -199,6 +199,7 @@ def _progress(what: str, done: int, total: int) -> str:
     """`reading, about 12 s left: 4,096 of 9,000 tokens`, or only what is waited for."""
     if what == "asked":
         return "waiting for the model"
+    what = printable(what)
     if not done and not total:
         return what
     unit = " tokens" if what.startswith("reading") else ""
@@ -238,7 +239,7 @@ def _network(ran: Ran) -> str:
 
 def _routed_line(event: Routed) -> tuple[str, str]:
     """`  · route: qwen3:8b -> checks -> claude  (...)`, where there was a choice; or who takes over."""
-    if event.after:
+    if event.after and event.plan:
         return ("note", f"  → {event.plan[0]} takes over from {event.after}: {_first_line(event.why)}")
     if event.by != "router" or len(event.table) < 2 > len(event.plan):
         return ("", "")
@@ -251,14 +252,17 @@ def _delegated_line(event: Delegated) -> tuple[str, str]:
     end = f"done, verified: {event.verified}" if event.ok else "not done, rolled back"
     cost = f", {dollars(event.usd)}" if event.usd else ""
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
-    return ("tool", f'  ↘ {event.by} gave {event.to} "{_first_line(event.task)[:60]}": {end} ({took})')
+    return (
+        "tool",
+        f'  ↘ {event.by} gave {event.to} "{shortened(_first_line(event.task), 60)}": {end} ({took})',
+    )
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:
     if event.skipped:
-        return ("tool", f"  - not checked: {event.feedback}")
+        return ("tool", f"  - not checked{_reason(event.feedback)}")
     if not event.ran:
-        return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}: {_first_line(event.feedback)}")
+        return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}{_reason(_first_line(event.feedback))}")
     ran = event.ran[-1]
     if event.evidence and event.evidence.after and event.evidence.after.counted:
         return _counted_line(event, event.evidence)
@@ -279,6 +283,11 @@ def _judged_line(event: Judged) -> tuple[str, str]:
             return ("tool", f"  · {event.gate} {ended} as before the change  {ran.seconds:.1f} s{fault}")
         return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
     return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s{fault}")
+
+
+def _reason(why: str) -> str:
+    """A reason behind a colon, where there is one."""
+    return f": {why}" if why.strip() else ""
 
 
 def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
@@ -351,7 +360,7 @@ def _in_a_line(text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    return text.strip().split("\n")[0]
+    return first_line(text)
 
 
 # Questions and answers in words, the same on every surface.

@@ -1,6 +1,7 @@
 """The commands of a conversation: what each of them does, and what a person sees of it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,17 @@ def test_every_command_is_done_somewhere(command: SlashCommand) -> None:
 def test_plain_words_of_old_are_commands_and_sentences_are_not() -> None:
     for word in ("exit", "clear", "save", "load", "delete", "config", "help", "quit"):
         assert find_command(word)[0] is COMMANDS[word]
-    assert find_command("help me with this") == (None, "")
+    assert find_command("save parser") == (COMMANDS["save"], "parser")
+    assert find_command("load ab12") == (COMMANDS["load"], "ab12")
+    assert find_command("config tries 4") == (COMMANDS["config"], "tries 4")
+    tasks = (
+        "help me with this",
+        "save the file twice",
+        "load all data",
+        "config files are ignored",
+        "delete x",
+    )
+    assert [find_command(words) for words in tasks] == [(None, "")] * len(tasks)
     assert find_command("todo") == (None, "")
     assert find_command("/usr/bin is wrong") == (None, "")
     assert find_command("/undo  ab12 ") == (COMMANDS["undo"], "ab12")
@@ -264,6 +275,21 @@ def test_export_writes_a_file_and_asks_before_it_replaces_one(repository: Path, 
     assert "ends in .md, .html, .json" in screen.text
 
 
+def test_an_export_without_a_name_stays_out_of_the_tree(repository: Path, home: Path) -> None:
+    before = sorted(repository.iterdir())
+    screen, talk = converse(repository, ["what is it?", "/export", "/export json"], ["A mean."], width=200)
+    kept = talk.project.settings.state / "exports" / f"kith-{talk.id[:6]}.md"
+    assert "A mean." in kept.read_text() and kept.with_suffix(".json").exists()
+    assert f"exports/{kept.name}." in screen.text
+    (home / "Downloads").mkdir()
+    (repository / "told").mkdir()
+    screen, talk = converse(repository, ["what is it?", "/export", "/export told"], ["A mean."])
+    name = f"kith-{talk.id[:6]}.md"
+    assert (home / "Downloads" / name).exists() and f"Wrote ~/Downloads/{name}." in screen.text
+    assert sorted(repository.iterdir()) == sorted([*before, repository / "told"])
+    assert (repository / "told" / name).exists()
+
+
 # --- how it works here -----------------------------------------------------------------------
 
 
@@ -292,3 +318,41 @@ def test_another_model_reads_the_conversation_anew(repository: Path) -> None:
     assert "I am another one." in screen.text
     assert "No other model was found" in " ".join(screen.text.split())
     assert talk.project.settings.model == f"replay/{other}"
+
+
+# --- where it stands -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_status_and_cost_tell_of_this_conversation(repository: Path, width: int) -> None:
+    said = ["/status", "/cost", "what is it?", "/rename means", "/status", "/cost"]
+    screen, talk = converse(repository, said, ["A mean."], width=width, check=("true",))
+    before, _, after = screen.text.partition("> what is it?")
+    assert "nothing said yet" in before and "no model call" in before
+    assert f"{talk.id[:6]} means, 1 task" in after
+    assert re.search(r"check +true", after) and "replay/" in after.partition("> /status")[2]
+    assert "1 model call" in after and "$0.00, all conversations" in after
+    assert max(map(len, screen.text.split("\n"))) <= width
+
+
+def test_permissions_list_what_needs_no_question(repository: Path) -> None:
+    screen, _ = converse(repository, ["config hosts pypi.org", "/permissions"])
+    assert "ask: what leaves the trial is asked about" in screen.text.partition("> /permissions")[2]
+    assert re.search(r"host +pypi\.org", screen.text)
+
+
+def test_memory_lists_the_notes_and_where_they_stand(repository: Path, home: Path) -> None:
+    screen, _ = converse(repository, ["/memory"])
+    assert "none yet" in screen.text
+    (home / ".config/kith").mkdir(parents=True, exist_ok=True)
+    (home / ".config/kith/AGENTS.md").write_text("Use tabs.\n")
+    screen, _ = converse(repository, ["/memory"])
+    assert re.search(r"~/.config/kith/AGENTS.md +\d+ tokens", screen.text)
+    assert "Notes stand in AGENTS.md of this folder" in " ".join(screen.text.split())
+
+
+def test_words_without_a_slash_save_load_and_set(repository: Path) -> None:
+    said = ["what is it?", "save means", "/new", "load means", "config tries 4"]
+    screen, talk = converse(repository, said, ["A mean."])
+    assert 'as "means"' in screen.text and talk.past.title == "means"
+    assert talk.project.settings.tries == 4

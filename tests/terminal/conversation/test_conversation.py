@@ -67,6 +67,19 @@ def utils(repository: Path) -> str:
     return (repository / "utils.py").read_text()
 
 
+def test_words_behind_kith_begin_the_conversation(repository: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"expect": "fix the test", "text": "I was told."}, {"text": "Again."}]))
+    terminal = Tmux(repository, f"{KITH} fix -m replay/{script} --check none the test")
+    try:
+        terminal.wait("I was told.")
+        assert terminal.text.count("> fix the test") == 1
+        terminal.say("once more")
+        terminal.wait("Again.")
+    finally:
+        terminal.close()
+
+
 def test_a_task_from_the_first_word_to_undo(repository: Path, talk: Talk) -> None:
     terminal = talk("It is a *mean*:\n\n- one\n- two\n", edit(), DONE)
     terminal.say("what is it?")

@@ -49,7 +49,7 @@ def test_the_beginning_of_a_long_call_is_seen_with_its_question() -> None:
     command = "rm -rf build\n" + "\n".join(f"echo {number}" for number in range(100))
     screen = PlayedScreen(["n"])
     asyncio.run(ask(screen, Question("1", "tool", f"Allow bash: {command}", ("yes", "no"))))
-    assert screen.text.rstrip().endswith("That was 101 lines; the first: Allow bash: rm -rf build")
+    assert screen.text.rstrip().endswith("That was 101 lines; the first: `Allow bash: rm -rf build`")
     assert "\necho" not in screen.text
 
 

@@ -19,6 +19,12 @@ def paste(terminal: Tmux, words: str) -> None:
     terminal._do("paste-buffer", "-p")
 
 
+def paste_unmarked(terminal: Tmux, words: str) -> None:
+    """As a terminal does that knows no marks: a line end is what Enter sends."""
+    terminal._do("set-buffer", words)
+    terminal._do("paste-buffer")
+
+
 def said(words: str) -> dict[str, str]:
     """A reply to a message that holds these words."""
     return {"expect": words, "text": f"I was told of {words.split()[0]}."}
@@ -44,6 +50,23 @@ def test_commands_files_and_pastes(talk: Talk, repository: Path) -> None:
     assert "row 20" not in terminal.text, "it is shown as it was written"
     terminal.press("Up")
     terminal.wait('compare @"my notes.md" with [paste 1: 40 lines]', times=2)
+
+
+def test_a_paste_without_marks_is_one_text(talk: Talk) -> None:
+    terminal = talk({"expect": r"one\ntwo\n+three", "text": "All of it."})
+    paste_unmarked(terminal, "one\ntwo\n\nthree\n")
+    terminal.wait("three")
+    assert "All of it." not in terminal.settle()
+    terminal.press("Enter")
+    terminal.wait("All of it.")
+
+
+def test_a_long_paste_without_marks_is_folded(talk: Talk) -> None:
+    terminal = talk({"expect": r"row 0\n[\s\S]*row 399", "text": "All of it."})
+    paste_unmarked(terminal, "".join(f"row {number}\n" for number in range(400)))
+    terminal.wait("[paste 1: 400 lines]")
+    terminal.press("Enter")
+    terminal.wait("All of it.")
 
 
 @pytest.mark.slow

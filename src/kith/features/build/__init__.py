@@ -16,10 +16,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "build",
-            "from a request to tested code: roles propose, tests decide",
+            "Turn a request into tested code",
             Lazy(f"{__name__}:build_arguments"),
             _here("command:build_command"),
             "[REQUEST ...]",
+            group="Change code",
         ),
     ),
     kinds={"build": _here("builds:SESSION_KIND")},

@@ -17,26 +17,27 @@ FEATURE = Feature(
     commands=(
         Command(
             "coach",
-            "show how each model is asked, and what was tried",
+            "Show how each model is asked",
             Lazy(f"{__name__}:coach_arguments"),
             _here("command:coach_command"),
+            group="Measure",
         ),
         Command(
             "coach run",
-            "try other strategies for a local model on recorded tasks",
+            "Try other ways on recorded tasks",
             Lazy(f"{__name__}:coach_run_arguments"),
             _here("command:run_command"),
         ),
         Command(
             "coach undo",
-            "undo a strategy; the one before is used again",
+            "Restore the way used before",
             Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:undo_command"),
             "ID",
         ),
         Command(
             "coach adopt",
-            "adopt a strategy that is on trial",
+            "Adopt a way that live work tries",
             Lazy(f"{__name__}:coach_one_arguments"),
             _here("command:adopt_command"),
             "ID",

@@ -18,10 +18,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "confer",
-            "let several models confer; tools check their claims",
+            "Ask several models, and check their claims",
             Lazy(f"{__name__}:confer_arguments"),
             _here("command:confer_command"),
             "[QUESTION ...]",
+            group="Change code",
         ),
     ),
     slash_commands=(

@@ -10,7 +10,7 @@ from kith.core.numbers import dollars
 from kith.core.values import Message
 from kith.features.confer.history import Minutes, speaker_of
 from kith.terminal.rendering.activity import FeatureLine
-from kith.view.lines import count
+from kith.view.lines import count, shortened
 from kith.view.printing import printable
 
 WIDTH: Final = 80  # columns, at the most
@@ -37,7 +37,7 @@ def colour(label: str) -> str:
 def heading(label: str, name: str, what: str = "") -> FeatureLine:
     """The line above a block."""
     words = " ".join(filter(None, (printable(name), what)))
-    return colour(label), f"{label} ┌ {words}"[:WIDTH]
+    return colour(label), shortened(f"{label} ┌ {words}", WIDTH)
 
 
 def block(label: str, message: Message) -> Iterator[FeatureLine]:
@@ -52,7 +52,8 @@ def claim_lines(claim: Claimed) -> Iterator[FeatureLine]:
     """Show a claim, its evidence, and the result of the check."""
     mark, style = _MARKS[claim.check]
     who = f"{claim.by} on {claim.of}"
-    yield from _wrap(style, f"{mark} {claim.id} {claim.check}, {who}: {claim.text}", "", _INDENT)
+    said = f": {claim.text}" if claim.text.strip() else ""
+    yield from _wrap(style, f"{mark} {claim.id} {claim.check}, {who}{said}", "", _INDENT)
     for more in (claim.evidence, claim.why):
         yield from _wrap("dim", more, _INDENT, _INDENT)
 
@@ -88,7 +89,7 @@ def council_lines(event: Event) -> Iterator[FeatureLine]:
 
 def show_minutes(minutes: Minutes, show: ShowLine) -> None:
     """A council from its first word to its last, as it is kept."""
-    show(f"Council {minutes.id}: {printable(minutes.question)[: WIDTH - 22]}")
+    show(f"Council {minutes.id}: {shortened(printable(minutes.question), WIDTH - 22)}")
     for who, what in minutes.said:
         if isinstance(what, Claimed):
             lines = claim_lines(what)

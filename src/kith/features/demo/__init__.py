@@ -13,9 +13,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "demo",
-            "show one whole task, without a model",
+            "Try kith without a model",
             Lazy(f"{__name__}:demo_arguments"),
             _here("command:demo_command"),
+            group="Models",
         ),
     ),
 )

@@ -14,9 +14,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "doctor",
-            "check servers, sandbox and folders",
+            "Check servers, sandbox and folders",
             Lazy(f"{__name__}:doctor_arguments"),
             _here("command:doctor_command"),
+            group="Every day",
         ),
     ),
     slash_commands=(

@@ -14,9 +14,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "acp",
-            "work in an editor: Zed, JetBrains, Neovim, Emacs (ACP)",
+            "Connect an editor (ACP)",
             Lazy(f"{__name__}:acp_arguments"),
             _here("command:acp_command"),
+            group="Serve",
         ),
     ),
 )

@@ -15,17 +15,18 @@ FEATURE = Feature(
     commands=(
         Command(
             "models pull",
-            "download a model",
+            "Download a model",
             Lazy(f"{__name__}:pull_arguments"),
             _here("commands:pull_command"),
             "REPO[:QUANT]",
         ),
         Command(
             "engine",
-            "show or stop kith's own engine",
+            "Show or stop kith's own engine",
             Lazy(f"{__name__}:engine_arguments"),
             _here("commands:engine_command"),
             "[status|stop]",
+            group="Models",
         ),
     ),
 )

@@ -15,9 +15,10 @@ FEATURE = Feature(
     commands=(
         Command(
             "runtime",
-            "serve one model to other machines, in kith's roles",
+            "Serve a model to other machines",
             Lazy(f"{__name__}:runtime_arguments"),
             _here("runtime_command:runtime_command"),
+            group="Serve",
         ),
     ),
 )

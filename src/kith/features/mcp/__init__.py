@@ -15,19 +15,20 @@ FEATURE = Feature(
     commands=(
         Command(
             "mcp",
-            "offer trials, reviews and applying to other agents (MCP)",
+            "Offer kith's tools to other agents (MCP)",
             Lazy(f"{__name__}:mcp_arguments"),
             _here("command:mcp_command"),
+            group="Serve",
         ),
         Command(
             "mcp list",
-            "list tool servers and their cost",
+            "List tool servers and their token cost",
             Lazy(f"{__name__}:mcp_list_arguments"),
             _here("command:list_command"),
         ),
         Command(
             "mcp test",
-            "test tool servers: every tool, its arguments and cost",
+            "Test tool servers and show their tools",
             Lazy(f"{__name__}:mcp_test_arguments"),
             _here("command:test_command"),
             "[NAME ...]",

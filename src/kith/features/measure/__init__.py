@@ -15,23 +15,25 @@ FEATURE = Feature(
     commands=(
         Command(
             "profile",
-            "show speed, success and cost of models",
+            "Show speed, success and cost of models",
             Lazy(f"{__name__}:profile_arguments"),
             _here("profile_command:profile_command"),
+            group="Measure",
         ),
         Command(
             "models probe",
-            "measure what a model can do",
+            "Measure what a model can do",
             Lazy(f"{__name__}:probe_arguments"),
             _here("probe_command:probe_command"),
             "[MODEL]",
         ),
         Command(
             "bench",
-            "measure models here: speed, tools, edits, small tasks",
+            "Benchmark models on this machine",
             Lazy(f"{__name__}:bench_arguments"),
             _here("bench_command:bench_command"),
             "[MODEL ...]",
+            group="Measure",
         ),
     ),
     slash_commands=(

@@ -15,10 +15,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "refactor",
-            "suggest and apply refactorings: rename, move, extract ...",
+            "Suggest refactorings, or apply one",
             Lazy(f"{__name__}:refactor_arguments"),
             _here("command:refactor_command"),
             "[PATH | ACTION ... | WORDS]",
+            group="Change code",
         ),
     ),
 )

@@ -13,10 +13,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "review",
-            "review a change and suggest fixes",
+            "Review a change and suggest fixes",
             Lazy(f"{__name__}:review_arguments"),
             _here("command:review_command"),
             "[COMMIT]",
+            group="Change code",
         ),
     ),
     slash_commands=(

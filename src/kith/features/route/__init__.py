@@ -14,10 +14,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "why",
-            "show why these models were asked",
+            "Explain which models were chosen",
             Lazy(f"{__name__}:why_arguments"),
             _here("command:why_command"),
             "[ID]",
+            group="Look back",
         ),
     ),
     slash_commands=(

@@ -13,16 +13,18 @@ FEATURE = Feature(
     commands=(
         Command(
             "scan",
-            "describe this codebase, without a model",
+            "Describe a codebase without a model",
             Lazy(f"{__name__}:scan_arguments"),
             _here("command:scan_command"),
             "[PATH]",
+            group="Measure",
         ),
         Command(
             "init",
-            "write AGENTS.md, notes for agents, from a scan",
+            "Write AGENTS.md from a scan",
             Lazy(f"{__name__}:init_arguments"),
             _here("command:init_command"),
+            group="Change code",
         ),
     ),
     slash_commands=(

@@ -14,10 +14,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "test",
-            "write tests that notice planted faults",
+            "Write tests, verified by mutation testing",
             Lazy(f"{__name__}:testgen_arguments"),
             _here("command:testgen_command"),
             "[TARGET]",
+            group="Change code",
         ),
     ),
     slash_commands=(

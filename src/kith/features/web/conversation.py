@@ -1,5 +1,6 @@
 """`/export` in a conversation."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,8 @@ from kith.terminal.conversation.talk import Talk
 from kith.view.lines import from_home
 from kith.view.printing import printable
 
-_FORMATS: Final = (".md", ".html", ".json")
+_KINDS: Final = ("md", "html", "json")
+_FORMATS: Final = tuple(f".{kind}" for kind in _KINDS)
 
 
 async def export(talk: Talk, rest: str) -> None:
@@ -33,10 +35,24 @@ async def export(talk: Talk, rest: str) -> None:
 
 
 def _target(talk: Talk, rest: str) -> Path:
-    """The file to write, from the folder of the conversation. Raises UsageError for another ending."""
-    path = talk.root / Path(rest).expanduser() if rest else talk.root / f"kith-{short_session(talk.id)}.md"
-    if rest in ("md", "html", "json"):
-        path = talk.root / f"kith-{short_session(talk.id)}.{rest}"
+    """The file to write: as it is named, from the folder of the conversation. Raises UsageError."""
+    name = f"kith-{short_session(talk.id)}"
+    if not rest or rest in _KINDS:
+        return _outside(talk.root, talk.project.settings.state) / f"{name}.{rest or 'md'}"
+    path = talk.root / Path(rest).expanduser()
+    if path.is_dir():
+        return path / f"{name}.md"
     if path.suffix not in _FORMATS:
         raise UsageError(f"A conversation is written to a file that ends in {', '.join(_FORMATS)}.")
     return path
+
+
+def _outside(root: Path, state: Path) -> Path:
+    """A folder for exports that is no part of the tree: the person's downloads, else kith's own."""
+    downloads = Path("~/Downloads").expanduser()
+    usable = downloads.is_dir() and os.access(downloads, os.W_OK) and not downloads.is_relative_to(root)
+    if usable:
+        return downloads
+    own = state / "exports"
+    own.mkdir(exist_ok=True)
+    return own

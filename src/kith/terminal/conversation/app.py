@@ -61,15 +61,23 @@ class ConversationApp:
 
     The first key is taken before the work's code is even loaded: until then there is no driver. Of the two
     kinds of terminals only the one that is wanted is loaded.
-    `mode` is the one that the person chose, `resume` the conversation to go on with.
+    `mode` is the one that the person chose, `resume` the conversation to go on with, `task` what it begins
+    with.
     """
 
     def __init__(
-        self, root: Path, flags: Mapping[str, Any], mode: Mode | None = None, resume: str = "", *, plain: bool
+        self,
+        root: Path,
+        flags: Mapping[str, Any],
+        mode: Mode | None = None,
+        resume: str = "",
+        *,
+        task: str = "",
+        plain: bool,
     ) -> None:
         self._root, self._flags = root, flags
         self._mode, self._resume = mode, resume
-        self._early: deque[str] = deque()  # what was sent before anybody could work
+        self._early = deque([task] if task else [])  # what was sent before anybody could work
         self._driver: Driver | None = None
         self._opening: Driver | None = None  # the same, before it can take anything
         self._left = False
@@ -221,11 +229,16 @@ def shown_faults(screen: Screen) -> Iterator[None]:
 
 def talk_command(args: argparse.Namespace) -> int:
     """A conversation in a folder. Raises UsageError where there is no terminal."""
+    if args.yes:
+        raise UsageError('--yes belongs to kith run and kith -p "TASK"; in a conversation: kith --mode auto.')
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError('A conversation needs a terminal; for one task: kith run "TASK".')
     plain = args.plain or not is_lively(sys.stdout) or _reads_aloud()
     root = find_root(args.folder)
-    return ConversationApp(root, settings_flags(args), args.mode, args.resume, plain=plain).run()
+    app = ConversationApp(
+        root, settings_flags(args), args.mode, args.resume, task=" ".join(args.task), plain=plain
+    )
+    return app.run()
 
 
 def _reads_aloud() -> bool:

@@ -2,12 +2,9 @@
 
 import asyncio
 import re
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Literal, TextIO
-
-from prompt_toolkit.input import Input, create_input
+from typing import Final, Literal
 
 ASK: Final = "\x1b]11;?\x1b\\"  # OSC 11 (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html)
 _ANSWER: Final = re.compile(
@@ -56,12 +53,7 @@ class BackgroundQuestion:
         self._hear = hear
         self._answered = asyncio.Event()
         self._asked = False
-
-    def open_input(self) -> Input:
-        """The keys of the terminal on stdin, without its answers."""
-        if sys.platform == "win32" or not sys.stdin.isatty():
-            return create_input()
-        return _open_input(sys.stdin, AnswerFilter(self._take))
+        self.answers = AnswerFilter(self._take)
 
     def ask(self) -> str:
         """The sequence that asks; nothing waits for the answer."""
@@ -77,22 +69,3 @@ class BackgroundQuestion:
     def _take(self, background: Background) -> None:
         self._answered.set()
         self._hear(background)
-
-
-def _open_input(stdin: TextIO, answers: AnswerFilter) -> Input:
-    from prompt_toolkit.input.posix_utils import PosixStdinReader
-    from prompt_toolkit.input.vt100 import Vt100Input
-    from prompt_toolkit.key_binding import KeyPress
-
-    class Reader(PosixStdinReader):
-        def read(self, count: int = 1024) -> str:
-            return answers.take(super().read(count))
-
-    class Keys(Vt100Input):
-        def flush_keys(self) -> list[KeyPress]:
-            self.vt100_parser.feed(answers.flush())
-            return super().flush_keys()
-
-    keys = Keys(stdin)
-    keys.stdin_reader = Reader(keys.fileno(), encoding=keys.stdin.encoding)
-    return keys

@@ -26,6 +26,9 @@ class LiveScreen(Screen, Protocol):
     def signal(self, sequence: str) -> None:
         """Something for the terminal itself that shows nothing, such as what its clipboard is to hold."""
 
+    def notify(self, words: str) -> None:
+        """Tell a person who is elsewhere what they may want to come back for."""
+
     def redraw(self) -> None:
         """What is drawn by itself is different now."""
 

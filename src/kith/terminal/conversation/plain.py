@@ -129,6 +129,9 @@ class PlainTerminal:
     def signal(self, sequence: str) -> None:
         """Who only prints is sent nothing else."""
 
+    def notify(self, words: str) -> None:
+        """A screen reader reads the lines, and a pipe has no window."""
+
     def redraw(self) -> None:
         """Nothing is drawn twice."""
 

@@ -2,18 +2,19 @@
 
 import difflib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, get_args
 
 from kith.core.errors import UsageError
 from kith.core.feature import Group, SlashCommand, lazy_in
+from kith.settings.check import has_value
 from kith.settings.features import features
 
 _here = lazy_in("kith.terminal.conversation.commands")
 
 # Modules of commands, in the order of `/help`: each has its rows (`COMMANDS`) beside what they do.
-_MODULES: Final = ("tasks", "changes", "contents", "sessions", "models", "settings", "help")
+_MODULES: Final = ("tasks", "changes", "contents", "sessions", "models", "overview", "settings", "help")
 
 
 @cache
@@ -40,7 +41,7 @@ def find_command(words: str) -> tuple[SlashCommand | None, str]:
     name, _, rest = words.strip().removeprefix("/").partition(" ")
     if not words.startswith("/"):
         found = slash_commands().get(name)
-        return (found, "") if found and found.bare and not rest else (None, "")
+        return (found, rest.strip()) if found and _is_bare(found, rest.split()) else (None, "")
     if name in slash_commands():
         return slash_commands()[name], rest.strip()
     if "/" in name:  # a path, with which a task begins
@@ -48,6 +49,13 @@ def find_command(words: str) -> tuple[SlashCommand | None, str]:
     close = difflib.get_close_matches(name, slash_commands(), 1)
     hint = f"did you mean /{close[0]}?" if close else "/help lists what there is."
     raise UsageError(f"There is no /{name}; {hint}")
+
+
+def _is_bare(command: SlashCommand, words: Sequence[str]) -> bool:
+    """True where these words may follow a command without its slash: most sentences are tasks."""
+    if command.bare and command.takes == "setting" and words:
+        return has_value(words[0])
+    return command.bare and len(words) <= command.bare_words
 
 
 def split_arguments(rest: str) -> list[str]:

@@ -29,7 +29,7 @@ from kith.terminal.rendering.markdown import render_said
 from kith.terminal.rendering.panels import receipt_panel
 from kith.terminal.rendering.spans import Span
 from kith.terminal.report import receipt_lines
-from kith.view.lines import from_home
+from kith.view.lines import from_home, shortened
 from kith.view.printing import printable
 
 # What the person sent and nobody took up yet: for the model at work, or for its turn.
@@ -91,7 +91,7 @@ class Pending:
 
 
 def _first(words: str) -> str:
-    return printable(words.strip().split("\n")[0])[:60]
+    return shortened(printable(words.strip().split("\n")[0]), 60)
 
 
 _WAITS: Final = "Nothing applied. The change waits: /diff{id}, /apply{id}, /discard{id}"
@@ -195,12 +195,14 @@ class Talk:
             return Answer("no", "nobody is asked in auto mode", by="auto mode")
         async with self._asking:
             self.voice.rest()
+            self.terminal.notify(f"a question in {self.root.name}")
             return await ask(self.terminal, question)
 
     def show_result(self, result: Result) -> None:
         """How a task ended: its last words, unless they were shown as they came, and the receipt."""
         text, status = result.report["text"], result.report["status"]
         screen = self.terminal
+        screen.notify(f"a task in {self.root.name} ended: {status}")
         if status != "done":
             self.say(printable(text), "red")
         elif text and not self.voice.has_shown(text):
@@ -235,7 +237,7 @@ def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: 
 _CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made in one
 # Whatever says which model is asked, where and how: the next task opens it anew.
 _OF_MODELS: Final = (
-    *("model", "window", "stall", "engine", "model_folders", "offline", "discovery", "cloud"),
+    *("model", "window", "stall", "sections", "model_folders", "offline", "discovery", "cloud"),
     *("endpoints", "pools", "ollama_host", "openai_base_url", "anthropic_base_url", "gemini_base_url"),
 )
 

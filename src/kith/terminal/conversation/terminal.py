@@ -1,6 +1,7 @@
 """The terminal of a conversation: what was shown stays above, what lives is below, keys are always free."""
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
@@ -18,8 +19,10 @@ from kith.settings import Settings
 from kith.terminal.conversation.background import Background, BackgroundQuestion
 from kith.terminal.conversation.completion import LineContext
 from kith.terminal.conversation.input_line import InputLine
+from kith.terminal.conversation.key_input import FOCUS_OFF, FOCUS_ON, KeyReader, open_input
 from kith.terminal.conversation.layout import STYLE, make_layout
 from kith.terminal.conversation.live_screen import Region
+from kith.terminal.conversation.notices import Notify, notice
 from kith.terminal.conversation.prompts import PromptStack
 from kith.terminal.conversation.terminal_output import Suspension, at_once, open_output, view, wipe
 from kith.terminal.editor import open_editor
@@ -75,14 +78,16 @@ class Terminal:
         self._asking = PromptStack(self.buffer, self._show_question)
         self._hint = ""
         self._editor = ""
+        self._notify: Notify = "auto"
         self._background = BackgroundQuestion(self._suit)
         self._is_themed = False  # the person chose the colours
         self.output = open_output()
+        self._reader = KeyReader()
         self.app: Application[int] = Application(
             layout=make_layout(self),
             key_bindings=keys,
             style=STYLE,
-            input=self._background.open_input(),
+            input=open_input(self._reader, self._background.answers),
             output=self.output,
             color_depth=lambda: _DEPTHS[self.look.palette.depth],
             erase_when_done=True,
@@ -107,11 +112,13 @@ class Terminal:
         self.suspension.heed_shell()
         drawing = asyncio.ensure_future(self._draw())
         drawing.add_done_callback(self._note_fault)
+        self.output.write_raw(FOCUS_ON)
         try:
             return await self.app.run_async(handle_sigint=False)
         finally:
             drawing.cancel()
             await end()
+            self.output.write_raw(FOCUS_OFF)
             self._flush()
             self.line.history.close()
 
@@ -163,6 +170,10 @@ class Terminal:
         self._above.append(sequence)
         self._wake()
 
+    def notify(self, words: str) -> None:
+        """A bell and a notice, as the person wants them."""
+        self._put(notice(self._notify, self._reader.has_focus, words, os.environ))
+
     def _put(self, text: str) -> None:
         if self._gapped:
             text = text.removeprefix("\n")
@@ -181,7 +192,7 @@ class Terminal:
 
     def settle_in(self, chosen: Settings) -> None:
         """Keys and colours as the person wants them."""
-        self._editor = chosen.editor
+        self._editor, self._notify = chosen.editor, chosen.notify
         if chosen.theme != "auto":
             self._is_themed, self.look = True, Look.choose(chosen.theme)
         if chosen.keys == "vi":

@@ -17,6 +17,8 @@ from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import Renderer
 
+from kith.terminal.conversation.key_input import FOCUS_OFF, FOCUS_ON
+
 _END_S: Final = 3.0  # who has the terminal may take so long to give it back
 _NOTICE_S: Final = 0.05  # until the loop has heard of a signal
 
@@ -41,7 +43,10 @@ class Suspension:
         self._visits.append(visit)
         try:
             async with in_terminal():
+                self._app.output.write_raw(FOCUS_OFF)
+                self._app.output.flush()
                 yield
+                self._app.output.write_raw(FOCUS_ON)
         finally:
             self._visits.remove(visit)
             if self._app.is_running:

@@ -9,7 +9,7 @@ from kith.settings.features import all_parts
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
 from kith.terminal.rendering.spans import MARGIN, Line, Span, columns_of, cut, merged, readable, shown, wrap
 from kith.view.items import ToolUse
-from kith.view.lines import count
+from kith.view.lines import count, first_line
 from kith.view.wording import word_exit
 
 _BAR: Final = 24  # columns, at the most
@@ -88,7 +88,7 @@ def _named(name: str, words: str, role: str = "dim") -> Line:
 
 
 def _first(text: str) -> str:
-    return shown(text.strip().partition("\n")[0])
+    return shown(first_line(text))
 
 
 def _beside(line: Line, took: str, width: int, glyphs: Glyphs, ending: Line = ()) -> Line:

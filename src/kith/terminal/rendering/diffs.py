@@ -10,7 +10,7 @@ from kith.core.values import EXECUTABLE, FILE, SYMLINK, FileChange
 from kith.edits.rows import Spans, changed_words
 from kith.terminal.rendering.code import colour_lines, language_of
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs
-from kith.terminal.rendering.spans import Line, Span, cells, columns_of, cut, merged, split_cells
+from kith.terminal.rendering.spans import Line, Span, cells, columns_of, cut, merged, split_cells, wrap
 from kith.view.lines import count
 from kith.view.printing import folded, printable
 
@@ -200,7 +200,8 @@ def _head(file: FileChange, diff: Diff, width: int, glyphs: Glyphs) -> list[Line
     counts = (Span("  "), *_counts(file.added, file.removed)) if file.added or file.removed else ()
     room = max(width - columns_of(counts) - cells(state), 20)
     path = cut((Span(_path(file.path), "diff.path"),), room, glyphs.more)
-    warning = [(Span(f"{glyphs.warning} {_fold(file.warning)}", "note strong"),)] if file.warning else []
+    told = (Span(f"{glyphs.warning} {_fold(file.warning)}", "note strong"),)
+    warning = wrap(told, width) if file.warning else []
     return [(*path, Span(state, "dim"), *counts), *warning]
 
 

@@ -28,7 +28,7 @@ from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import words
-from kith.view.lines import count
+from kith.view.lines import count, shortened
 from kith.view.printing import printable
 
 COMMANDS: Final = (
@@ -223,7 +223,7 @@ async def _is_agreed(talk: Talk, applied: Applied, change_id: str, asked: str) -
     if session == talk.id:
         return True
     title = next((each.title for each in log.sessions(None, 0, (session,))), "")
-    talk.say(f'This is of another conversation, "{printable(title)[:50]}":')
+    talk.say(f'This is of another conversation, "{shortened(printable(title), 50)}":')
     _tell_files(talk, applied)
     return await talk.terminal.press(f"{asked}  [y]es  [n]o", "yn") == "y"
 

@@ -26,7 +26,7 @@ from kith.memory.turns import SessionTurn, turns
 from kith.terminal.conversation.earlier_turns import show_earlier
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.panels import in_rows
-from kith.view.lines import count
+from kith.view.lines import count, shortened
 from kith.view.printing import printable
 
 COMMANDS: Final = (
@@ -44,6 +44,7 @@ COMMANDS: Final = (
         Lazy(f"{__name__}:save"),
         rest="[NAME]",
         bare=True,
+        bare_words=1,
         more="Says under which id; with a NAME, gives it that name.",
     ),
     SlashCommand("new", "Conversations", "begin a new conversation", Lazy(f"{__name__}:new")),
@@ -79,6 +80,7 @@ COMMANDS: Final = (
         Lazy(f"{__name__}:resume"),
         rest="[ID]",
         bare=True,
+        bare_words=1,
         takes="session",
         same_as="resume",
     ),
@@ -243,7 +245,7 @@ async def delete(talk: Talk, rest: str) -> None:
     if not id:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
-    talk.say(f"{short_session(id)}  {printable(title)[:60]}", "bold")
+    talk.say(f"{short_session(id)}  {shortened(printable(title), 60)}", "bold")
     talk.say("What it changed stays in your files, and can be undone no more.")
     if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
         return

@@ -36,7 +36,7 @@ COMMANDS: Final = (
     SlashCommand(
         "config",
         "kith",
-        "what is set and where it came from, or set it",
+        "show settings and their origin, or set one",
         Lazy(f"{__name__}:config"),
         rest="[KEY [VALUE]]",
         bare=True,

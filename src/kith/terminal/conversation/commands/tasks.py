@@ -18,6 +18,7 @@ from kith.memory.session import Session
 from kith.terminal.conversation.slash_commands import split_arguments
 from kith.terminal.conversation.talk import Talk, open_model
 from kith.terminal.rendering.panels import pairs_lines
+from kith.view.lines import shortened
 from kith.view.printing import folded, printable
 
 COMMANDS: Final = (
@@ -92,7 +93,7 @@ async def retry(talk: Talk, rest: str) -> None:
     if last is None or last.started is None:
         raise UsageError("There is no task here yet that could be done again.")
     words = last.started.task
-    talk.say(f"  {printable(words.splitlines()[0])[:70]}", "dim")
+    talk.say(f"  {shortened(printable(words.splitlines()[0]), 70)}", "dim")
     await _do(talk, f"{words}\n\n{rest}" if rest else words)
 
 
