@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import Struct
+
 from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
@@ -37,8 +39,7 @@ class Gates(Protocol):
     async def __call__(self, claimed: Sequence[str] = (), tries: Tries = "none", /) -> Sequence[Gate]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stands:
+class Stands(Struct, frozen=True):
     """The result of a check on the untouched tree: `before` is None while it still runs."""
 
     toolchain: Toolchain
@@ -54,8 +55,7 @@ async def nothing_to_close() -> None:
     """Close nothing: no check runs in the background."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
+class Judges(Struct, frozen=True):
     """The gates in their order, then the person.
 
     `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
@@ -79,8 +79,7 @@ class Judges:
     aclose: Callable[[], Awaitable[None]] = nothing_to_close
 
 
-@dataclass(frozen=True, slots=True)
-class Checking:
+class Checking(Struct, frozen=True):
     """The checks of a change: `commands` (None: the project's own), their limits, and size limits.
 
     `goal`: the person named the commands for this very task, so they must succeed. Otherwise they must

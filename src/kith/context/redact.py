@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any, Final, TypeVar, cast
+
+from msgspec.structs import replace
 
 from kith.context.secrets import entropy, find_spans
 from kith.core.model import Prompt

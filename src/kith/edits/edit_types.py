@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 
 class EditError(ValueError):
     """Nothing was changed. The text is a message to the model: what did not fit, and what to send again.
@@ -81,8 +83,7 @@ def _span(start: int | None, count: int) -> str:
     return f"{start or 0}" if count == 1 else f"{start or 0},{count}"
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(Struct, frozen=True):
     """Replace `old` by `new`, whole lines. An empty `old` fills a new or empty file.
 
     `line` is where `old` is said to begin, from 1; an empty `old` is put before it.
@@ -94,8 +95,7 @@ class Replace:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """Change a file by hunks, all located in the file as it was; then move it, if `moved_to` is set.
 
     With `copied`, the file itself stays as it is, and `moved_to` is the changed copy.
@@ -108,8 +108,7 @@ class Patch:
     copied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceText:
+class ReplaceText(Struct, frozen=True):
     """Replace `old` by `new`, which may be part of a line; everywhere, if `all_matches`.
 
     Without an `old`, `new` is all of a file that must be new or empty.
@@ -121,8 +120,7 @@ class ReplaceText:
     all_matches: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Struct, frozen=True):
     """Put `text` before a line (from 1); one more than the last is the end of the file."""
 
     path: str
@@ -130,8 +128,7 @@ class Insert:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     """Add a file that must not exist yet."""
 
     path: str
@@ -139,16 +136,14 @@ class Create:
     mode: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """The entire new content of a file, whether it exists or not."""
 
     path: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Remove a file; with `content`, only if it still says that."""
 
     path: str

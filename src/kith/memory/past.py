@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from functools import reduce
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.decisions import Routed
 from kith.core.events import (
@@ -45,8 +48,7 @@ _TELLING = LASTING | {
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPrompt:
+class ReadPrompt(Struct, frozen=True):
     """The prompt that a model answered last, and the tokens that its server counted in it.
 
     It held so many `messages` of a thread, as they were sent after so many of its `compactions`.
@@ -59,8 +61,7 @@ class ReadPrompt:
     tokens: int
 
 
-@dataclass(slots=True)
-class Past:
+class Past(Struct):
     """The fold of a session: conversations since its beginning, everything else since its last task.
 
     What the person ran themselves is no task, and leaves the last one as it was.

@@ -2,10 +2,13 @@
 
 import asyncio
 import os
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.known_secrets import keys_of
 from kith.agent.project import Project
@@ -19,8 +22,7 @@ T = TypeVar("T")
 _EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """The files, and every secret value that is known."""
 
     veil: Veil

@@ -3,8 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import fields
 from typing import Any, Final, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Coached
@@ -35,8 +38,7 @@ from kith.features.measure.rows import CallRow, LegRow
 RECENT = 200  # tasks
 
 
-@dataclass(frozen=True, slots=True)
-class Symptoms:
+class Symptoms(Struct, frozen=True):
     """The recent measurements of one model and kind of work.
 
     `solved` is a share with its 95 % interval. `seconds` are the median and ninth decile of a task,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from kith.models.discovery.machine import total_memory, usable_cores
 
 
@@ -34,8 +36,7 @@ OURS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True):
     """The options of running a model; kith or the engine chooses the defaults.
 
     `window` is in tokens (0: the trained window, as far as memory allows). `ngl` counts the layers on a

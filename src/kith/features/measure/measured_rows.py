@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, fields
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
@@ -26,8 +29,7 @@ _UNREAD: Final = frozenset({"Said", "TodoSet", "Planned", "Compacted", "Carded",
 KINDS: Final = frozenset(ALL) - _UNREAD  # the events that are read for this
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
+class VerdictRow(Struct, frozen=True):
     """A verdict on one model's part of a task, and its source.
 
     `gate`: "edits" (they could be applied), a gate's own name, "audit" (a model's second look), "errand" or
@@ -47,8 +49,7 @@ class VerdictRow:
     call: int = 0
 
 
-@dataclass(slots=True)
-class Folded:
+class Folded(Struct):
     """The rows of a session, its folder, its first event's number and its last one's moment.
 
     `changes`: for each leg what it applied; `undoes`: number, change, and the one that it undid. Only all
@@ -232,8 +233,7 @@ Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
 Rows = tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """Rows that are made when somebody wants them: who routes needs no calls, of which there are most."""
 
     calls: Callable[[], Iterable[CallRow]]

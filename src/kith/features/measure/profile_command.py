@@ -5,9 +5,11 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
@@ -40,8 +42,7 @@ from kith.view.printing import printable
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ChartGlyphs:
+class ChartGlyphs(Struct, frozen=True):
     """The characters of plots. `rising`: parts of a cell, from the lowest to the whole one.
 
     `parts`: the fillings of a bar of several parts.

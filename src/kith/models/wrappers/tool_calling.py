@@ -1,8 +1,11 @@
 """A model whose tool calls land: as its server reads them, as JSON by a schema, or as plain text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
@@ -26,8 +29,7 @@ _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
 }
 
 
-@dataclass(slots=True)
-class _Standing:
+class _Standing(Struct):
     """A model's rung on the ladder, the rung on its card, and recent faults."""
 
     rung: Rung
