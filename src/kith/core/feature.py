@@ -91,9 +91,9 @@ class Feature(Struct, frozen=True):
     tools: tuple[Lazy[Any], ...] = ()
     # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
     gates: tuple[Lazy[Any], ...] = ()
-    # Events of its own: frozen dataclasses, under whose names the log keeps them.
+    # Events of its own: frozen structs, under whose names the log keeps them.
     events: tuple[Lazy[type], ...] = ()
-    # Its own settings, `[NAME]` in the configuration: a frozen dataclass whose fields all have defaults.
+    # Its own settings, `[NAME]` in the configuration: a frozen struct whose fields all have defaults.
     settings: Lazy[type] | None = None
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()

@@ -1,8 +1,7 @@
 """The values a reply is turned into: what the model wants done to which file."""
 
-from dataclasses import dataclass, field
-
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 
 class EditError(ValueError):
@@ -20,8 +19,7 @@ class NothingToChange(EditError):
     """All edits fit, and the files already say what they would write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """One contiguous piece of a diff.
 
     `lines` keep their sign (" ", "-", "+", or "\\\\" for "no newline at end of file") and no newline.
@@ -35,11 +33,11 @@ class Hunk:
     new_start: int | None = None
     anchors: tuple[str, ...] = ()
     at_end: bool = False
-    old: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    old: tuple[str, ...] = ()
     """The lines as they should stand in the file."""
-    new: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    new: tuple[str, ...] = ()
     """The lines as they will stand in the file."""
-    signs: str = field(init=False, repr=False, compare=False)
+    signs: str = ""
     """The sign of each of those lines, without the backslashes."""
 
     def __post_init__(self) -> None:
@@ -55,7 +53,7 @@ class Hunk:
                 new.append(said)
         signs = "".join([line[:1] for line in self.lines]).replace("\\", "")
         for name, value in (("old", tuple(old)), ("new", tuple(new)), ("signs", signs)):
-            object.__setattr__(self, name, value)
+            force_setattr(self, name, value)
 
     @property
     def context_above(self) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import fields
 from functools import reduce
 from typing import Any
 
@@ -199,9 +198,9 @@ class Past(Struct):
         """The same, which stays as it is when this one goes on."""
         same = copy(self)
         same.threads = {name: list(messages) for name, messages in self.threads.items()}
-        for each in fields(self):
-            if isinstance(value := getattr(self, each.name), list):
-                setattr(same, each.name, list(value))
+        for name in self.__struct_fields__:
+            if isinstance(value := getattr(self, name), list):
+                setattr(same, name, list(value))
         return same
 
     def _add(self, event: Applied | Called | Compacted) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -41,7 +40,7 @@ async def find_hidden(project: Project) -> Hidden:
 
 
 async def keep_secrets(project: Project, told: T) -> T:
-    """Remove secrets from data that leaves the machine (a text, or a dataclass with its lists)."""
+    """Remove secrets from data that leaves the machine (a text, or a struct with its lists)."""
     redactor = Redactor((await find_hidden(project)).values)
 
     def cleaned(value: Any) -> Any:
@@ -49,8 +48,8 @@ async def keep_secrets(project: Project, told: T) -> T:
             return redactor.clean(value)[0]
         if isinstance(value, list):
             return [cleaned(each) for each in value]
-        if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
+        if isinstance(value, Struct):
+            return replace(value, **{name: cleaned(getattr(value, name)) for name in value.__struct_fields__})
         return value
 
     return cast(T, cleaned(told))

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, Final, get_args
 
 from msgspec import Struct, field
@@ -274,7 +273,7 @@ def read_proposals(text: str, ways: Ways, author: str) -> tuple[tuple[Strategy, 
 
 def _on_top(ways: Ways, proposed: Strategy, data: Mapping[str, Any]) -> Strategy:
     """The champion's levers, with those that the proposal names."""
-    named = {each.name: getattr(proposed.levers, each.name) for each in fields(Levers)}
+    named = {name: getattr(proposed.levers, name) for name in Levers.__struct_fields__}
     changed = {name: value for name, value in named.items() if name in data.get("levers", {})}
     return replace(proposed, levers=replace(ways.champion.levers, **changed), parent=ways.champion.id)
 

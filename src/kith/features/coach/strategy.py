@@ -6,7 +6,6 @@ were written. The original way has no id, is always there, and is what everythin
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from typing import Any, Final, Literal, get_args
 
@@ -110,10 +109,9 @@ def read_strategy(data: Mapping[str, Any], author: str = "") -> Strategy:
     levers = data.get("levers", {})
     if not isinstance(levers, Mapping):
         raise ValueError("levers must be an object")
-    known = {each.name: each for each in fields(Levers)}
     for name, value in levers.items():
-        if name not in known:
-            raise ValueError(f"there is no lever {name!r}; there are: {', '.join(known)}")
+        if name not in Levers.__struct_fields__:
+            raise ValueError(f"there is no lever {name!r}; there are: {', '.join(Levers.__struct_fields__)}")
         if not _fits(name, value):
             raise ValueError(f"{name} cannot be {value!r}")
     predicted = data.get("predicted", {})

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from kith.features.measure.intervals import Share
 
@@ -64,7 +63,8 @@ class BenchResult(Struct, frozen=True):
     @property
     def facts(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self)
+        data: dict[str, Any] = to_builtins(self)
+        return data
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":
