@@ -13,9 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec.structs import replace
 
 RUNS = 9
 # Where modules may not be kept compiled, every start would compile all of them: that measures the compiler.

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from dataclasses import replace  # noqa: E402
+from msgspec.structs import replace  # noqa: E402  # noqa: E402
 
 from building import DONE, PLAIN, Stage, copy_package, edit, tasks, write  # noqa: E402
 from kith.core.events import Judged, Stepped  # noqa: E402

@@ -3,7 +3,9 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed
 from kith.features.confer.council_rules import (

@@ -16,10 +16,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
 
 from kith.core.events import Called, Event
 from kith.core.model import Prompt

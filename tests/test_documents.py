@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -96,6 +95,6 @@ def test_every_package_of_the_kernel_has_a_page(package: str) -> None:
 
 def test_the_page_on_features_lists_every_part_and_shows_the_example() -> None:
     page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
-    assert [each.name for each in fields(Feature) if f"`{each.name}`" not in page] == []
+    assert [name for name in Feature.__struct_fields__ if f"`{name}`" not in page] == []
     example = ROOT / "examples" / "kith-todos" / "src" / "kith_todos" / "__init__.py"
     assert example.read_text(encoding="utf-8").partition("\n\n")[2].strip() in page

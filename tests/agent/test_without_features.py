@@ -1,11 +1,12 @@
 """Features as the kernel sees them: every part that one names is there, and work goes on without them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from kith.agent.worker import start_worker
 from kith.core.events import RunEnded
@@ -27,8 +28,8 @@ def parts_of(value: Any) -> Iterator[Lazy[Any]]:
         yield from (part for each in value.values() for part in parts_of(each))
     elif isinstance(value, tuple):
         yield from (part for each in value for part in parts_of(each))
-    elif is_dataclass(value):
-        yield from (part for each in fields(value) for part in parts_of(getattr(value, each.name)))
+    elif isinstance(value, Struct):
+        yield from (part for each in astuple(value) for part in parts_of(each))
 
 
 @pytest.mark.parametrize("feature", known_features(), ids=lambda feature: feature.name)

@@ -1,7 +1,7 @@
 """What is written to the log is read back equal, for every kind of event."""
 
 import json
-from typing import get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -47,6 +47,15 @@ st.register_type_strategy(
         table=st.lists(objects, max_size=2).map(tuple),
     ),
 )
+
+
+def with_every_field(kind: type) -> st.SearchStrategy[Any]:
+    """Build a struct from a value for each field: Hypothesis cannot call the factory of a default."""
+    return st.builds(kind, **{name: st.from_type(hint) for name, hint in get_type_hints(kind).items()})
+
+
+for each in (events.Locked, events.Judged, events.Reviewed, decisions.Concluded):
+    st.register_type_strategy(each, with_every_field)
 
 
 TOOL_ENDED = {"call_id": "c", "name": "edit", "ok": False, "seconds": 0.1}

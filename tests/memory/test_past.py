@@ -1,6 +1,5 @@
 """The fold of a session: read bit by bit it is the same, and what was handed out stays as it was."""
 
-from dataclasses import fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,7 @@ _FORGOTTEN = ("read", "untold")
 def facts(past: Past | None) -> dict[str, Any]:
     if past is None:
         return {}
-    found = {each.name: getattr(past, each.name) for each in fields(past) if each.name not in _FORGOTTEN}
+    found = {name: getattr(past, name) for name in past.__struct_fields__ if name not in _FORGOTTEN}
     # Its conversations are those of the present task; of the one before it nobody reads more than its end.
     return found | {"last": {k: v for k, v in facts(past.last).items() if k not in ("threads", "compacted")}}
 

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.errors import KithError, NoModelError
 from kith.core.events import Event, Notice, Progress

@@ -109,7 +109,7 @@ def test_a_hostile_name_cannot_move_the_cursor() -> None:
 def test_json_has_every_field(capsys: pytest.CaptureFixture[str]) -> None:
     assert show_models(ROWS, True) == EXIT_DONE
     first = json.loads(capsys.readouterr().out)[0]
-    assert set(first) == set(Entry.__dataclass_fields__)
+    assert set(first) == set(Entry.__struct_fields__)
     assert (first["name"], first["trained"], first["good_for"]) == (
         "ollama/qwen3:8b",
         40_960,

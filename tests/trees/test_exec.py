@@ -19,7 +19,7 @@ from waiting import running, soon
 ENV = {"PATH": os.environ["PATH"]}
 
 
-def run(line: str, limits: ExecLimits = ExecLimits(), input: bytes = b"") -> Ran:  # noqa: B008
+def run(line: str, limits: ExecLimits = ExecLimits(), input: bytes = b"") -> Ran:
     return asyncio.run(
         run_process(
             ["bash", "-c", line],

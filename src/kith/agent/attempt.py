@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.judges import Judges
 from kith.agent.kept_trial import kept_trial, renew
@@ -140,8 +142,7 @@ HOOKS = "hooks"  # who says no where the model may not end its work
 STOPPED = "The model was stopped before it said so, but all checks pass now."
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a task ended; what the checks said of the tree `before`, and last of the change (None: nothing)."""
 
     status: Status
@@ -150,8 +151,7 @@ class Outcome:
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of a task; a resumed task begins with that of its log.
 
     `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
@@ -170,8 +170,7 @@ class Progress:
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """The result of an attempt: the change, its verdict, and the checks of the tree before, if asked for."""
 
     changes: Changes

@@ -6,9 +6,10 @@ import os
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
@@ -28,8 +29,7 @@ _PAUSE_S: Final = 0.2
 _PATIENCE_S: Final = 1800.0  # for suites of others; then two run at once
 
 
-@dataclass(frozen=True, slots=True)
-class KeptResults:
+class KeptResults(Struct, frozen=True):
     """Files in `cache`, which may be thrown away at any time; trials and the lock in `state`."""
 
     cache: Path
@@ -78,8 +78,7 @@ class KeptResults:
         return self.cache / "checks"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownCheck:
+class KnownCheck(Struct, frozen=True):
     """One command and its reason; `stands` is its result on the untouched tree, None if it never ran."""
 
     command: str

@@ -5,9 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.task_worker import make_worker
 from kith.agent.asking.terms import Terms
@@ -96,8 +98,7 @@ def _sorts(
 # What the first request of a task would cost, part by part, before anything is asked.
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """One part of a prompt, in tokens; `tool`: it is the definition of a single tool."""
 
     part: str
@@ -129,8 +130,7 @@ async def explain(
     return tuple(costs)
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """The tokens of a request, part by part; `exact` when the server counted them.
 
     `window` is 0 where nobody knows it.
@@ -239,8 +239,7 @@ async def compact_now(
 # Another model in the middle of a conversation: what it has to read anew, and what that takes.
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The cost of reading another model's conversation: tokens (an estimate), seconds and dollars.
 
     None: unknown. `fits`: the window holds it completely.

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, takewhile
 from typing import Final
+
+from msgspec import Struct
 
 from kith import __version__
 from kith.agent.project import Project
@@ -130,8 +131,7 @@ def _erase_files(settings: Settings, log: Log, session: str, changes: Sequence[s
 # too.
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """A session that began as a copy; `words` are those of the turn that it begins before ("" for none).
 
     `undone` are the changes undone for it, the newest first.
@@ -142,8 +142,7 @@ class Fork:
     undone: tuple[Applied, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The place in a session to return to: its state there, the turns kept and those given up."""
 
     session: str

@@ -3,11 +3,13 @@
 import codecs
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kith.core.errors import TreeError, UsageError
 from kith.core.git import list_paths
+from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits, Trial
@@ -23,8 +25,7 @@ Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
 Rename = Callable[[Run, str, str, Sequence[str], Sequence[str]], Awaitable[Mapping[str, bytes]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A deterministic edit: the JSON Schema of its arguments, a title that holds them, and its change.
 
     That is made on the side: `run.workspace` stays as it is.
@@ -36,8 +37,7 @@ class Edit:
     make: Make
 
 
-@dataclass(frozen=True, slots=True)
-class MoreEdits:
+class MoreEdits(Struct, frozen=True):
     """A feature's additions: edits by name, and a better way to rename than by words."""
 
     edits: Mapping[str, Edit] = field(default_factory=dict)
@@ -56,8 +56,7 @@ async def files_holding(run: Run, word: str, paths: Sequence[str]) -> Sequence[s
     return paths if holding is None else sorted(frozenset(holding).intersection(paths))
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceText:
+class ReplaceText(Struct, frozen=True):
     """Replace a text everywhere in some files; `regex`: `old` is a regular expression, `new` its template.
 
     Each of `where` is a path, or a pattern as in a .gitignore file.
@@ -69,8 +68,7 @@ class ReplaceText:
     regex: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteText:
+class DeleteText(Struct, frozen=True):
     """Delete a text, or what a regular expression matches, everywhere in some files."""
 
     text: str
@@ -78,16 +76,14 @@ class DeleteText:
     regex: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteMatching:
+class DeleteMatching(Struct, frozen=True):
     """Delete every line that holds a text, in some files."""
 
     text: str
     where: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteLines:
+class DeleteLines(Struct, frozen=True):
     """Delete lines by their numbers: from 1, both included."""
 
     first: int
@@ -95,24 +91,21 @@ class DeleteLines:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class AppendText:
+class AppendText(Struct, frozen=True):
     """Add a text as new lines at the end of files."""
 
     text: str
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PrependText:
+class PrependText(Struct, frozen=True):
     """Add a text as new lines at the top of files: below a `#!` line and a byte order mark."""
 
     text: str
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InsertText:
+class InsertText(Struct, frozen=True):
     """Insert a text before or after an anchor that occurs once in the file.
 
     For a whole line as anchor, the text becomes lines of its own with the same indentation. Inside a
@@ -125,8 +118,7 @@ class InsertText:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class InsertAtLine:
+class InsertAtLine(Struct, frozen=True):
     """Insert a text as lines of its own before or after a line, counted from 1."""
 
     text: str
@@ -135,24 +127,21 @@ class InsertAtLine:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class RenameSymbol:
+class RenameSymbol(Struct, frozen=True):
     """Rename an identifier in every source file."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class RenameFile:
+class RenameFile(Struct, frozen=True):
     """Move a file that no other one imports. A `new` that ends with a slash is a folder."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteFile:
+class DeleteFile(Struct, frozen=True):
     """Delete one file."""
 
     path: str
@@ -173,8 +162,7 @@ Direct = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The changes that a request makes, and in how many places of the files (0: not counted)."""
 
     changes: Changes
@@ -221,8 +209,7 @@ async def make_direct(direct: Direct, run: Run) -> Made:
 _Edited = tuple[str, bytes, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """A file's text and how its bytes say it; a byte order mark is part of the text."""
 
     path: str
@@ -352,7 +339,7 @@ def _append(text: _Text, new: str) -> str:
     return whole + body + text.end if not whole or whole.endswith("\n") else whole + text.end + body
 
 
-_TOP: Final = re.compile("\ufeff?(?:#![^\n]*\n)?")  # what stays the first of a file
+_TOP: Final = lazy_pattern("\ufeff?(?:#![^\n]*\n)?")  # what stays the first of a file
 
 
 def _prepend(text: _Text, new: str) -> str:

@@ -4,8 +4,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
@@ -47,8 +49,7 @@ DONE: Final = "Done, without a model."
 _ROOM: Final = 40  # characters of an argument, in a title
 
 
-@dataclass(frozen=True, slots=True)
-class DirectTool:
+class DirectTool(Struct, frozen=True):
     """The name and arguments of a tool: `schema` is a JSON Schema of its arguments."""
 
     name: str

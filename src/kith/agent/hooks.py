@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kith.agent.project import Project
 from kith.core.errors import TreeError
@@ -38,8 +39,7 @@ _ANSWERS: Final[Mapping[str, Sequence[str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectHooks:
+class ProjectHooks(Struct, frozen=True):
     """The hooks that count in a project, for one session; in the trial they see nothing behind the veil."""
 
     project: Project

@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.context.brief import Fitting, fit_nothing
@@ -41,8 +42,7 @@ def look_nowhere(name: str) -> Found:
     return Found()
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """The index of the project, and the task that updates it; None where there is none."""
 
     index: Index | None = None

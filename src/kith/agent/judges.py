@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from kith.core.errors import TreeError
 from kith.core.events import Judged
@@ -37,8 +38,7 @@ class Gates(Protocol):
     async def __call__(self, claimed: Sequence[str] = (), tries: Tries = "none", /) -> Sequence[Gate]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stands:
+class Stands(Struct, frozen=True):
     """The result of a check on the untouched tree: `before` is None while it still runs."""
 
     toolchain: Toolchain
@@ -54,8 +54,7 @@ async def nothing_to_close() -> None:
     """Close nothing: no check runs in the background."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
+class Judges(Struct, frozen=True):
     """The gates in their order, then the person.
 
     `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
@@ -79,8 +78,7 @@ class Judges:
     aclose: Callable[[], Awaitable[None]] = nothing_to_close
 
 
-@dataclass(frozen=True, slots=True)
-class Checking:
+class Checking(Struct, frozen=True):
     """The checks of a change: `commands` (None: the project's own), their limits, and size limits.
 
     `goal`: the person named the commands for this very task, so they must succeed. Otherwise they must
@@ -108,7 +106,10 @@ class Checking:
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     """The judges of a run on `run.workspace`, the person's own tree."""
-    checks = _Checks(run, checking)
+    bench = Bench(
+        run.workspace, checking.limits, checking.kept, checking.digests, checking.environment, checking.long_s
+    )
+    checks = _Checks(run, checking, bench)
     person = human_gate(named=checking.named, standard=checking.standard)
     return Judges(
         checks.gates,
@@ -118,25 +119,18 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
         must_check=bool(checking.commands) and checking.goal,
         named=checking.named,
         stands=checks.stands,
-        aclose=checks.bench.aclose,
+        aclose=bench.aclose,
     )
 
 
-@dataclass(slots=True)
-class _Checks:
+class _Checks(Struct):
     """The checks of one run: found once, and asked about once."""
 
     run: Run
     checking: Checking
-    bench: Bench = field(init=False)
+    bench: Bench
     answers: dict[str, bool] = field(default_factory=dict)
     found: tuple[Check, ...] | None = None
-
-    def __post_init__(self) -> None:
-        each = self.checking
-        self.bench = Bench(
-            self.run.workspace, each.limits, each.kept, each.digests, each.environment, each.long_s
-        )
 
     async def gates(self, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed), tries)

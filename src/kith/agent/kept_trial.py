@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change, Changes
@@ -12,8 +14,7 @@ from kith.edits import EditError, find_edits, make_changes, unified_diff
 from kith.trees.waiting_changes import list_waiting
 
 
-@dataclass(slots=True)
-class KeptTrial:
+class KeptTrial(Struct):
     """A trial at work. `adopted`: it is not needed any more; `resumable`: it stays whole, even when empty."""
 
     trial: Trial

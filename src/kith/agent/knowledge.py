@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.budget import estimate_tokens, knowledge_room, output_room
@@ -42,8 +44,7 @@ _LISTED: Final = 200  # files of one skill
 Parts = tuple[tuple[str, str], ...]  # name and text of each
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """Notes of the person and of the project, and skills by their names; `faults` says what is left out."""
 
     notes: tuple[Note, ...] = ()

@@ -4,9 +4,11 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.terms import Terms
 from kith.agent.knowledge import with_nested
@@ -34,8 +36,7 @@ _AROUND: Final = ".,;:!?)]}>'"  # what may stand behind a name and is not its ow
 _MOST: Final = 12  # files of one task
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A path as it was written, and the lines that are meant (0: from the first, to the last)."""
 
     path: str

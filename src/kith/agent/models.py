@@ -3,9 +3,11 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import (
     EXIT_LIMIT,
@@ -30,8 +32,7 @@ from kith.settings import Settings
 from kith.settings.features import find_part, known_features, word_lack
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """The models that can be asked, and in sentences what else there is to know; without any, what to do."""
 
     rows: tuple[Entry, ...]

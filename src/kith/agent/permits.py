@@ -3,10 +3,11 @@
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.context.secrets import is_secret_file
@@ -23,8 +24,7 @@ from kith.tools.git import git_command
 from kith.trees.reachable import why_git_may_run, why_private
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
+class OnDisk(Struct, frozen=True):
     """Checks on the tree at `root` for a command that would read it."""
 
     root: Path
@@ -40,8 +40,7 @@ def _tells(path: str) -> bool:
     return is_secret_file(path, ignored=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectPermits:
+class ProjectPermits(Struct, frozen=True):
     """The permits of one project; `confined`: its commands run in a sandbox, which may reach `hosts`.
 
     `calls` are patterns for tools of servers, such as `github/get_*`. `veiled`: who runs commands may not see

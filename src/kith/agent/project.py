@@ -4,9 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.attempt import Outcome
@@ -117,8 +119,7 @@ STATUS_CODES: Mapping[Status, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The result of a run: the exit code, and the object that `--output-format json` prints."""
 
     code: int
@@ -138,8 +139,7 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """One project, with its settings, its tree and the log, and the servers of tools that are open for it."""
 
     root: Path

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.asking.hidden import find_hidden
@@ -30,8 +32,7 @@ from kith.tools.veiled import hide
 _NOTHING = "Your reply holds no edits; send a diff, search/replace blocks, or whole files under their names."
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """A reply, and its context.
 
     `finish_reason` is the server's ("": not known), `path` the file that the reply is about. `folder` is
@@ -105,8 +106,7 @@ def shown(changes: Changes, folder: str) -> Sequence[str]:
 _SHOWN = 4_000  # characters of a check's output
 
 
-@dataclass(slots=True)
-class TrialResult:
+class TrialResult(Struct):
     """The result of a trial: commands run, the relevant output, and changed files."""
 
     ran: list[Ran] = field(default_factory=list)

@@ -1,8 +1,9 @@
 """One model after another on the same task: why one gave up, and what the next one is told."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.context.budget import estimate_tokens, fit_middle
 from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError, TreeError
@@ -20,8 +21,7 @@ _EVIDENCE: Final = 600  # tokens that diff and letter have together at the least
 _CHARS: Final = 3  # of code, for one token
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(Struct, frozen=True):
     """One model's part of a task: who works, in which conversation, and the goal in the person's words.
 
     `last`: there is nobody who could take over from it. `known`: what is known beforehand, for a model that
@@ -35,8 +35,7 @@ class Leg:
     known: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenUp:
+class GivenUp(Struct, frozen=True):
     """A model that no longer works on a task, and why; `error` is the one that stopped it, if any."""
 
     by: str
@@ -53,8 +52,7 @@ async def nobody(given_up: GivenUp) -> Leg | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Abandoned:
+class Abandoned(Struct, frozen=True):
     """The change that was given up: its last refusal, and the checks of the untouched tree."""
 
     refusal: Verdict | None = None

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import UsageError
 from kith.core.model import Model, Role, Tool
@@ -14,8 +16,7 @@ from kith.settings.values import ROUTE
 # Texts that begin with a few `key: value` lines between two `---`: roles and templates.
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The keys with their values, the line of each (from 1), and the words below."""
 
     values: dict[str, str]
@@ -80,8 +81,7 @@ _SMALL: Final = re.compile(r"^--- small ---$\n?", re.M)
 _PLACEHOLDER: Final = "{commands}"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleSpec:
+class RoleSpec(Struct, frozen=True):
     """A role as it is written down: for whom its words are, what it may use and do.
 
     `model` is a name as after -m, "" for the one of the session. `small_words` and `small_tools` are for
@@ -100,8 +100,7 @@ class RoleSpec:
     panel: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Player:
+class Player(Struct, frozen=True):
     """The player of a role in one step. `window` in tokens (0: unknown); `small`: a small window.
 
     `leg` counts the models that have played it for the task: one that takes over begins its own thread.

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from textwrap import shorten
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, adopt
 from kith.agent.judges import Judges

@@ -6,8 +6,9 @@ first answer wins, from any screen.
 
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kith.core.events import Notice
 from kith.core.run import Answerer, Hear

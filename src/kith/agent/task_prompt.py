@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.agent.judges import Judges, Stands
 from kith.agent.project import Project

@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.task_worker import USUAL, Adaptation, adapt, make_worker, settle
@@ -65,8 +67,7 @@ async def chat(run: Run, role: Role, thread: Thread, task: str | None, ending: G
 THREAD = "task"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
     `history` is a conversation from elsewhere, with which a new session begins.
@@ -78,8 +79,7 @@ class Task:
     history: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
 
     project: Project
@@ -121,8 +121,7 @@ class Job:
         return replace(self, past=self.project.log.past(self.id))
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
+class _Asking(Struct, frozen=True):
     """The parts of asking models to do a task.
 
     `route` chooses them, `judges` decide about the change. `standing` tells the checks' results before

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.roles import read_front_matter
 from kith.core.errors import UsageError
@@ -22,8 +23,7 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A blank: its type (text, path, name, number, or choices `a|b`), and its default."""
 
     name: str
@@ -37,8 +37,7 @@ class Parameter:
         return _TYPES.get(self.type) or f"one of {self.type.replace('|', ', ')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """A task with blanks; `command` is the one that it suits best: run or build."""
 
     name: str

@@ -1,9 +1,10 @@
 """Describe a folder's configuration of kith, and record a person's decision on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kith import __version__
 from kith.agent.asking.roles import find_role, has_own, role_names
@@ -29,8 +30,7 @@ QUESTION: Final = (
 _COMMANDS: Final = "decides about changes; it runs in the sandbox, and without one you are asked first"
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A folder's configuration: the effect of each file in words, and the files as diffs.
 
     `nested` are notes in folders inside it. `unseen`: the person has not decided on some of them as they are.

@@ -1,8 +1,9 @@
 """Judge a change by gates, compare with the tree before it, and ask the person."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.agent.judges import Judges
 from kith.core.events import Judged, Notice

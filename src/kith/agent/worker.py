@@ -8,8 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.direct_tools import use_with
 from kith.agent.index import look_nowhere
@@ -39,8 +41,7 @@ Begin = Callable[[Project, Letter, Answerer, Sequence[Listener], str], Awaitable
 Resume = Callable[[Project, str, Answerer, Sequence[Listener]], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKind:
+class SessionKind(Struct, frozen=True):
     """`begin` does what a message asks for in the session of this id; `resume` goes on where its log ends."""
 
     begin: Begin
@@ -127,8 +128,7 @@ async def work(root: Path, session: str) -> None:
             let_go(lock)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     """A message to a session, and the place that handles it."""
 
     log: Log

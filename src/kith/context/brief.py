@@ -5,9 +5,11 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.context.rank_files import Signals, kind_of, rank, weigh_kind
@@ -22,8 +24,7 @@ from kith.core.workspace import ExecLimits
 # How much of a project is shown in front of a task.
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(Struct, frozen=True):
     """Of how many files excerpts are shown (0: as many as fit), and whether only their definitions' heads.
 
     `room`: times the tokens that the whole block may take.

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.brief import EXCERPTS
 from kith.context.budget import fit_middle
@@ -30,8 +32,7 @@ _OWN = frozenset(("todo", "done"))  # tools that look at nothing
 _LEAST_LAYOUT = 200  # characters; less of it says nothing
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """The view of a thread that is sent to a model. Later messages are sent unchanged.
 
     The first `upto` messages become the task and `summary` (if any). The results of the first `elided`

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens, fit_middle
 from kith.core.errors import UsageError
@@ -16,8 +18,7 @@ _CHARS: Final = 3  # of a token, cautiously
 _LEAST: Final = 40  # tokens; fewer say nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Notes for agents, and their place: `path` as the person knows it."""
 
     path: str
@@ -93,8 +94,7 @@ _ANCHOR: Final = re.compile(r"(?:^|[\s\[{,:?-])&[^\s\[\]{},]", re.MULTILINE)
 _KEY: Final = re.compile(r"^(name|description)[ \t]*:[ \t]*(.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """A skill: the content of a SKILL.md and its folder, relative to the project where it belongs to it.
 
     Elsewhere (the person's `own`, or kith's folder in the project) it is absolute, and `files` names its

@@ -4,25 +4,29 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import repeat
 from posixpath import splitext
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kith.context.rank_files import kind_of
 from kith.context.symbols import Sort, Symbol, find_symbols
 from kith.context.task_words import stems_of
+from kith.core.patterns import lazy_pattern
 
 # What a source text defines, each with the line that declares it, as an index keeps it.
 
 _LONGEST: Final = 160  # characters of a signature
 _HEAD_LINES: Final = 8  # that one may take
-_ABOVE: Final = re.compile(r"\s*(?:@|#\[|#\s|//|/\*|\*)")  # what may stand there first: decorators, comments
-_PARTS: Final = re.compile(r"::|\.")
+_ABOVE: Final = lazy_pattern(
+    r"\s*(?:@|#\[|#\s|//|/\*|\*)"
+)  # what may stand there first: decorators, comments
+_PARTS: Final = lazy_pattern(r"::|\.")
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """The definition of a name: `Cache.get` in a file, its lines (from 1, inclusive), its head."""
 
     path: str
@@ -33,8 +37,7 @@ class Definition:
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The places of a name: its definitions (else similar names), and the files that use it.
 
     `users` are paths with the number of times, the most first.
@@ -125,7 +128,7 @@ _FAMILIES: Final = {
     **dict.fromkeys((".bash", ".cmake", ".jl", ".pl", ".pm", ".r", ".rb", ".sh", ".zsh"), _HASHED),
     **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".php", ".vue", ".svelte"), _SCRIPT),
 }
-_INSERTED: Final = re.compile(r"\{([^{}]+)")  # what a formatted string holds of code
+_INSERTED: Final = lazy_pattern(r"\{([^{}]+)")  # what a formatted string holds of code
 
 
 def find_references(path: str, text: str) -> Counter[str]:
@@ -147,11 +150,11 @@ def find_references(path: str, text: str) -> Counter[str]:
     return Counter(names)
 
 
-_HASH_SAID: Final = re.compile(rf"{_HASH}|{_LONG_DOUBLE}|{_LONG_SINGLE}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
-_SCRIPT_SAID: Final = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
-_CURLY_SAID: Final = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_CHARACTER}", re.DOTALL)
+_HASH_SAID: Final = lazy_pattern(rf"{_HASH}|{_LONG_DOUBLE}|{_LONG_SINGLE}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
+_SCRIPT_SAID: Final = lazy_pattern(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_SINGLE}", re.DOTALL)
+_CURLY_SAID: Final = lazy_pattern(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|{_DOUBLE}|{_CHARACTER}", re.DOTALL)
 _SAID: Final = {_PYTHON: _HASH_SAID, _HASHED: _HASH_SAID, _SCRIPT: _SCRIPT_SAID, _CURLY: _CURLY_SAID}
-_WORD: Final = re.compile(r"[^\W\d]\w+")
+_WORD: Final = lazy_pattern(r"[^\W\d]\w+")
 
 
 def find_said(path: str, text: str) -> Counter[str]:
@@ -162,13 +165,12 @@ def find_said(path: str, text: str) -> Counter[str]:
 
 LARGEST: Final = 500_000  # bytes of a file that is looked into
 _WIDEST: Final = 300  # bytes of an average line; beyond it nobody wrote the file by hand
-_MADE_NAME: Final = re.compile(r"[.-]min\.(?:js|mjs|css)$|_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:cc|h|go)$", re.I)
-_MADE: Final = re.compile(rb"@generated\b|\bDO NOT EDIT\b|\bautomatically generated\b", re.I)
+_MADE_NAME: Final = lazy_pattern(r"[.-]min\.(?:js|mjs|css)$|_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:cc|h|go)$", re.I)
+_MADE: Final = lazy_pattern(rb"@generated\b|\bDO NOT EDIT\b|\bautomatically generated\b", re.I)
 _HEAD: Final = 600  # bytes in which a file says that a program wrote it
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """The outline of a file: digest, number of lines, definitions and references.
 
     `words` are the stems of the names it uses, in the spelling of a task's, each 1 + log2(times) times, and

@@ -4,16 +4,16 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from posixpath import commonpath, dirname
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 
 ENDINGS = (".py", ".pyi")
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
+class Modules(Struct, frozen=True):
     """The Python files of a project; a module's stem is its path without `.py` or `/__init__.py`."""
 
     paths: frozenset[str]

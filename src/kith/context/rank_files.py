@@ -5,10 +5,11 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from posixpath import splitext
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.context.task_words import Words, find_words, stems_of
 
@@ -50,8 +51,7 @@ _SIGNALS: Final[dict[Signal, float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Struct, frozen=True):
     """What is known of files beyond their paths, each as a mapping from path to amount.
 
     `names` and `said`: how well the names that a file uses, and its comments and strings, match the task's
@@ -78,8 +78,7 @@ class Signals:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Struct, frozen=True):
     """A file and how well it fits the task: what each signal adds, and the task's words in its path.
 
     `named`: the task names it, or a folder above it.

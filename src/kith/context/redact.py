@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.secrets import entropy, find_spans
 from kith.core.model import Prompt
@@ -141,9 +143,9 @@ class Redactor:
         if isinstance(value, Mapping):
             pairs = {key: self._strip(item) for key, item in value.items()}
             return value if _all_same(pairs.values(), value.values()) else pairs
-        if not is_dataclass(value) or isinstance(value, type):
+        if not isinstance(value, Struct):
             return value
-        held = {each.name: getattr(value, each.name) for each in fields(value) if each.name not in _NAMES}
+        held = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _NAMES}
         news = {name: new for name, old in held.items() if (new := self._strip(old)) is not old}
         if news and isinstance(value, ToolCall | Thinking):
             news["opaque"] = ""

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
+from kith.core.patterns import lazy_pattern
+
 _NAME: Final = r"(?:secret|passwd|password|passphrase|token|api_?key|access_?key|private_?key|credential)s?"
 # A value that is given to something (in code, a file of variables, an address), and what has to end right
 # before it: values are rarer than names, so they are looked for. Before each, words of which a text holds one
 # wherever it may match: a quick look that spares the search.
 _LOOSE: Final = tuple(
-    (rule, words, re.compile(value), re.compile(name))
+    (rule, words, lazy_pattern(value), lazy_pattern(name))
     for rule, words, value, name in (
         (
             "secret with a name",
@@ -80,8 +82,8 @@ _KEY_FORMS: Final = (
     ),
 )
 _BEFORE: Final = 120  # characters before a value in which its name has to end
-_PLACEHOLDER: Final = re.compile(r"(?i)example|xxxx|0000|1234567|abcdef|\.\.\.|\*\*\*")
-_PLAIN_WORDS: Final = re.compile(
+_PLACEHOLDER: Final = lazy_pattern(r"(?i)example|xxxx|0000|1234567|abcdef|\.\.\.|\*\*\*")
+_PLAIN_WORDS: Final = lazy_pattern(
     r"(?i)sample|dummy|fake|placeholder|redacted|change_?me|your|insert|replace|secret|password|test"
 )
 # Bits a character, at least, of what nobody can guess: by its form a key, by its name perhaps one.
@@ -175,24 +177,24 @@ def _is_mixed(value: str) -> bool:
 
 # The secret values that a file of settings, keys or passwords holds, and those of an environment.
 
-_STRONG: Final = re.compile(
+_STRONG: Final = lazy_pattern(
     r"(?i)secret|passw|passphrase|pwd|token|api[_.-]?key|access[_.-]?key|private[_.-]?key|credential|auth[_.-]?key"
 )
-_WEAK: Final = re.compile(r"(?i)key|auth|dsn|salt|webhook|signature|conn|cookie|session")
+_WEAK: Final = lazy_pattern(r"(?i)key|auth|dsn|salt|webhook|signature|conn|cookie|session")
 # `NAME=value`, `name: value`, `"name": "value",` and the words of .netrc, a line each.
-_LINE: Final = re.compile(
+_LINE: Final = lazy_pattern(
     r"""^[\s,{>-]*(?:export\s+|set\s+)?["']?([\w./:@-]*?[\w-])["']?\s*(?:=>|:=|=|:)\s*(.+?)[\s,;]*$"""
 )
-_PAIR: Final = re.compile(r"""["']?([\w.-]{1,80})["']?\s*(?:=>|:=|=|:)\s*("[^"]*"|'[^']*')""")
-_WORDS: Final = re.compile(r"(?i)\b(?:password|passwd|account)\s+(\S+)")
-_ADDRESS: Final = re.compile(r"\w://[^\s/:@\"']*:([^\s/@\"']{4,200})@")
-_PLAIN: Final = re.compile(
+_PAIR: Final = lazy_pattern(r"""["']?([\w.-]{1,80})["']?\s*(?:=>|:=|=|:)\s*("[^"]*"|'[^']*')""")
+_WORDS: Final = lazy_pattern(r"(?i)\b(?:password|passwd|account)\s+(\S+)")
+_ADDRESS: Final = lazy_pattern(r"\w://[^\s/:@\"']*:([^\s/@\"']{4,200})@")
+_PLAIN: Final = lazy_pattern(
     r"(?i)(?:change_?me|example|sample|placeholder|none|null|true|false|default|password|secret|test|dummy)\w*"
     r"|postgres|postgresql|mysql|mariadb|redis|rabbitmq|minio(?:admin)?|admin|root|guest|docker|localhost"
     # What people give to model servers that want a key and look at none.
     r"|ollama|lm[-_]?studio|llama(?:[-_.]?cpp)?|(?:sk-)?no(?:t|ne)?(?:[-_](?:key|needed|required|used))+|unused"
 )
-_EXPRESSION: Final = re.compile(r"[(\[\s]|^/|^\w+(?:\.\w+)+$")  # code, or a place
+_EXPRESSION: Final = lazy_pattern(r"[(\[\s]|^/|^\w+(?:\.\w+)+$")  # code, or a place
 _SHORTEST, _SHORTEST_WEAK = 6, 8  # characters of what is taken out wherever it stands
 _DIGITS: Final = 10  # a shorter number stands anywhere
 _BARE: Final = 16  # characters of a line that is a key by itself

@@ -4,8 +4,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.context.symbols import Symbol, find_symbols
@@ -33,8 +35,7 @@ _WORTH = 1.0
 _SHORT = 25  # lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """Lines worth showing, from 1, both ends included."""
 
     score: float
@@ -83,8 +84,7 @@ def _lines_of(text: str) -> list[str]:
     return [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + " [...]" for line in lines]
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """A file and the definitions in it.
 
     `own` are names of the task that it defines; `named` is what those definitions cost, in tokens.

@@ -3,9 +3,12 @@
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from posixpath import splitext
 from typing import Final
+
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 
 _NAMES = """
     Ada: .adb .ads; Assembly: .asm .s; C: .c; C header: .h; C#: .cs; C++: .cc .cpp .cxx; Clojure: .clj .cljs
@@ -45,7 +48,7 @@ _PROGRAMS: Final = {
     "sh": "Shell",
     "zsh": "Shell",
 }
-_SHEBANG: Final = re.compile(r"#!\s*\S*?/(?:env\s+(?:-S\s+)?)?([a-z]+)[\d.]*(?:\s|$)")
+_SHEBANG: Final = lazy_pattern(r"#!\s*\S*?/(?:env\s+(?:-S\s+)?)?([a-z]+)[\d.]*(?:\s|$)")
 # What a project is not written in, however much of it there is.
 _NO_CODE = "HTML INI JSON Jupyter LaTeX Markdown SVG Text TOML XML YAML reStructuredText"
 NO_CODE: Final = frozenset(_NO_CODE.split())
@@ -59,8 +62,7 @@ def _by_ending() -> dict[str, str]:
 _BY_ENDING: Final = _by_ending()
 
 
-@dataclass(frozen=True, slots=True)
-class LineCount:
+class LineCount(Struct, frozen=True):
     """The lines of a text; what is neither blank nor comment is code, text in a docstring too."""
 
     lines: int = 0
@@ -89,19 +91,19 @@ _HASHED = """
 _DASHED: Final = frozenset({"Ada", "Elm", "Haskell", "Lua", "SQL", "VHDL"})
 _MARKED_UP: Final = frozenset({"HTML", "Markdown", "SVG", "Svelte", "Vue", "XML"})
 _PLAIN: Final = frozenset({"JSON", "Jupyter", "Text", "reStructuredText"})
-_BLANK: Final = re.compile(r"^[ \t\r\f\v]*+$", re.M)
+_BLANK: Final = lazy_pattern(r"^[ \t\r\f\v]*+$", re.M)
 _LINE: Final = r"^[ \t]*+{}[^\n]*+"
 _COMMENTS: Final = {
-    **dict.fromkeys(_HASHED.split(), re.compile(_LINE.format(r"\#"), re.M)),
-    **dict.fromkeys(_DASHED, re.compile(_LINE.format("--"), re.M)),
-    **dict.fromkeys(_MARKED_UP, re.compile(r"^[ \t]*+<!--.*?(?:-->|\Z)", re.M | re.S)),
-    **dict.fromkeys(("Clojure", "Lisp"), re.compile(_LINE.format(";"), re.M)),
-    **dict.fromkeys(("Erlang", "LaTeX"), re.compile(_LINE.format("%"), re.M)),
-    "Fortran": re.compile(_LINE.format("!"), re.M),
-    "OCaml": re.compile(r"^[ \t]*+\(\*.*?(?:\*\)|\Z)", re.M | re.S),
-    "Visual Basic": re.compile(_LINE.format("'"), re.M),
+    **dict.fromkeys(_HASHED.split(), lazy_pattern(_LINE.format(r"\#"), re.M)),
+    **dict.fromkeys(_DASHED, lazy_pattern(_LINE.format("--"), re.M)),
+    **dict.fromkeys(_MARKED_UP, lazy_pattern(r"^[ \t]*+<!--.*?(?:-->|\Z)", re.M | re.S)),
+    **dict.fromkeys(("Clojure", "Lisp"), lazy_pattern(_LINE.format(";"), re.M)),
+    **dict.fromkeys(("Erlang", "LaTeX"), lazy_pattern(_LINE.format("%"), re.M)),
+    "Fortran": lazy_pattern(_LINE.format("!"), re.M),
+    "OCaml": lazy_pattern(r"^[ \t]*+\(\*.*?(?:\*\)|\Z)", re.M | re.S),
+    "Visual Basic": lazy_pattern(_LINE.format("'"), re.M),
 }
-_SLASHED: Final = re.compile(r"^[ \t]*+(?://[^\n]*+|/\*.*?(?:\*/|\Z))", re.M | re.S)
+_SLASHED: Final = lazy_pattern(r"^[ \t]*+(?://[^\n]*+|/\*.*?(?:\*/|\Z))", re.M | re.S)
 
 
 def count_lines(language: str, text: str) -> LineCount:
@@ -136,8 +138,7 @@ _IMPORT: Final = r"\n(?:from[ ]++[\w.]++[ ]++)?import\b[^\n(]*+(?:\([^)]*+\)?)?"
 _INCLUDE: Final = r"\n[ \t]*+(?:\#[ \t]*+include|import|using|use|package)\b[^\n;{(]*+"
 
 
-@dataclass(frozen=True, slots=True)
-class Scanner:
+class Scanner(Struct, frozen=True):
     """The patterns of a family of languages: all tokens, what of them is skipped, and what is no code."""
 
     token: re.Pattern[str]
@@ -176,8 +177,7 @@ _SCANNERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """The tokens of a text as numbers, the same for the same word in every text, and the line of each."""
 
     ids: list[int]

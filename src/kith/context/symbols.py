@@ -4,10 +4,13 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -30,8 +33,7 @@ _PYTHON: Final = frozenset({".py", ".pyi", ".pyw"})
 Sort = Literal["function", "method", "class", "constant", "namespace"]
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A definition: its name with what encloses it (`Cache.get`), and its first and last line, from 1.
 
     `sort` is what it defines: any type counts as a class, any variable or alias as a constant.
@@ -170,27 +172,27 @@ def _cpp_name(node: "Node") -> str:
 
 # --- everything else -------------------------------------------------------------------------
 
-_SCRIPT: Final = re.compile(
+_SCRIPT: Final = lazy_pattern(
     r"^([ \t]*)(?:export\s+)?(?:default\s+)?(?:declare\s+|abstract\s+|async\s+)*"
     r"(?:(?:function|class|interface|enum|type|namespace)\s*\*?\s+([\w$]+)"
     r"|(?:const|let|var)\s+([\w$]+)\s*(?::[^=\n]+)?=\s*(?:async\s*)?(?:function|\(|[\w$]+\s*=>))"
 )
-_GO: Final = re.compile(r"^()(?:func|type)\s+(?:\([^)]*\)\s*)?(\w+)|^(?:var|const)\s+(\w+)")
-_RUST: Final = re.compile(
+_GO: Final = lazy_pattern(r"^()(?:func|type)\s+(?:\([^)]*\)\s*)?(\w+)|^(?:var|const)\s+(\w+)")
+_RUST: Final = lazy_pattern(
     r"^([ \t]*)(?:pub(?:\([^)]*\))?\s+)?(?:async\s+|unsafe\s+|const\s+|extern\s+\"\w+\"\s+)*"
     r"(?:fn|struct|enum|trait|mod|type|macro_rules!)\s+(\w+)|^impl\b[^{\n]*?(\w+)\s*(?:<[^{\n]*)?\{"
 )
-_JAVA: Final = re.compile(
+_JAVA: Final = lazy_pattern(
     r"^([ \t]*)(?:@\w+\s+)*(?:(?:public|private|protected|internal|static|final|abstract|sealed|override"
     r"|virtual|async|open|data|suspend)\s+)*(?:(?:class|interface|enum|record|struct|object|fun|func)\s+(\w+)"
     r"|(?!else|return|new\b)[\w<>\[\],.?]+\s+((?!if\b)\w+)\s*\([^;{]*\)\s*(?:throws [\w, .]+)?\{)"
 )
-_RUBY: Final = re.compile(r"^([ \t]*)(?:def|class|module)\s+(?:self\.)?([\w?!:]+)|^([A-Z]\w*)\s*=")
-_SHELL: Final = re.compile(r"^()(?:function\s+([\w-]+)|([\w-]+)\s*\(\))")
-_PLAIN_PYTHON: Final = re.compile(
+_RUBY: Final = lazy_pattern(r"^([ \t]*)(?:def|class|module)\s+(?:self\.)?([\w?!:]+)|^([A-Z]\w*)\s*=")
+_SHELL: Final = lazy_pattern(r"^()(?:function\s+([\w-]+)|([\w-]+)\s*\(\))")
+_PLAIN_PYTHON: Final = lazy_pattern(
     r"^([ \t]*)(?:async\s+)?(?:def|class)\s+(\w+)|^([A-Za-z_]\w*)\s*(?::[^=\n]+)?=(?!=)"
 )
-_PLAIN_C: Final = re.compile(
+_PLAIN_C: Final = lazy_pattern(
     r"^()(?:(?:typedef\s+)?(?:class|struct|union|enum|namespace|#define)\s+(\w+)"
     r"|[A-Za-z_][\w\s:<>,*&]*?[\s*&]([\w:~]+)\s*\([^;]*$)"
 )
@@ -208,9 +210,9 @@ _PATTERNS: Final = {
     ".rb": _RUBY,
 }
 _GUESSED_LINES: Final = 60
-_TYPE_WORD: Final = re.compile(r"\b(?:class|enum|impl|interface|object|record|struct|trait|type|union)\b")
-_SPACE_WORD: Final = re.compile(r"\b(?:mod|module|namespace)\b")
-_VALUE: Final = re.compile(r"(?:var|const|#define)\b|[A-Za-z_]\w*\s*(?::[^=\n]+)?=")
+_TYPE_WORD: Final = lazy_pattern(r"\b(?:class|enum|impl|interface|object|record|struct|trait|type|union)\b")
+_SPACE_WORD: Final = lazy_pattern(r"\b(?:mod|module|namespace)\b")
+_VALUE: Final = lazy_pattern(r"(?:var|const|#define)\b|[A-Za-z_]\w*\s*(?::[^=\n]+)?=")
 
 
 def _guess_symbols(pattern: re.Pattern[str] | None, text: str) -> Iterator[Symbol]:

@@ -1,9 +1,12 @@
 """Extract the words of a task: plain words, code names, quotes and paths."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 
 _PLAIN: Final = """
     a able about add added adding after again all also always an and another any are as at be because been
@@ -35,32 +38,31 @@ _ENDINGS: Final = (
     "e",
     "y",
 )
-_QUOTED: Final = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’\n]+)’")
-_PATH: Final = re.compile(
+_QUOTED: Final = lazy_pattern(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’\n]+)’")
+_PATH: Final = lazy_pattern(
     r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,8}(?!\w)|(?:[\w.@+-]+/)+"
 )
 # Behind the name of a file: `__init__.py` speaks of no method.
-_ENDING: Final = re.compile(
+_ENDING: Final = lazy_pattern(
     r"\.(?:cc|cfg|cpp|cs|css|cxx|[chmr]|go|hpp|html|ini|java|jsx?|json|kt|lua|md|php|pyi?|rb|rs|rst|scala|sh|sql"
     r"|swift|toml|tsx?|txt|xml|ya?ml)(?![\w(])"
 )
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy_pattern(
     r"\b(?:attribute|class|constant|enum|field|function|macro|member|method|struct|variable)\s+([^\W\d]\w*)",
     re.I,
 )
-_ABOUT_TESTS: Final = re.compile(
+_ABOUT_TESTS: Final = lazy_pattern(
     r"\b(?:add|cover|create|debug|extend|failing|fix|flaky|generate|improve|missing|more|new|unit|write)\b"
     r"[^.\n]{0,40}\btests?\b|\btests? (?:case|fail|for|is failing)",
     re.I,
 )
-_CODE_SHAPE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
-_NAME: Final = re.compile(r"[^\W\d]\w*")
-_RUN: Final = re.compile(r"[^\W\d_]+|\d+")
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CODE_SHAPE: Final = lazy_pattern(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_NAME: Final = lazy_pattern(r"[^\W\d]\w*")
+_RUN: Final = lazy_pattern(r"[^\W\d_]+|\d+")
+_CAMEL: Final = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """The words of a task, in four readings; each keeps the order of first mention.
 
     `stems` are its words without endings. `names` can only be code (parse_args, HttpClient, run()).

@@ -5,18 +5,19 @@ import json
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from kith.core.events import Event
 from kith.core.old_logs import renew
 
-KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
+KINDS: dict[str, type[Struct]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
-def add_kinds(kinds: Iterable[type]) -> None:
-    """Let the log hold events of these types, too: frozen dataclasses of plain values, by their names."""
+def add_kinds(kinds: Iterable[type[Struct]]) -> None:
+    """Let the log hold events of these types, too: frozen structs of plain values, by their names."""
     KINDS.update({kind.__name__: kind for kind in kinds})
 
 
@@ -53,10 +54,10 @@ def build_event(kind: str, data: Any) -> Event:
 
 
 def encode(value: Any) -> Any:
-    """A value as plain JSON data. Dataclasses become objects, bytes `{"base64": ...}`."""
+    """A value as plain JSON data. Structs become objects, bytes `{"base64": ...}`."""
     if value is None or isinstance(value, str | int):
         return value
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return {name: _tagged(getattr(value, name), options) for name, options in _field_options(type(value))}
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0  # NaN and infinity are no JSON: SQLite would read none of the other events either
@@ -70,10 +71,10 @@ def encode(value: Any) -> Any:
 
 
 @cache
-def _field_options(kind: type) -> tuple[tuple[str, tuple[type, ...]], ...]:
-    """The fields of a dataclass, and the dataclasses that each may hold."""
+def _field_options(kind: type[Struct]) -> tuple[tuple[str, tuple[type, ...]], ...]:
+    """The fields of a struct, and the structs that each may hold."""
     hints = _hints(kind)
-    return tuple((field.name, _dataclasses_in(hints[field.name])) for field in fields(kind))
+    return tuple((name, _structs_in(hints[name])) for name in kind.__struct_fields__)
 
 
 def _tagged(item: Any, options: tuple[type, ...]) -> Any:
@@ -101,8 +102,8 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
         return _tuple_reader(_reader(args[0]))
     if hint is bytes:
         return lambda data: base64.b64decode(data["base64"])
-    if isinstance(hint, type) and is_dataclass(hint):
-        return _dataclass_reader(hint)
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return _struct_reader(hint)
     return float if hint is float else None
 
 
@@ -126,7 +127,7 @@ def _tuple_reader(item: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
     return lambda data: tuple([None if each is None else item(each) for each in data])
 
 
-def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
+def _struct_reader(kind: type[Struct]) -> Callable[[Any], Any]:
     names = _hints(kind).keys()
     special: list[tuple[str, Callable[[Any], Any]]] | None = None  # fields that data is not enough for
 
@@ -146,12 +147,12 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    names = {field.name for field in fields(kind)}
-    return {name: hint for name, hint in get_type_hints(kind).items() if name in names}
+def _hints(kind: type[Struct]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name in kind.__struct_fields__}
 
 
-def _dataclasses_in(hint: Any) -> tuple[type, ...]:
-    if isinstance(hint, type) and is_dataclass(hint):
+def _structs_in(hint: Any) -> tuple[type, ...]:
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return (hint,)
-    return tuple(found for arg in get_args(hint) for found in _dataclasses_in(arg))
+    return tuple(found for arg in get_args(hint) for found in _structs_in(arg))

@@ -1,15 +1,15 @@
 """Decisions about models, as events: who is asked, who helps whom, which way of asking holds."""
 
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.values import Usage
 
 Cause = Literal["", "hopeless", "failed", "absent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Routed:
+class Routed(Struct, frozen=True):
     """The models that a piece of work goes to, one after the other, and the reason.
 
     Each is asked when the one before it did not solve it. `after` is the model that has just given up ("" at
@@ -28,8 +28,7 @@ class Routed:
     cause: Cause = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Delegated:
+class Delegated(Struct, frozen=True):
     """A model gave a piece of work to another one, which came back; `verified` says who looked at it."""
 
     by: str
@@ -42,8 +41,7 @@ class Delegated:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Coached:
+class Coached(Struct, frozen=True):
     """A way to ask a model for one kind of work was proposed, tried, adopted or given up.
 
     `strategy` is the way itself as plain data with its "id"; the last state told of an id holds. `digest`
@@ -60,8 +58,7 @@ class Coached:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A task was done in the present way and in another (`strategy`): which solved it, and in what time."""
 
     strategy: str
@@ -73,8 +70,7 @@ class Compared:
     live: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Convened:
+class Convened(Struct, frozen=True):
     """A council begins: what is asked, and who answers it. `members`: label -> model."""
 
     council: str
@@ -83,8 +79,7 @@ class Convened:
     members: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(Struct, frozen=True):
     """One member of a council said something against another's proposal, and a tool looked whether it holds.
 
     `by` and `of` are the labels under which they confer ("A", "B"); `evidence` is a place, an input or a
@@ -101,8 +96,7 @@ class Claimed:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Concluded:
+class Concluded(Struct, frozen=True):
     """A council is over: whose proposal holds, and what decided it. `members`: label -> model.
 
     `text` is the proposal itself, and `why` what decided.

@@ -1,7 +1,8 @@
 """Everything that can happen, as values; the log is a list of these and all else is read from it."""
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
+
+from msgspec import Struct, field
 
 from kith.core.decisions import Claimed, Coached, Compared, Concluded, Convened, Delegated, Routed
 from kith.core.evidence import CheckEvidence
@@ -30,8 +31,7 @@ from kith.core.values import (
 Planning = Literal["no", "yes", "show"]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options that a task began with.
 
     `kind` is the command ("": a plain task), `plan` is None where planning does not apply. `goal`: the
@@ -72,8 +72,7 @@ class Options:
 Status = Literal["done", "failed", "rejected", "held", "limit", "unavailable", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Struct, frozen=True):
     """A task was given, in a folder, to a model ("" when none is needed)."""
 
     task: str
@@ -83,8 +82,7 @@ class RunStarted:
     options: Options = Options()
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Struct, frozen=True):
     """The task is over, and why; `cause` says of a failure what kith has to know of it."""
 
     status: Status
@@ -92,13 +90,11 @@ class RunEnded:
     cause: Literal["", "hopeless"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """The interrupted task continues, in another process: what was asked before waits for nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped:
+class Stepped(Struct, frozen=True):
     """A named step of a workflow began or ended.
 
     `kind` is the sort of step. In a build, `task` is the id of its task. `attempt` counts from 1 where a task
@@ -113,16 +109,14 @@ class Stepped:
     attempt: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """A message joined a thread."""
 
     thread: str
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class Engaged:
+class Engaged(Struct, frozen=True):
     """A model was found and looked at: what runs, where, how large, on which machine.
 
     `server` is an address, `digest` names the weights, `window` counts tokens. `cloud`: what it is asked
@@ -139,8 +133,7 @@ class Engaged:
     machine: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A model answered, or failed in words. `window`: what it may hold; `cache`: None when nobody can say.
 
     `usd`: what it cost by the table of prices, None where that has no price. `expected_s`: how long it was
@@ -174,8 +167,7 @@ class Called:
         return self.evaluated + self.usage.output
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True):
     """From now on a thread is sent shorter; the thread itself keeps everything.
 
     Of its first `upto` messages the model sees `summary` instead; where that is empty, their old tool results
@@ -189,8 +181,7 @@ class Compacted:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
+class Forked(Struct, frozen=True):
     """The session begins as a copy of what another one held when its event number `upto` was its last.
 
     The copy is whole, so the other one may be forgotten; calls, checks and changes stay its own.
@@ -204,15 +195,13 @@ class Forked:
     spoken: tuple[Spoken, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """The person gave the session a name of their own."""
 
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Carded:
+class Carded(Struct, frozen=True):
     """Something was learned of a model, to be known in every later session.
 
     `digest` names its weights; `facts` (plain data) are added to what its card holds.
@@ -223,8 +212,7 @@ class Carded:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolBegan:
+class ToolBegan(Struct, frozen=True):
     """A tool was allowed and is about to run."""
 
     call_id: str
@@ -233,8 +221,7 @@ class ToolBegan:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
+class ToolEnded(Struct, frozen=True):
     """A tool answered; `line` is its result in one line for people, `ran` the command behind it if any.
 
     `fault`: why it did not do what it was asked for, where that is known.
@@ -249,15 +236,13 @@ class ToolEnded:
     fault: Fault = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A question went to the person."""
 
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The first answer to a question; `subject` is the question's."""
 
     question_id: str
@@ -265,22 +250,19 @@ class Answered:
     subject: Subject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """The plan that the work follows."""
 
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Tasked:
+class Tasked(Struct, frozen=True):
     """A request became these tasks; the last ones told are the ones that hold."""
 
     tasks: tuple[BuildTask, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Advanced:
+class Advanced(Struct, frozen=True):
     """A step of a build is finished, for good: `outcome` says by the machine's table what comes next.
 
     `task` is its id ("" for a step of the whole build), `attempt` counts from 1 where a step may come again.
@@ -293,8 +275,7 @@ class Advanced:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Locked:
+class Locked(Struct, frozen=True):
     """Tests that nobody may touch any more: the SHA-256 of each file, and the tests that must pass."""
 
     task: str
@@ -302,15 +283,13 @@ class Locked:
     tests: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TodoSet:
+class TodoSet(Struct, frozen=True):
     """The model's present list, whole."""
 
     items: tuple[TodoItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A gate's verdict on the change. `when` is "before" for a check of the untouched tree.
 
     `fault`: why edits could not be applied to the files, where that is known.
@@ -328,8 +307,7 @@ class Judged:
     fault: Fault = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(Struct, frozen=True):
     """The findings of a review.
 
     `thrown_out` counts, by reason, what a model said of it that did not hold.
@@ -339,15 +317,13 @@ class Reviewed:
     thrown_out: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(Struct, frozen=True):
     """The change that waits for a yes."""
 
     files: tuple[FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """The user's tree was changed, whole; `change_id` names the journal that can undo it."""
 
     change_id: str
@@ -355,8 +331,7 @@ class Applied:
     undoes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something the person should know, in one sentence.
 
     `topic` names those that some screens leave out: which model is asked, that a session goes on, and where a
@@ -368,8 +343,7 @@ class Notice:
     topic: Literal["", "model", "resumed", "answered"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """A piece of a reply as it arrives. Shown, never stored: the whole message follows as Said.
 
     `reply` names the reply that it is of: one that is asked for again is another one.
@@ -381,8 +355,7 @@ class Delta:
     transient: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of slow work, in tokens, bytes or percent (`total` 0: unknown). Shown, never stored."""
 
     what: str

@@ -1,8 +1,9 @@
 """The evidence for a change from what was run: a grade, its reason, and the tests by name."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 Grade = Literal["proven", "held", "unproven"]
 # Why a check says no more than it does (or why it says so much).
@@ -32,8 +33,7 @@ _HELD_BACK: Final = frozenset({"same_failure", "out_of_time", "disputed", "setti
 NAMED: Final = 50  # test names that the log keeps of one kind; counts are whole
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """Tests by name: how many there are, and the first of them."""
 
     count: int = 0
@@ -48,8 +48,7 @@ class Names:
         return self.count > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The result of a check on one tree. `counted`: there are results per test, not only an exit code."""
 
     code: int = 0
@@ -65,8 +64,7 @@ class Standing:
         return self.code == 0 and not self.failed
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Struct, frozen=True):
     """Something is missing on this machine, so tests cannot run: on the untouched tree just the same.
 
     `what` is a runner or its plugin, a tool, a module, a service, data. `install` is a command that installs
@@ -79,8 +77,7 @@ class Blocked:
     hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckEvidence:
+class CheckEvidence(Struct, frozen=True):
     """The evidence of one check: the untouched tree (`before`) against the change alone (`after`).
 
     `fixed` were red and are green, `failing` are red in both, `broken` were green and are red. `added` came
@@ -105,8 +102,7 @@ class CheckEvidence:
     reaching: int = 0  # tests that ran and reach the change
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The evidence of all checks together."""
 
     grade: Grade
@@ -119,8 +115,7 @@ class Evidence:
         return self.grade == "unproven" and self.reason in _HELD_BACK
 
 
-@dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(Struct, frozen=True):
     """The evidence required where nobody looks at the change: at least `require`, or also `unproven`."""
 
     require: Grade = "unproven"

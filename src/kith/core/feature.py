@@ -4,9 +4,10 @@ import gc
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct, field
 
 T = TypeVar("T", covariant=True)
 
@@ -22,8 +23,7 @@ Takes = Literal[
 ]
 
 
-@dataclass(frozen=True)  # without slots, so that it can be made as `Lazy[int](...)`
-class Lazy(Generic[T]):
+class Lazy(Struct, Generic[T], frozen=True):
     """Something that a module defines, imported when it is first needed: `kith.features.scan.command:run`."""
 
     place: str
@@ -40,8 +40,7 @@ def lazy_in(package: str) -> Callable[[str], Lazy[Any]]:
     return lambda place: Lazy(f"{package}.{place}")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command of the command line: `kith NAME`, whose name may have two words.
 
     `arguments` adds its options to an `argparse.ArgumentParser`. `run` takes the parsed namespace and returns
@@ -57,8 +56,7 @@ class Command:
     group: CommandGroup = "More"
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(Struct, frozen=True):
     """A command of a conversation: what follows it (`rest`), what it is for, and `more` of that.
 
     `run` is given the conversation and the rest of the line. `bare`: the slash is optional where nothing else
@@ -78,8 +76,7 @@ class SlashCommand:
     more: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """One feature: `needs` are the features without which it is off; the rest is what it adds.
 
     The kernel defines the type of each part where it asks for it; core knows only how to load one. `extends`:
@@ -94,9 +91,9 @@ class Feature:
     tools: tuple[Lazy[Any], ...] = ()
     # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
     gates: tuple[Lazy[Any], ...] = ()
-    # Events of its own: frozen dataclasses, under whose names the log keeps them.
+    # Events of its own: frozen structs, under whose names the log keeps them.
     events: tuple[Lazy[type], ...] = ()
-    # Its own settings, `[NAME]` in the configuration: a frozen dataclass whose fields all have defaults.
+    # Its own settings, `[NAME]` in the configuration: a frozen struct whose fields all have defaults.
     settings: Lazy[type] | None = None
     commands: tuple[Command, ...] = ()
     slash_commands: tuple[SlashCommand, ...] = ()

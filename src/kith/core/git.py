@@ -2,16 +2,16 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha1
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.run import Run
 from kith.core.workspace import Command, ExecLimits
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit that is no merge: its time (seconds since 1970), its message, and the files it changed.
 
     `paths` is empty where it changed too many for any of them to mean something.

@@ -3,8 +3,9 @@
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 WEB_PORTS: Final = (80, 443)
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
@@ -12,8 +13,7 @@ _NAME: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _PLACE: Final = re.compile(r"(?P<name>\[[^\[\]]*\]|[^:\[\]]*)(:(?P<port>[0-9]{1,5}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """A host that may be reached: a name, `*.name` (all below it) or an address; port 0: those of the web."""
 
     name: str

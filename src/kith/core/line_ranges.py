@@ -1,15 +1,15 @@
 """Places in files as a model writes them: `path`, or `path:10-40` for some of its lines."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 # `path:10-40`, `path:10-` and `path:10`, as compilers and searches write places.
 _LINES: Final = re.compile(r":(\d{1,9})(?:-(\d{1,9})?)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Lines of a file, from 1, both ends included (`end` None: up to the file's)."""
 
     path: str

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded

@@ -1,9 +1,11 @@
 """The shapes of a model (one callable), a tool (data and a function) and a role (data)."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.events import Event
 from kith.core.policy import Policy
@@ -14,8 +16,7 @@ Emit = Callable[[Event], None]
 _BILL: Final = "bill"  # the attribute of an error that holds what was paid for nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Beforehand:
+class Beforehand(Struct, frozen=True):
     """The outcome of a look at a call before it runs: its arguments, perhaps corrected.
 
     `refusal` tells the model why the call is not run, and `fault` its cause; `words` are added to its result.
@@ -27,8 +28,7 @@ class Beforehand:
     fault: Fault = "denied"
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """Something a model may do. `effect` and `target(args)` are all that the policy sees.
 
     `fn` gets checked arguments and the run; it answers mistakes of the model with `ok=False` and words for
@@ -50,8 +50,7 @@ class Tool:
         return self.effect_of(args) if self.effect_of else self.effect
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """One request: everything a model gets to see, and what it is for.
 
     `thread` names the conversation it belongs to. `shape`: a JSON Schema that the reply's text must follow,
@@ -78,8 +77,7 @@ class Model(Protocol):
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
+class Wrapped(Struct, frozen=True):
     """The base of models around a model: each has the name of what it wraps, and implements `__call__`."""
 
     model: Model
@@ -131,8 +129,7 @@ def bill_of(error: BaseException) -> Bill:
     return bill
 
 
-@dataclass(frozen=True, slots=True)
-class Billed(Wrapped):
+class Billed(Wrapped, frozen=True):
     """`model`, with each charge of its calls given to `take`, also where a call fails or is cancelled."""
 
     take: Callable[[Charge], object]
@@ -147,8 +144,7 @@ class Billed(Wrapped):
                     self.take(charge)
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """An agent is data: who it is, what answers for it, what it may use and do."""
 
     name: str

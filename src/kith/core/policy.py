@@ -3,18 +3,18 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from kith.core.values import CallTarget, Decision, Effect
 
 _STRICTNESS: Final[dict[Decision, int]] = {"allow": 0, "ask": 1, "deny": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One row: an effect (or "*"), a pattern for the target (shell wildcards), a decision."""
 
     effect: Effect | str
@@ -34,8 +34,7 @@ class Permits(Protocol):
         """Return the pattern that "always" would allow, as the question shows it; "" where nothing can be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A table of rules: the strictest match wins, and what nothing matches is denied.
 
     `permits` can only turn a question into a yes, never a no into anything.

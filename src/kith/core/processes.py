@@ -10,8 +10,9 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 START_S: Final = 10.0  # for a start that is under way when nobody wants it any more
 KILL_S: Final = 5.0  # from a kill to the end, which only a stuck disk delays
@@ -43,8 +44,7 @@ class Watch(asyncio.SubprocessProtocol):
 W = TypeVar("W", bound=Watch)
 
 
-@dataclass(frozen=True, slots=True)
-class Started(Generic[W]):
+class Started(Struct, Generic[W], frozen=True):
     """A process at work, and who watches it."""
 
     transport: asyncio.SubprocessTransport
@@ -149,8 +149,7 @@ class _Kept(Watch):
         self.said[fd] += data
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """The result of a program: exit code (negative for a signal) and output."""
 
     code: int

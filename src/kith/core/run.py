@@ -4,8 +4,10 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.events import Answered, Asked, Event, Said, Stepped
 from kith.core.values import Answer, Changes, Message, Question, ToolCall, Verdict
@@ -21,8 +23,7 @@ def nobody_speaks() -> Iterable[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Budgets of one run."""
 
     steps: int = 50  # model calls of one loop
@@ -30,8 +31,7 @@ class Limits:
     exec: ExecLimits = ExecLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The context of a run: event sink, answerer, workspace, limits and path.
 
     A new field needs a written reason. `hear` gives the person's messages since the last call, so that any

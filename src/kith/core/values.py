@@ -1,8 +1,9 @@
 """The plain values everything else speaks in: messages, replies, changes, verdicts, questions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from kith.core.evidence import Evidence, Grade
 
@@ -22,23 +23,20 @@ Fault = Literal["", "malformed", "cut", "forbidden", "denied", "interrupted", "r
 # --- what was said ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Words, of a person, a gate or a model."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(Struct, frozen=True):
     """A model's reasoning; `opaque` is a provider's signature, returned to it unread."""
 
     text: str
     opaque: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A model asks for a tool. `fault` says why it cannot be run as sent (broken arguments).
 
     `opaque` is a provider's signature of the call, returned to it unread.
@@ -51,8 +49,7 @@ class ToolCall:
     opaque: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """The answer to one call: `text` is for the model, `detail` for people and the receipt.
 
     `fault`: why it did not do what was asked, where that is known.
@@ -68,8 +65,7 @@ class ToolResult:
 Part = Text | Thinking | ToolCall | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of a conversation: `author` names the model, gate or person."""
 
     role: Role
@@ -95,8 +91,7 @@ def say(text: str, author: str = "person") -> Message:
     return Message("user", (Text(text),), author)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """A turn that a fork has copied: the person's words, which came `after` so many of the copied messages.
 
     `at` counts seconds since the epoch; `changes` are the ids of what was applied in it.
@@ -111,8 +106,7 @@ class Spoken:
 # --- what a model answers --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Sampling options of a model; None keeps the server's default."""
 
     temperature: float | None = None
@@ -129,8 +123,7 @@ class Sampling:
     think_tokens: int | None = None  # the most that one reply may spend on reasoning
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens of one call; `cached` counts prompt tokens that were not computed again.
 
     `written` counts tokens that a provider wrote to a cache at a higher price. `lasting` counts those of them
@@ -163,8 +156,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CacheUse:
+class CacheUse(Struct, frozen=True):
     """Use of the server's prompt cache: prompt tokens computed, against those that had to be.
 
     `cause` names what broke the prefix ("" for a match): model, system, tools, message N, evicted, recounted,
@@ -182,8 +174,7 @@ class CacheUse:
         return min(1.0, self.unavoidable / self.evaluated) if self.evaluated else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Seconds of one call, as the server reports them (0.0 where it does not)."""
 
     load_s: float = 0.0
@@ -194,8 +185,7 @@ class Timing:
     total_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Struct, frozen=True):
     """The cost of one call to a model's server, as budgets count it.
 
     Of a call that failed or was cancelled, `usage` is estimated: what was sent, and what arrived of the
@@ -219,8 +209,7 @@ class Charge:
 Bill = tuple[Charge, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """One answer of a model: why it stopped, and what it cost.
 
     `cache_told` is False where the server said nothing of cached tokens in this reply. `bill`: all calls that
@@ -241,8 +230,7 @@ class Reply:
 FILE, EXECUTABLE, SYMLINK = 0o100644, 0o100755, 0o120000
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One file, before and after. None means absent; modes are git's (FILE, EXECUTABLE, SYMLINK).
 
     `path` is relative to the tree's root, with forward slashes; bytes that are not UTF-8 are kept as
@@ -263,8 +251,7 @@ class Change:
 Changes = tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One changed file, in numbers and as a unified diff.
 
     `warning`, in a question: who runs what it makes, or follows it, without being told to.
@@ -277,8 +264,7 @@ class FileChange:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """A place (`host:port`) that a command wanted to reach: bytes each way, or why it could not."""
 
     place: str
@@ -287,8 +273,7 @@ class Reached:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A command that ended: exit code and output (stdout and stderr together, the middle cut if long)."""
 
     command: str
@@ -305,8 +290,7 @@ class Ran:
 # --- what is decided -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A gate's yes, or its no and why; `feedback` becomes the next user message."""
 
     ok: bool
@@ -319,8 +303,7 @@ class Verdict:
     unmet: bool = False  # nobody looked, and the evidence is less than was asked for
 
 
-@dataclass(frozen=True, slots=True)
-class CallTarget:
+class CallTarget(Struct, frozen=True):
     """The target of a call: files, a command line, or arguments as JSON.
 
     `hosts` are those that a command wants to reach, `tool` says which one of another program's tools it is.
@@ -336,15 +319,13 @@ class CallTarget:
         return f"{before}{self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFiles:
+class FolderFiles(Struct, frozen=True):
     """The files of a folder that configure kith, by the digest of all of them ("": any content)."""
 
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
+class Consent(Struct, frozen=True):
     """A model at an address may be sent what work of one group holds."""
 
     model: str
@@ -355,8 +336,7 @@ class Consent:
 Subject = FolderFiles | Consent
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question that only a person can answer. Empty `choices` mean free text.
 
     `warnings` come first. Of a call, `target` is its target as it will run. `draft` is a text that the
@@ -383,16 +363,14 @@ class Question:
     target: CallTarget | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Of a changed file, the pieces that a person keeps, by their numbers from 0."""
 
     path: str
     hunks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A person's choice (one of the question's, or "no"), with words or an edited change if they gave any.
 
     A caller without the contents says "some" by the hunks that are `kept` of each file.
@@ -407,8 +385,7 @@ class Answer:
     unasked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A planner's plan, made before anything is written."""
 
     steps: tuple[str, ...]
@@ -417,8 +394,7 @@ class Plan:
     modify: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BuildTask:
+class BuildTask(Struct, frozen=True):
     """One piece of a larger request: what holds when it is done, and the tasks that come before it."""
 
     id: str
@@ -432,8 +408,7 @@ class BuildTask:
 Severity = Literal["error", "warning", "note"]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A problem at a place: its rule (or model), and a suggested replacement.
 
     Lines count from 1; `end` is the last one (0: the same as `line`). `replacement` takes the place of these
@@ -450,8 +425,7 @@ class Finding:
     replacement: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TodoItem:
+class TodoItem(Struct, frozen=True):
     """One line of the model's own list."""
 
     text: str

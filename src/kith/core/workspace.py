@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from kith.core.values import Changes, Ran
 
 
-@dataclass(frozen=True, slots=True)
-class ExecLimits:
+class ExecLimits(Struct, frozen=True):
     """The limits of one command. Sizes in bytes, time in seconds."""
 
     seconds: float = 120.0
@@ -21,16 +21,14 @@ class ExecLimits:
     scratch: int = 4 << 30  # what all commands of a trial may leave in its /tmp
 
 
-@dataclass(frozen=True, slots=True)
-class SizeLimits:
+class SizeLimits(Struct, frozen=True):
     """The size limits of a change, in bytes."""
 
     file: int = 1_000_000
     change: int = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A shell command, its folder inside the tree, and variables beyond the allowed ones.
 
     `hidden` are files of the tree that it must not read, as far as the tree can confine it. `hosts` are the

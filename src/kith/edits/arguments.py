@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from kith.core.patterns import lazy_pattern
 from kith.edits.edit_types import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
 from kith.edits.patch import make_hunk
 from kith.edits.rows import opcodes, signed
@@ -27,8 +28,8 @@ _OLD_LINES, _NEW_LINES = ("oldLines", "old_lines"), ("newLines", "new_lines")
 _LISTS = ("edits", "changes", "operations", "chunks", "tool_calls")
 _CALL = ("function", "arguments", "input", "parameters", "args")
 _NAMES = (*_OLD, *_NEW, *_CONTENT, *_PATCH, *_OLD_LINES)
-ARGUMENTS = re.compile(rf'\A\s*[\[{{](?s:.*)"(?:{"|".join(_NAMES)})\\?"\s*:')
-_FENCED = re.compile(r"\A\s*```\w*[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.S)
+ARGUMENTS = lazy_pattern(rf'\A\s*[\[{{](?s:.*)"(?:{"|".join(_NAMES)})\\?"\s*:')
+_FENCED = lazy_pattern(r"\A\s*```\w*[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.S)
 _DEEPEST = 8  # values inside values
 
 

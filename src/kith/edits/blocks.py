@@ -7,30 +7,31 @@ and line numbers in front of each line.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 from kith.edits.edit_types import Edit, EditError, Replace
 from kith.edits.paths import path_in
 
-BLOCK = re.compile(r"^([ \t]*)(?:<{3,}|-{3,}) ?SEARCH>?[ \t]*$", re.M)
-_HEAD = re.compile(r"^([ \t]*)(<{3,}|-{3,}) SEARCH>?[ \t]*$")
-_FENCE = re.compile(r"^\s*(?:```|~~~|</?(?:source|code|pre|codeblock|sourcecode)>)")
-_ESCAPED = re.compile(r"^\\(?=<{5,}|={5,}|>{5,}|-{5,}|\+{5,}|:(?:start|end)_line:)")
-_LINE_HINT = re.compile(r"^:(start|end)_line:\s*(\d{1,18})\s*$")
+BLOCK = lazy_pattern(r"^([ \t]*)(?:<{3,}|-{3,}) ?SEARCH>?[ \t]*$", re.M)
+_HEAD = lazy_pattern(r"^([ \t]*)(<{3,}|-{3,}) SEARCH>?[ \t]*$")
+_FENCE = lazy_pattern(r"^\s*(?:```|~~~|</?(?:source|code|pre|codeblock|sourcecode)>)")
+_ESCAPED = lazy_pattern(r"^\\(?=<{5,}|={5,}|>{5,}|-{5,}|\+{5,}|:(?:start|end)_line:)")
+_LINE_HINT = lazy_pattern(r"^:(start|end)_line:\s*(\d{1,18})\s*$")
 _UNDERLINING = (".md", ".markdown", ".rst", ".txt", ".adoc")  # where "=======" is an ordinary line
-_NUMBER = re.compile(r"^\s*(\d{1,18}) \| ?")
+_NUMBER = lazy_pattern(r"^\s*(\d{1,18}) \| ?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Dialect:
+class _Dialect(Struct, frozen=True):
     """The marker lines of one dialect."""
 
     divider: re.Pattern[str]
     end: re.Pattern[str]
 
 
-_AIDER = _Dialect(re.compile(r"={5,9}[ \t]*"), re.compile(r">{3,} REPLACE[ \t]*"))
-_CLINE = _Dialect(re.compile(r"={3,}"), re.compile(r"[+>]{3,} REPLACE>?"))
+_AIDER = _Dialect(lazy_pattern(r"={5,9}[ \t]*"), lazy_pattern(r">{3,} REPLACE[ \t]*"))
+_CLINE = _Dialect(lazy_pattern(r"={3,}"), lazy_pattern(r"[+>]{3,} REPLACE>?"))
 
 
 def parse_blocks(lines: Sequence[str], known: Collection[str] = (), about: str = "") -> list[Edit]:

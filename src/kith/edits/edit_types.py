@@ -1,6 +1,7 @@
 """The values a reply is turned into: what the model wants done to which file."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 
 class EditError(ValueError):
@@ -18,8 +19,7 @@ class NothingToChange(EditError):
     """All edits fit, and the files already say what they would write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """One contiguous piece of a diff.
 
     `lines` keep their sign (" ", "-", "+", or "\\\\" for "no newline at end of file") and no newline.
@@ -33,11 +33,11 @@ class Hunk:
     new_start: int | None = None
     anchors: tuple[str, ...] = ()
     at_end: bool = False
-    old: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    old: tuple[str, ...] = ()
     """The lines as they should stand in the file."""
-    new: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    new: tuple[str, ...] = ()
     """The lines as they will stand in the file."""
-    signs: str = field(init=False, repr=False, compare=False)
+    signs: str = ""
     """The sign of each of those lines, without the backslashes."""
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Hunk:
                 new.append(said)
         signs = "".join([line[:1] for line in self.lines]).replace("\\", "")
         for name, value in (("old", tuple(old)), ("new", tuple(new)), ("signs", signs)):
-            object.__setattr__(self, name, value)
+            force_setattr(self, name, value)
 
     @property
     def context_above(self) -> int:
@@ -81,8 +81,7 @@ def _span(start: int | None, count: int) -> str:
     return f"{start or 0}" if count == 1 else f"{start or 0},{count}"
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(Struct, frozen=True):
     """Replace `old` by `new`, whole lines. An empty `old` fills a new or empty file.
 
     `line` is where `old` is said to begin, from 1; an empty `old` is put before it.
@@ -94,8 +93,7 @@ class Replace:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """Change a file by hunks, all located in the file as it was; then move it, if `moved_to` is set.
 
     With `copied`, the file itself stays as it is, and `moved_to` is the changed copy.
@@ -108,8 +106,7 @@ class Patch:
     copied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceText:
+class ReplaceText(Struct, frozen=True):
     """Replace `old` by `new`, which may be part of a line; everywhere, if `all_matches`.
 
     Without an `old`, `new` is all of a file that must be new or empty.
@@ -121,8 +118,7 @@ class ReplaceText:
     all_matches: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Struct, frozen=True):
     """Put `text` before a line (from 1); one more than the last is the end of the file."""
 
     path: str
@@ -130,8 +126,7 @@ class Insert:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     """Add a file that must not exist yet."""
 
     path: str
@@ -139,16 +134,14 @@ class Create:
     mode: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """The entire new content of a file, whether it exists or not."""
 
     path: str
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Remove a file; with `content`, only if it still says that."""
 
     path: str

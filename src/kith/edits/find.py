@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, get_args
+
+from msgspec.structs import replace
 
 from kith.edits.arguments import ARGUMENTS, bare_json, parse_arguments
 from kith.edits.blocks import BLOCK, parse_blocks

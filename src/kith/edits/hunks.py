@@ -1,10 +1,11 @@
 """A change in hunks: rendered for people and `git apply`, kept in part, or edited by hand."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, takewhile
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.core.values import SYMLINK, Change, Changes, FileChange
 from kith.edits.edit_types import EditError, Hunk

@@ -4,17 +4,18 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
+from kith.core.patterns import lazy_pattern
 from kith.edits.edit_types import EditError
 
 _WITHOUT_EXTENSION = {"Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Procfile"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f\x7f]")
 _LONGEST = 500  # characters of a line that may name a file
-_ATTRIBUTE = re.compile(r"""<\w+ [^>]*\b(?:path|file|name)=["']([^"']+)["']""")
-_DECORATION = re.compile(r"^(?:#+|//|--|[-*]|\d+[.)])\s+")
-_LABEL = re.compile(r"^(?:new file|file ?name|file ?path|file|path|create|update|edit|modify)\s*:\s*", re.I)
-_REMARK = re.compile(r"\s+\((?:new|new file|updated|modified|changed)\)$", re.I)
+_ATTRIBUTE = lazy_pattern(r"""<\w+ [^>]*\b(?:path|file|name)=["']([^"']+)["']""")
+_DECORATION = lazy_pattern(r"^(?:#+|//|--|[-*]|\d+[.)])\s+")
+_LABEL = lazy_pattern(r"^(?:new file|file ?name|file ?path|file|path|create|update|edit|modify)\s*:\s*", re.I)
+_REMARK = lazy_pattern(r"\s+\((?:new|new file|updated|modified|changed)\)$", re.I)
 # Characters that HFS+ ignores in file names, so that ".g\u200cit" would be ".git" there.
-_IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_IGNORABLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
 @lru_cache(maxsize=1024)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.values import SYMLINK, FileChange
 
@@ -12,8 +13,7 @@ _SPAN = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _MODES = ("old mode ", "new mode ")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One hunk of a changed file; `number` counts from 0, as in `Kept.hunks`.
 
     `lines` keep their sign (" ", "-", "+", "\\"). `start` and `new_start` are the line numbers before and

@@ -4,9 +4,10 @@ import importlib
 import keyword
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 
@@ -42,8 +43,7 @@ _RUST_WORDS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Grammar:
+class _Grammar(Struct, frozen=True):
     """The place of a language's grammar, and its reserved words."""
 
     module: str

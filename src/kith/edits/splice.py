@@ -4,9 +4,10 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+
+from msgspec import Struct
 
 from kith.edits import feedback
 from kith.edits.edit_types import EditError, Hunk
@@ -46,8 +47,7 @@ class Keys(list[str]):
         return Keys(key.strip() for key in self)
 
 
-@dataclass(frozen=True, slots=True)
-class HunkPlace:
+class HunkPlace(Struct, frozen=True):
     """The place of a hunk's old lines (row, from 0), and the difference in indentation."""
 
     start: int

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from msgspec import Struct, field
+
+from kith.core.patterns import lazy_pattern
 from kith.core.values import EXECUTABLE, FILE
 from kith.edits.edit_types import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import path_in, unquote
@@ -14,21 +16,22 @@ from kith.edits.paths import path_in, unquote
 NOTHING = "/dev/null"
 # One name twice, which may hold blanks; or two names, in quotes where they need them.
 _LONGEST = 9_000  # characters of two paths; looking for a name that stands twice takes the square of it
-_GIT_SAME = re.compile(r'^diff --git ((?:[abciow12]/)?)([^"]+) ((?:[abciow12]/)?)\2$')
-_GIT_NAMES = re.compile(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
+_GIT_SAME = lazy_pattern(r'^diff --git ((?:[abciow12]/)?)([^"]+) ((?:[abciow12]/)?)\2$')
+_GIT_NAMES = lazy_pattern(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
 _PREFIXES = frozenset(
     "abciow12"
 )  # a/ and b/, or what they are compared with: commit, index, object, work tree
-_MODE = re.compile(r"^(new file|deleted file|new|old) mode (.*)$")
-_MOVE = re.compile(r"^(rename|copy) (from|to) (.+)$")
-_OTHER = re.compile(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )")
-_CHANGED = re.compile(r"^index (?!0+\.\.)[0-9a-f]+\.\.[0-9a-f]+ \d{6}$")  # with the mode of a file that stays
-_TIME = re.compile(r"(?:\t.*|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
-_STAMP = re.compile(r"\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)\s*$")
+_MODE = lazy_pattern(r"^(new file|deleted file|new|old) mode (.*)$")
+_MOVE = lazy_pattern(r"^(rename|copy) (from|to) (.+)$")
+_OTHER = lazy_pattern(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )")
+_CHANGED = lazy_pattern(
+    r"^index (?!0+\.\.)[0-9a-f]+\.\.[0-9a-f]+ \d{6}$"
+)  # with the mode of a file that stays
+_TIME = lazy_pattern(r"(?:\t.*|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
+_STAMP = lazy_pattern(r"\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)\s*$")
 
 
-@dataclass
-class Section:
+class Section(Struct):
     """One file's part of a diff, while it is read."""
 
     old: str = ""
@@ -143,14 +146,14 @@ def _plain(old: str, new: str, known: Collection[str]) -> tuple[str, str]:
     return old, new
 
 
-UNIFIED = re.compile(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
-_NUMBERS = re.compile(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
-_FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})")
-_SIGNED = re.compile(r"[ +\\-]*")
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|#39|#x27);")
-_UNESCAPED = re.compile(r"[<>]|&(?!\w+;|#)")
+UNIFIED = lazy_pattern(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
+_NUMBERS = lazy_pattern(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
+_FENCE = lazy_pattern(r"^\s*(?:`{3,}|~{3,})")
+_SIGNED = lazy_pattern(r"[ +\\-]*")
+_ENTITY = lazy_pattern(r"&(?:lt|gt|amp|quot|#39|#x27);")
+_UNESCAPED = lazy_pattern(r"[<>]|&(?!\w+;|#)")
 _MARKUP = (".md", ".markdown", ".html", ".htm", ".xhtml", ".xml", ".svg")
-_SIGNATURE = re.compile(r"^\d+\.\d+[\w.-]*\s*$")  # of git format-patch, below "-- "
+_SIGNATURE = lazy_pattern(r"^\d+\.\d+[\w.-]*\s*$")  # of git format-patch, below "-- "
 
 
 def parse_unified(

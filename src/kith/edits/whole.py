@@ -4,15 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from kith.core.patterns import lazy_pattern
 from kith.edits.edit_types import Edit, EditError, Whole
 from kith.edits.paths import path_in
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^`]*)$")
+_FENCE = lazy_pattern(r"^([ \t]*)(`{3,}|~{3,})([^`]*)$")
 _SHELL = {"bash", "sh", "shell", "console", "shell-session", "zsh", "powershell", "cmd", "output", "diff"}
 # Blocks with other markers than ours: as a whole file, they would take the place of everything.
-_CONFLICT = tuple(re.compile(each, re.M) for each in (r"^<{5,9} ?\w.*", r"^={5,9}[ \t]*$", r"^>{5,9} ?\w"))
+_CONFLICT = tuple(lazy_pattern(each, re.M) for each in (r"^<{5,9} ?\w.*", r"^={5,9}[ \t]*$", r"^>{5,9} ?\w"))
 # "# ... rest of the code unchanged": a whole file that is not whole would lose the rest.
-_LEFT_OUT = re.compile(
+_LEFT_OUT = lazy_pattern(
     r"^[ \t]*(?:(?:#|//|/\*|<!--|--|;|%)[ \t]*)?(?:\.\.\.|…)[ \t]*(?:\([ \t]*)?"
     r"(?:existing|rest|other|remaining|unchanged|previous|same|keep|your|the rest|code)\b",
     re.I | re.M,

@@ -1,7 +1,8 @@
 """Commands that a project or a person named, as gates: their exit codes decide."""
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Gate, Run

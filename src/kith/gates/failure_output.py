@@ -2,19 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
+from msgspec import Struct
+
 from kith.context.budget import fit_middle
+from kith.core.patterns import lazy_pattern
 
 # What the outputs of test runners and compilers look like: which of their lines matter, and how much.
 
 # Compiling all patterns takes 20 ms, and most tasks need none: each is compiled when it is first used.
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(Struct, frozen=True, dict=True):
     """Lines that match weigh `weight`, and so do `after` lines below, one less."""
 
     line: str
@@ -26,8 +27,7 @@ class Signal:
         return re.compile(self.line)
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True, dict=True):
     """One tool's way of speaking.
 
     `sign` tells that it spoke; a line like `begins` is the first of a failure, one like `ends` comes after
@@ -62,7 +62,7 @@ def _dialect(
 
 
 # Frames of installed code; relative paths are the project's.
-LIBRARY: Final = re.compile(
+LIBRARY: Final = lazy_pattern(
     r"site-packages|dist-packages|/lib/python\d|node_modules|\bnode:|/rustc/|/usr/(?:include|lib)/"
 )
 
@@ -144,7 +144,7 @@ _NODE: Final = _dialect(
 )
 DIALECTS: Final = (PYTEST, _PYTHON, _COMPILER, _CPP_TESTS, _CARGO, _GO, _NODE)
 # What looks like trouble in any tool's words.
-TROUBLE: Final = re.compile(
+TROUBLE: Final = lazy_pattern(
     r"\b(?:abort(?:ed)?|can't|cannot|denied|error|exception|fail(?:ed|ure|s)?|fatal|invalid|missing|no such"
     r"|not found|panic|undefined|unexpected|unresolved)\b",
     re.I,
@@ -169,8 +169,8 @@ def failed_tests() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(name, re.M) for name in names)
 
 
-_TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TERMINAL_CODES: Final = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS: Final = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _LONGEST_LINE = 300
 _TROUBLE, _TAIL, _INSIDE, _LIBRARY = 5, 4, 3, 1  # weights; signals have their own, 4 to 10
 _TAIL_LINES = 12

@@ -1,9 +1,10 @@
 """The last gate: a person reads one diff and says yes, no, or what to do differently."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from kith.context.secrets import is_secret_file
 from kith.core.events import Notice

@@ -4,9 +4,10 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.core.values import Finding, Severity
 from kith.gates.toolchains import BUILD_FOLDER
@@ -19,8 +20,7 @@ Kind = Literal["lint", "types"]
 _UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Linter:
+class Linter(Struct, frozen=True):
     """A tool that finds faults without running the code.
 
     `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its

@@ -7,8 +7,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.run import Gate, Run
@@ -141,8 +143,7 @@ _OUTPUT: Final = 8_000_000  # bytes: a cut in the middle would hide findings
 _LONGEST_COMMAND: Final = 60_000  # characters of paths; Linux takes 128 KiB in one argument of `sh -c`
 
 
-@dataclass(frozen=True, slots=True)
-class Linted:
+class Linted(Struct, frozen=True):
     """The findings of one linter on some files. `problem`: why they are missing or incomplete."""
 
     linter: Linter

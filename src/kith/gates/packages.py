@@ -3,8 +3,9 @@
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.gates.toolchains import Read
 
@@ -20,8 +21,7 @@ _REQUIREMENT: Final = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*
 _AT_LEAST: Final = re.compile(r"(?:>=|~=|\^|==)\s*3\.(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """`words`: all that the manifests speak of, in lower case with `_`. `needed`: what every run of it needs.
 
     `least`: the 3.x from which on the project works; 0 when it does not say.

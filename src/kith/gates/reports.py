@@ -3,16 +3,16 @@
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.values import Ran
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True):
     """One test: `id` as its tool names it and takes it back, and where inside the project it failed.
 
     `message` is the assertion or error. `frames` are the project's own, outermost first: `path:line in name`.
@@ -29,8 +29,7 @@ class CaseResult:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Lines that ran and lines that did not, by file; `branches` as (taken, all) where they were measured."""
 
     ran: Mapping[str, frozenset[int]]
@@ -44,8 +43,7 @@ class Coverage:
         return ran / (ran + missed) if ran + missed else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteReport:
+class SuiteReport(Struct, frozen=True):
     """A run of tests. `problem` says why it tells nothing: not installed, no tests.
 
     `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
@@ -98,8 +96,7 @@ _FRAME: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectPaths:
+class ProjectPaths(Struct, frozen=True):
     """The root as the tests saw it, and the project's files relative to it."""
 
     root: str

@@ -3,15 +3,15 @@
 import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from posixpath import splitext
 from typing import Final
+
+from msgspec import Struct
 
 # One test of a file as a value, and the way from a runner's name of it back to the file.
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One test: its name (`test_f`, `TestF.test_g`, `Suite.Name`), its bytes, and what it belongs to.
 
     `asserts`: it holds an assertion of any kind. `text` is the text between `start` and `end`.

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kith.context.source import CPP_ENDINGS
 from kith.core.errors import TreeError
+from kith.core.patterns import lazy_pattern
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.gates.toolchains import BUILD_FOLDER
@@ -19,38 +20,40 @@ from kith.gates.toolchains import BUILD_FOLDER
 # What a project's files say about how its tests are run and counted, apart from all else they say.
 
 # Files that are about nothing but tests, or that Python loads before any test.
-_WHOLE: Final = re.compile(
+_WHOLE: Final = lazy_pattern(
     r"(?:pytest|\.pytest)\.(?:ini|toml)|\.coveragerc(?:\.toml)?|(?:site|user)customize\.py|"
     r"CTest(?:Custom|Config)\.(?:cmake|ctest)(?:\.in)?|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.\w+|"
     r"(?:run[-_]?)?tests?(?:\.(?:py|(?:ba)?sh))?"
 )
 # What would be found in place of a framework of tests, or be loaded by it as a plugin.
-_IN_PLACE: Final = re.compile(
+_IN_PLACE: Final = lazy_pattern(
     r"(?:src/)?(?:_?pytest|unittest|doctest|pluggy|coverage)(?:/__init__)?\.py|"
     r"(?:.*/)?[^/]+\.(?:egg|dist)-info/.*|"
     r"(?:.*/)?(?:(?:gtest|gmock)/[^/]+\.h|(?:catch|catch_amalgamated|doctest)\.(?:h|hpp|cpp))|"
     rf"{re.escape(BUILD_FOLDER)}(?:/.*)?"
 )
-_INI_SECTION: Final = re.compile(r"pytest|tool:pytest|coverage:|testenv|tox\b")
-_CMAKE_TEST: Final = re.compile(
+_INI_SECTION: Final = lazy_pattern(r"pytest|tool:pytest|coverage:|testenv|tox\b")
+_CMAKE_TEST: Final = lazy_pattern(
     r"\b(?:enable_testing|add_test|set_tests_properties|set_property\s*\(\s*TEST|"
     r"\w*CROSSCOMPILING_EMULATOR|include\s*\(\s*CTest|\w*(?:gtest|catch|doctest)\w*|"
     r"(?:target_(?:pre)?compile_\w+|set_target_properties|add_custom_command)\s*\(\s*(?:TARGET\s+)?\w*test\w*)\b",
     re.I,
 )
-_CMAKE_CALL: Final = re.compile(r"\b\w+\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
-_TEST_SOURCE: Final = re.compile(r"[\w./${}-]*test[\w./${}-]*\.(?:c|cc|cpp|cxx)\b", re.I)
-_MAKE_RULE: Final = re.compile(r"^(?:test|check)\w*\s*:(?!:?=)[^\n]*\n(?:\t[^\n]*(?:\n|$))*", re.M)
-_MAKE_VARIABLE: Final = re.compile(r"^[ ]*(?:export\s+|override\s+)*([\w.]+)\s*(?::{0,3}|[+?!])=[^\n]*", re.M)
+_CMAKE_CALL: Final = lazy_pattern(r"\b\w+\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
+_TEST_SOURCE: Final = lazy_pattern(r"[\w./${}-]*test[\w./${}-]*\.(?:c|cc|cpp|cxx)\b", re.I)
+_MAKE_RULE: Final = lazy_pattern(r"^(?:test|check)\w*\s*:(?!:?=)[^\n]*\n(?:\t[^\n]*(?:\n|$))*", re.M)
+_MAKE_VARIABLE: Final = lazy_pattern(
+    r"^[ ]*(?:export\s+|override\s+)*([\w.]+)\s*(?::{0,3}|[+?!])=[^\n]*", re.M
+)
 # Python that knows it is tested: it reads or patches what runs its tests, or what they leave behind.
-_LOOKS_AT_TESTS: Final = re.compile(
+_LOOKS_AT_TESTS: Final = lazy_pattern(
     rf"^.*(?:{re.escape(BUILD_FOLDER)}|\bPYTEST_\w+|\b_pytest\b|\bpytest_plugins\b|"
     r"[\"'](?:pytest|unittest|_pytest)\b[^\n]*\bsys\.modules\b|\bsys\.modules\[[\"'](?:pytest|unittest|_py)|"
     r"\b(?:unittest|pytest)(?:\.\w+)+\s*=(?!=)|\bsetattr\(\s*(?:unittest|pytest)\b).*$",
     re.M,
 )
 # C and C++ that gives the macros of a framework another meaning.
-_TEST_MACRO: Final = re.compile(
+_TEST_MACRO: Final = lazy_pattern(
     r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+"
     r"(?:NDEBUG|(?:EXPECT|ASSERT)_[A-Z_]+|REQUIRE\w*|TEST(?:_[FP]|_CASE)?|GTEST_\w+)\b.*$",
     re.M,
@@ -136,7 +139,7 @@ def _cmake(text: str) -> Any:
 
 
 _FOLDERS: Final = frozenset({"test", "tests", "__tests__", "unittests"})
-_NAMES: Final = re.compile(
+_NAMES: Final = lazy_pattern(
     r"conftest\.py|test_.*\.py|.*_tests?\.py|tests\.py|"  # pytest, unittest, Django
     r"(?:test_.*|.*_(?:unit)?tests?|tests?|.*[a-z]Tests?)\.(?:c|cc|cpp|cxx)|"
     r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?"

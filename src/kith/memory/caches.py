@@ -7,9 +7,10 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from kith import __version__
 from kith.memory.database import distrust, is_damaged
@@ -161,8 +162,7 @@ CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class KeptScan:
+class KeptScan(Struct, frozen=True):
     """One file as it was looked at: `facts` and `prints` are the scan's own words, unread here."""
 
     path: str
@@ -250,8 +250,7 @@ class Extent(NamedTuple):
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """The totals of one session, from its event `first` to the moment `last`.
 
     `calls`, `legs` and `verdicts` are items of JSON lists, without the brackets, and not parsed here.

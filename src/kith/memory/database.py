@@ -6,9 +6,10 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from kith.core.codec import build_event, decode_event
 from kith.core.errors import BusyError, KithError
@@ -134,8 +135,7 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 Row = tuple[int, float, str, str, str]  # number, when, path, kind, body
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One logged event: its number, when (seconds since the epoch), and in which step it happened."""
 
     seq: int

@@ -1,8 +1,9 @@
 """Messages to a session from any screen and any process, and the question that it waits with."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.core.events import Asked
@@ -12,8 +13,7 @@ from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """A message for a session: a new task, or guidance for the present one.
 
     `flags` are settings as the command line would give them. `plan`, `tool` (the one to use first) and
@@ -38,8 +38,7 @@ class Letter:
         return bool(self.words) and self.kind != "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class StopAsked:
+class StopAsked(Struct, frozen=True):
     """Somebody asked for an end; `unheard` is what had been said before that, and nobody is told any more."""
 
     by: str

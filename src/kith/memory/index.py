@@ -15,10 +15,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from kith.context.outline import (
     LARGEST,
@@ -79,8 +80,7 @@ _NOW: Final = 2**62  # later than every commit
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedFile:
+class IndexedFile(Struct, frozen=True):
     """A file in the index: bytes, lines (0: not text), and how many definitions it holds."""
 
     size: int
@@ -432,8 +432,7 @@ class Tree(Protocol):
         """The names of the newest commits, and those of them that are not `known`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """The paths that differed, sorted."""
 
     added: tuple[str, ...] = ()

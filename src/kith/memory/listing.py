@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.memory.database import APPLY, ASIDES, COMMAND
 
@@ -44,8 +45,7 @@ SELECT body FROM events WHERE session = ? AND kind IN ('RunStarted', 'RunEnded',
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """A session in a line: its first task, its folder, when it last did something, how it ended.
 
     `title` is the name that the person gave it, else its first task in one line. `source` is the session

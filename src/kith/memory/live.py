@@ -8,16 +8,18 @@ holds its content.
 
 import json
 import os
-import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.redact import Redactor
 from kith.core.codec import decode_event, encode_event
 from kith.core.events import Called, Delta, Event, Notice, RunEnded, Said
+from kith.core.patterns import lazy_pattern
 from kith.memory.log import Log
 
 FOLDER = "live"  # in the folder for state
@@ -83,8 +85,7 @@ def _remove(file: Path) -> None:
         file.unlink()
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A reader's position in a session: events up to number `seq`, and bytes of live output after it."""
 
     seq: int = 0
@@ -107,8 +108,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One event of the log, still encoded; `position` is the reader's position after it.
 
     `at` is 0.0 for events that are only shown.
@@ -196,11 +196,10 @@ _LONGEST: Final = 2_000  # characters of a line, or a word, that is waited for
 _SHORT: Final = 12  # characters of a word that tell nothing of a secret that it may be the beginning of
 _KEY: Final = "PRIVATE KEY-----"
 # Up to the last place where a word is whole: a blank, or a letter of a language that writes without any.
-_WORDS: Final = re.compile(r"(?s).*[\s\u2e80-\U0003ffff]")
+_WORDS: Final = lazy_pattern(r"(?s).*[\s\u2e80-\U0003ffff]")
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The present line of what a reply says, thinks or calls: `seen` characters of it were looked at.
 
     `told`: so many characters of what that left were shown. `one` is any piece of it.
@@ -212,8 +211,7 @@ class _Line:
     told: int = 0
 
 
-@dataclass(slots=True)
-class Pieces:
+class Pieces(Struct):
     """The replies that are coming in; several may at once, each in a step of its own."""
 
     redactor: Redactor = field(default_factory=Redactor)

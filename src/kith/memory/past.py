@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.decisions import Routed
 from kith.core.events import (
@@ -45,8 +47,7 @@ _TELLING = LASTING | {
 _BESIDE = ("count", "summary", "notes")  # purposes of calls whose answers go into no thread
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPrompt:
+class ReadPrompt(Struct, frozen=True):
     """The prompt that a model answered last, and the tokens that its server counted in it.
 
     It held so many `messages` of a thread, as they were sent after so many of its `compactions`.
@@ -59,8 +60,7 @@ class ReadPrompt:
     tokens: int
 
 
-@dataclass(slots=True)
-class Past:
+class Past(Struct):
     """The fold of a session: conversations since its beginning, everything else since its last task.
 
     What the person ran themselves is no task, and leaves the last one as it was.
@@ -198,9 +198,9 @@ class Past:
         """The same, which stays as it is when this one goes on."""
         same = copy(self)
         same.threads = {name: list(messages) for name, messages in self.threads.items()}
-        for each in fields(self):
-            if isinstance(value := getattr(self, each.name), list):
-                setattr(same, each.name, list(value))
+        for name in self.__struct_fields__:
+            if isinstance(value := getattr(self, name), list):
+                setattr(same, name, list(value))
         return same
 
     def _add(self, event: Applied | Called | Compacted) -> None:

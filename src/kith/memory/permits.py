@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.core.codec import decode
 from kith.core.events import Answered, Asked, RunEnded, RunStarted
@@ -41,8 +42,7 @@ ORDER BY said.seq
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """Calls with this effect that match a pattern need no question in a project any more."""
 
     effect: Effect
@@ -85,8 +85,7 @@ NO: Final = "no"
 FORGET: Final = "forget"  # all that was said of the folder
 
 
-@dataclass(frozen=True, slots=True)
-class FolderRuling:
+class FolderRuling(Struct, frozen=True):
     """A person's answer about a folder's files as they were: with which digest, in which session."""
 
     digest: str

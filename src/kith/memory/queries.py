@@ -4,10 +4,11 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.core.codec import build_event, decode_event
 from kith.core.events import Event, RunStarted
@@ -37,8 +38,7 @@ HAVING MAX(seq) < ? AND json_extract(began, '$.options.plan') IS NOT NULL ORDER 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PastConversation:
+class PastConversation(Struct, frozen=True):
     """A session with a task or a conversation: its last event's number and time, and how it began."""
 
     session: str
@@ -47,8 +47,7 @@ class PastConversation:
     began: RunStarted
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedIn:
+class AppliedIn(Struct, frozen=True):
     """A change that was applied: in which session, under which id, and which change it undid ("")."""
 
     session: str
@@ -124,8 +123,7 @@ def find_damage(path: Path) -> str:
 # --- what was paid ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
+class Usual(Struct, frozen=True):
     """The median cost of a session with a model in US dollars, and the number of sessions."""
 
     usd: float

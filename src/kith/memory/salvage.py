@@ -6,10 +6,11 @@ import sqlite3
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import BusyError
 from kith.core.locks import hold_now, let_go
@@ -122,8 +123,7 @@ def _mark(path: Path) -> Path:
 # costs its own rows, and those whose long texts lie in it.
 
 
-@dataclass(frozen=True, slots=True)
-class _Pages:
+class _Pages(Struct, frozen=True):
     """A file's pages, with those that its write-ahead log holds in newer versions."""
 
     data: bytes

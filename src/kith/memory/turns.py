@@ -1,8 +1,10 @@
 """List the messages of a person in a session, each a turn to restart from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.events import Applied, Forked, RunEnded, RunStarted, Said
 from kith.core.values import Message, Spoken
@@ -20,8 +22,7 @@ _OF_TASK: Final = f'{{"thread":"{TASK}",'  # how the log begins a message of the
 _MESSAGE: Final = Said(TASK, Message("user", ()))
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTurn:
+class SessionTurn(Struct, frozen=True):
     """Something that a person said; the `number` counts from 1.
 
     Before it the session's last event was number `upto`, and the conversation held `after` messages.
@@ -45,8 +46,7 @@ class SessionTurn:
         return Spoken(self.words, self.after, self.at, self.changes)
 
 
-@dataclass(slots=True)
-class _TurnsSoFar:
+class _TurnsSoFar(Struct):
     """The turns so far."""
 
     turns: list[SessionTurn] = field(default_factory=list)

@@ -4,18 +4,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 FOLDER: Final = "typed"  # in kith's state
 _MOST: Final = 1_000  # lines that are kept of one folder
 _LONGEST: Final = 100_000  # characters of a line, with what was pasted into it
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """A line as it was sent in a session; `pasted` are the texts behind short marks in it."""
 
     text: str

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import LimitError
 from kith.core.model import Prompt
@@ -29,8 +31,7 @@ def know_no_price(model: str, usage: Usage) -> None:
     """The price where there is no table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """The limits of one task; None is no limit. Tokens are those computed: new prompt text, and replies.
 
     `usd` is the limit of the task, `day_usd` of all tasks of a day.

@@ -3,8 +3,9 @@
 import asyncio
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice

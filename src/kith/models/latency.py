@@ -3,8 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.numbers import median
 from kith.core.values import Timing
@@ -138,8 +140,7 @@ _OTHER: Final = 0.5  # what another purpose adds to the deviation
 _TENTH: Final = 1.2816  # deviations, beyond which a tenth of a normal distribution lies
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """The replies of one purpose: their weight, the mean of their logarithms, and of the squares of these."""
 
     weight: float = 0.0
@@ -160,8 +161,7 @@ class _Seen:
         return middle, math.sqrt(max(0.0, square - middle * middle))
 
 
-@dataclass(slots=True)
-class Lengths:
+class Lengths(Struct):
     """The replies of one model, by purpose."""
 
     _seen: dict[str, _Seen] = field(default_factory=dict)
@@ -216,8 +216,7 @@ _WRITE_HELD: Final = (0.0005, 0.01)
 _SLOWER: Final = 20.0  # times: a token is written so much slower than read, while nothing is known
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
+class Took(Struct, frozen=True):
     """One call that was measured: tokens read, found in the cache and written, and seconds.
 
     `rest_s` is neither reading nor writing: the way there and back. A part of 0.0 s was not measured.
@@ -247,8 +246,7 @@ class Took:
         return self.read_s + self.write_s + self.rest_s
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """The forecast of a call in seconds: 9 of 10 take longer than `low_s`, 1 longer than `high_s`.
 
     The parts add up to `mid_s`: `load_s`, `queue_s`, `read_s` (with the network) and `write_s` for `out`
@@ -267,8 +265,7 @@ class Forecast:
     out: int = 0
 
 
-@dataclass(slots=True)
-class Latency:
+class Latency(Struct):
     """The measured times of one model on one machine, empty or from `from_facts`."""
 
     count: int = 0  # calls so far; the age of a call is counted in calls

@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.errors import ModelError, NoModelError
@@ -18,8 +20,7 @@ _FADES = 0.7  # of what was measured, when the next call is
 _THREADS = 64  # conversations whose server is remembered
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Struct):
     """One server of a pool, and what this process saw of it. Rates in tokens a second, 0.0: not seen yet."""
 
     provider: Provider
@@ -41,8 +42,7 @@ def _fade(known: float, seen: float) -> float:
     return _FADES * known + (1 - _FADES) * seen if known else seen
 
 
-@dataclass(slots=True)
-class Pool:
+class Pool(Struct):
     """The members that answer under one `name`. A Provider, so a caller sees one model.
 
     The window is the smallest of all, for any of them may get the next prompt. A conversation stays with the

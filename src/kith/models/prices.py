@@ -3,12 +3,13 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kith.core.errors import UsageError
 from kith.core.values import Usage
@@ -24,8 +25,7 @@ _VERSION: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """US dollars for a million tokens of each sort.
 
     `written` went into a cache, `lasting` into one that keeps them for an hour, `cached` came from one.
@@ -45,8 +45,7 @@ class Rate:
         return (cost + into) / _MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """A model's prices: the usual rate, that of prompts above so many tokens, and the one from a day on.
 
     `source` is the page, or the person's file, and `seen` the day on which the page said so.
@@ -68,8 +67,7 @@ class Price:
         return self.long if self.long and tokens > self.above else self.rate
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """The table."""
 
     rows: Mapping[str, Price] = field(default_factory=dict)

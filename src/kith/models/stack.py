@@ -1,9 +1,11 @@
 """A model that was found, looked at once, and wrapped for each task: a prompt's whole way to the wire."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.compact import View, files_shown, show
 from kith.core.events import Called, Compacted, Engaged, Notice
@@ -30,8 +32,7 @@ _NEWS = 0.1  # a figure that differs by less is no news
 _ENOUGH = 32  # tokens of one call, from which on its speed means something
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A model as it was found to be: its facts, what is known of it by now, and what this process counts.
 
     `provider` is behind its gate, and `patient` the same one, queued, asked again, and telling how far it is.

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 _SIZE: Final = re.compile(r"(?<![\w.])(?:(\d+)x)?(\d+(?:\.\d+)?)\s*([bm])(?![a-z0-9])")
 
@@ -58,8 +59,7 @@ _TOOLS: Final = ("tools", "tool_call")
 _THINKS: Final = ("<think>", "enable_thinking", "reasoning", "<|channel|>", "[THINK]")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """The features of a chat template: tools, and thinking."""
 
     tools: bool = False
@@ -118,8 +118,7 @@ _MOST_LAYERS: Final = 1024
 _VECTORS: Final = re.compile(r"bert|embed|t5encoder|^clip$|wavtokenizer", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """A model as its metadata describes it; 0, "" and () where unknown.
 
     `trained` is the window in tokens. `heads_kv` has one number for each layer, 0 for one without attention.

@@ -3,10 +3,11 @@
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.errors import UsageError
 
@@ -26,15 +27,14 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONB
 Standing = Literal["", "new", "changed", "declined", "trusted", "unfit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(Struct, frozen=True):
     """Files of the folder `root` by their paths, and the person's decision on them.
 
     `fault` says why they are unfit. `left_out`: sentences on notes, skills and templates that nobody could
     trust as they are, which keeps nothing else from being trusted.
     """
 
-    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     standing: Standing = ""
     fault: str = ""
     left_out: tuple[str, ...] = ()

@@ -3,9 +3,10 @@
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from msgspec import Meta
 
 from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
@@ -37,7 +38,7 @@ _NOT_KEYS = {
     *OWN_TABLES,
 }
 _HINTS = get_type_hints(Settings)
-KEYS = {each.name: _HINTS[each.name] for each in fields(Settings) if each.name not in _NOT_KEYS}
+KEYS = {name: _HINTS[name] for name in Settings.__struct_fields__ if name not in _NOT_KEYS}
 _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
@@ -149,12 +150,11 @@ def _shown(value: Any) -> str:
 
 
 def _limits_of(key: str) -> tuple[float | None, float | None]:
-    """The least and the most that a number may be; of a feature's own, its fields' metadata says so."""
+    """The least and the most that a number may be; of a feature's own, its `Meta` says so."""
     table, _, name = key.partition(".")
-    told: Mapping[str, Any] = {}
-    for each in fields(sections()[table]) if table in sections() else ():
-        told = each.metadata if each.name == name else told
-    return told.get("least", _LEAST.get(key)), told.get("most", _MOST.get(key))
+    hint = get_type_hints(sections()[table], include_extras=True).get(name) if table in sections() else None
+    told = next((each for each in get_args(hint) if isinstance(each, Meta)), None)
+    return (told.ge, told.le) if told else (_LEAST.get(key), _MOST.get(key))
 
 
 def _clean_hosts(hosts: Sequence[str], where: KeyPlace | str) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy
@@ -53,8 +55,7 @@ def _no_lines() -> Mapping[KeyPath, int]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class KeyPlace:
+class KeyPlace(Struct, frozen=True):
     """The place of a key: a file, and the keys that lead to it; as a text "FILE, line N".
 
     `find` returns the known lines of the file, from 1; it is called only then. A key without a known line

@@ -4,9 +4,10 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
+
+from msgspec.structs import replace
 
 from kith.core.errors import KithError, UsageError
 from kith.core.feature import Lazy

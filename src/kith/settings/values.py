@@ -1,10 +1,12 @@
 """Every choice a user can make, as frozen values with their defaults."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
+from msgspec import Struct, field
+
+from kith.core.structs import repr_without
 from kith.core.values import Sampling, ServerKind
 from kith.settings.brought import Brought
 
@@ -16,8 +18,7 @@ T = TypeVar("T")
 KeyPath = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NamedEndpoint:
+class NamedEndpoint(Struct, frozen=True):
     """A model server that the user named: `kith -m NAME/model` asks it."""
 
     kind: ServerKind
@@ -26,8 +27,7 @@ class NamedEndpoint:
     cloud: bool | None = None  # it is outside of the person's own network; None: its address says so
 
 
-@dataclass(frozen=True, slots=True)
-class Building:
+class Building(Struct, frozen=True):
     """The settings of `kith build`: its limits, and its work beside the tasks."""
 
     max_retries: int = 3  # of a task, after its first try
@@ -41,8 +41,7 @@ class Building:
     step_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """The settings of `-m route`: its models, and the value of a solved task in money and time."""
 
     local: tuple[str, ...] = ()  # models asked first, by name; none: the one that kith finds by itself
@@ -53,8 +52,7 @@ class Routing:
     cap: bool = True  # stop a local run that takes longer than those that succeed
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A command that kith runs at a moment of its work, with JSON on its input.
 
     `tool` are patterns for tool names. `where` is the person's machine, or the trial's sandbox, where
@@ -70,8 +68,7 @@ class Hook:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolServer:
+class ToolServer(Struct, frozen=True):
     """A program (`command`) or an address (`url`) that offers tools, by the Model Context Protocol.
 
     A program gets the variables of `env`, and those of kith's own that `pass_env` names. `key_env` names the
@@ -81,7 +78,7 @@ class ToolServer:
     """
 
     command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
     cwd: str = "~"
     url: str = ""
@@ -92,10 +89,10 @@ class ToolServer:
     seconds: float = 20.0
     cloud: bool | None = None
     off: bool = False
+    __repr__ = repr_without("env")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Every choice, read once. `origin` tells where each value that is not a default came from."""
 
     model: str = ""
@@ -149,16 +146,17 @@ class Settings:
     mcp: Mapping[str, ToolServer] = field(default_factory=dict)  # servers that offer tools
     ollama_host: str = ""
     openai_base_url: str = ""
-    openai_api_key: str = field(default="", repr=False)
+    openai_api_key: str = ""
     anthropic_base_url: str = ""
-    anthropic_api_key: str = field(default="", repr=False)
+    anthropic_api_key: str = ""
     gemini_base_url: str = ""
-    gemini_api_key: str = field(default="", repr=False)
+    gemini_api_key: str = ""
     state: Path = Path()
     cache: Path = Path()
     config: Path = Path()
     origin: Mapping[str, str] = field(default_factory=dict)
     brought: Brought = Brought()  # what the project's folder holds for kith
+    __repr__ = repr_without("openai_api_key", "anthropic_api_key", "gemini_api_key")
 
     @property
     def is_routed(self) -> bool:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.context.secrets import is_secret_file
 from kith.shell.parse import Word
@@ -29,8 +30,7 @@ _UNDEREFERENCED: Final = re.compile(r"-[fdeshLrwx]")
 Below = Literal["", "seen", "all"]  # of what is in a folder: nothing, what is not hidden, everything
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A path of the tree that is looked at, with what is below it. `glob`: it stands for several."""
 
     path: str

@@ -4,10 +4,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from posixpath import join, normpath
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.shell.argument_kinds import Read, path_fault
@@ -25,8 +27,7 @@ class Look(Protocol):
         """Explain why git must not read contents: the programs that the repository's settings may start."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fixed:
+class _Fixed(Struct, frozen=True):
     """The same answer about the settings always, and nothing against any path."""
 
     answer: str
@@ -43,8 +44,7 @@ UNSEEN: Final[Look] = _Fixed("the repository's own settings may name programs th
 TRUSTING: Final[Look] = _Fixed("")
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The decision on a command: allowed, or the reason (`why`) and the kind of `doubt`.
 
     "unclear": the command's meaning is not known. "acts": it may do more than read.

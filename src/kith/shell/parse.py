@@ -7,8 +7,9 @@ the standard library's shlex, which knows only quotes. Anything else in a comman
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,16 +59,14 @@ class NotPlainError(Exception):
     """A command that is not plainly understood; its text says why, in words for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A word as the program gets it. `glob`: the shell may put names of files in its place."""
 
     text: str
     glob: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(Struct, frozen=True):
     """One program with its words, its name first, and what joins it to the one before it.
 
     `inputs` are the files that it reads as its standard input.
@@ -82,8 +81,7 @@ class Simple:
         return self.words[0].text
 
 
-@dataclass(frozen=True, slots=True)
-class _Operator:
+class _Operator(Struct, frozen=True):
     """`&&` and its kin, or one that leads output or input elsewhere, with its number and its target."""
 
     text: str

@@ -1,9 +1,10 @@
 """Hold a program's words against its line of usage: each flag and each argument has to be known."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.shell.argument_kinds import Below, Read, fault_of, is_path, path_fault, test_reads
 from kith.shell.parse import Word
@@ -12,8 +13,7 @@ from kith.shell.programs import CONTENTS, HISTORY, PROGRAMS
 _MARKS: Final = "+^!>"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """The value of a flag: a kind ("" for none), and if only `=` can attach it (`optional`).
 
     `below`: what is in folders is read. `replaces`: it takes the place of the first argument. `needed`: the
@@ -28,8 +28,7 @@ class Flag:
     apart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UsageLine:
+class UsageLine(Struct, frozen=True):
     """Flags by their names, and the kinds of arguments; the last one may be `repeated`.
 
     `numbers`: a number is a flag. `below`: what of its folders is read. `loose`: no flag does harm.
@@ -140,8 +139,7 @@ class NotPermittedError(Exception):
     """A program, a flag or an argument that may do more than look; its text says which, for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permitted:
+class Permitted(Struct, frozen=True):
     """The paths that a program reads. `settings`: also the repository's own, which may name programs.
 
     `git`: it is git, so that a repository is looked at.
@@ -197,8 +195,7 @@ def _check_git(words: Sequence[Word]) -> Permitted:
     raise AssertionError("one table knows it")
 
 
-@dataclass(slots=True)
-class _Given:
+class _Given(Struct):
     """The arguments read so far; `loose`: no flag of the program does harm."""
 
     loose: bool

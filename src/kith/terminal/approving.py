@@ -1,9 +1,11 @@
 """A person decides about a change: all of it, piece by piece, in other words, or not at all."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.values import SYMLINK, Answer, Change, Changes, Kept, Question
 from kith.edits import EditError, Hunk, keep_hunks, split_hunks, summarise
@@ -25,8 +27,7 @@ from kith.view.printing import printable
 # Go through a change piece by piece: keep, leave, edit, or say why not.
 
 
-@dataclass(slots=True)
-class ChangePiece:
+class ChangePiece(Struct):
     """One piece of a changed file; `number` counts from 0, of so many (`of`).
 
     `change` is the file where its contents are here: without them a piece can be kept or left, not edited.
@@ -200,8 +201,7 @@ _PIECES_HELP: Final = (
 )
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """Where somebody is in a change."""
 
     pieces: Sequence[ChangePiece]

@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from kith.agent.conversations import forget, fork, go_back, rename, tell_damage
 from kith.agent.project import Project

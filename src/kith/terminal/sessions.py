@@ -4,10 +4,11 @@ import argparse
 import json
 import shutil
 import sys
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import asdict
 
 from kith.agent.kept_trial import waiting_sessions
 from kith.core.errors import EXIT_DONE

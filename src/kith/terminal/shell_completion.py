@@ -3,7 +3,8 @@
 import argparse
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kith.core.feature import Command
 from kith.terminal.command_table import TALK, commands
@@ -14,8 +15,7 @@ NAMED = ("models probe",)  # commands whose argument is a model that is there
 SHELLS = ("bash", "zsh", "fish")
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionChoices:
+class CompletionChoices(Struct, frozen=True):
     """What one command takes: its meaning in words, and its options.
 
     `values` has each option that takes a value, with the words it may be, () for any; "" has the argument's.

@@ -5,8 +5,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kith.agent.checks import KnownCheck, known_checks
 from kith.agent.kept_trial import waiting_sessions
@@ -27,8 +28,7 @@ _EVERY_S = 0.5
 _SHOWN = 5  # changes that wait
 
 
-@dataclass(frozen=True, slots=True)
-class Underway:
+class Underway(Struct, frozen=True):
     """Work of a feature that takes long, such as a build: as plain data, and as text on one screen.
 
     `there` says whether there was any in a folder; `find` takes the beginning of a session's id, "" for the

@@ -5,8 +5,9 @@ import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kith.core.events import Asked, Event
 from kith.core.values import Answer, Question

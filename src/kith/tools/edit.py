@@ -4,8 +4,9 @@ import ast
 import platform
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.model import Tool
@@ -103,8 +104,7 @@ def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
     return replace_text(text.encode(), args["old"], args["new"], path, everywhere).decode().encode("latin-1")
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """New lines (from 0, end exclusive) that replace so many old ones."""
 
     first: int

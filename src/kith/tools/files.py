@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import output_room
 from kith.core.errors import TreeError
@@ -29,8 +31,7 @@ LARGEST = 8_000_000  # bytes of a file that `read` still pages through
 _PROBE = 8000  # bytes in which a NUL means "not text", as git has it
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
+class ReadLimits(Struct, frozen=True):
     """The limits of a single `read` of one file; all files of one call share twice the bytes.
 
     `lines` count where no last line is asked for.

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.model import Tool

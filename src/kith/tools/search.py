@@ -4,8 +4,10 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.rank_files import kind_of
 from kith.core.errors import TreeError
@@ -28,8 +30,7 @@ _FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does
 _HIT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)[:\0](.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A line that matches."""
 
     path: str
@@ -37,8 +38,7 @@ class Hit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """The query of a search, in a file or folder, and there in files that match `globs` (if any)."""
 
     pattern: str

@@ -6,8 +6,9 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kith.core.hosts import parse_hosts
 from kith.core.model import Tool

@@ -1,8 +1,9 @@
 """Look up definitions and uses of a name, in the project's index as the trial has it now."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kith.context.outline import (
     Definition,

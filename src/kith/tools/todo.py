@@ -1,8 +1,9 @@
 """The model's own list of steps, which the log keeps, and the tool that ends a task with a summary."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, Literal
+
+from msgspec.structs import replace
 
 from kith.core.events import TodoSet
 from kith.core.model import Tool

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.model import Tool
@@ -19,8 +21,7 @@ _SECRET = "{} looks like it holds secrets, so you do not get to see it: work wit
 _IGNORED = "{} is ignored by git, so it is not read here; if a command writes it, let the command print it"
 
 
-@dataclass(frozen=True, slots=True)
-class Veil:
+class Veil(Struct, frozen=True):
     """The hidden files: by path, and by content (SHA-256), whatever leads there.
 
     `masked` are those that commands must not read either.
@@ -31,8 +32,7 @@ class Veil:
     digests: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Veiled:
+class Veiled(Struct, frozen=True):
     """A workspace behind a veil. Files that git ignores are not read either."""
 
     inner: Workspace
@@ -85,8 +85,7 @@ class Veiled:
         return veiled()
 
 
-@dataclass(frozen=True, slots=True)
-class VeiledTrial(Veiled):
+class VeiledTrial(Veiled, frozen=True):
     """A trial behind a veil."""
 
     inner: Trial

@@ -4,8 +4,10 @@ import json
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.notes import Note, add_notes
 from kith.core.errors import LimitError
@@ -23,8 +25,7 @@ _REFUSED: Final = "This was not allowed by a hook: {}"
 _MOST: Final = 10_000  # characters of a hook's words that a model gets
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True):
     """The combined answer of all hooks at one moment: a refusal, other arguments, words for the model."""
 
     refusal: str = ""
@@ -148,16 +149,14 @@ _NOISE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(Struct, frozen=True):
     """One call with its answer, both in the form in which two are compared."""
 
     call: str
     answer: str
 
 
-@dataclass(slots=True)
-class _Past:
+class _Past(Struct):
     """The last calls of one task, refused ones included, and how many were refused in a row."""
 
     uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=max(n * r for n, r in _ROUNDS.items())))

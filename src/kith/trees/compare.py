@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.values import FILE, Change, Changes
@@ -27,8 +28,7 @@ _CACHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(Struct, frozen=True):
     """Paths that may differ from the user's tree: those that are there now, and those that no longer are."""
 
     present: Collection[str]
@@ -119,8 +119,7 @@ def outside_repositories(paths: Iterable[str], is_repository: Callable[[str], bo
     return [path for path in paths if not inside(path.rpartition("/")[0])]
 
 
-@dataclass(frozen=True, slots=True)
-class ByProducts:
+class ByProducts(Struct, frozen=True):
     """The files that checks left behind: path and stamp. A path that changes again counts again."""
 
     file: Path

@@ -9,8 +9,10 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
@@ -248,8 +250,7 @@ def _scan(tree: Path) -> dict[str, Stamp]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class CopyGround:
+class CopyGround(Struct, frozen=True):
     """The copy in `folder`, what it was like when new, and the box for its commands (None: no sandbox)."""
 
     root: Path

@@ -9,8 +9,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kith.core.processes import KILL_S, Started, Watch, happens, start
 from kith.core.values import Ran
@@ -54,8 +55,7 @@ def who_hears() -> Hear:
     return _HEARD_BY.get()
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(Struct, frozen=True):
     """The result of a process: exit code (128 + n for signal n), the bytes kept and the number cut."""
 
     code: int
@@ -240,8 +240,7 @@ class _Clipped:
         return bytes(self._head), bytes(self._tail), self._dropped
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
+class _Tree(Struct, frozen=True):
     """All processes of one command: those below `pid`, and those that carry `mark`.
 
     `mark` is "" in a sandbox, where nothing outlives the first process of its namespace.

@@ -8,8 +8,9 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK
@@ -150,8 +151,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | 
 _LINK_OR_FILE = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """The file at a path: content (a link's target), git's mode, and the permission bits on disk."""
 
     content: bytes
@@ -159,8 +159,7 @@ class FileState:
     permissions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """One open folder of a tree. Every `name` is a single component, and no link is followed."""
 
     fd: int | None  # None where the system has no directory descriptors (Windows)

@@ -6,9 +6,10 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
@@ -33,8 +34,7 @@ _PLUMBING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class GitRan:
+class GitRan(Struct, frozen=True):
     """A git command that ended."""
 
     code: int

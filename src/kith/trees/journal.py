@@ -10,9 +10,11 @@ import stat
 import tempfile
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError, UnrecordedError
 from kith.core.locks import hold_when_free
@@ -69,8 +71,7 @@ LIMITS = SizeLimits()
 Outcome = Literal["finished", "taken back", "unreadable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """The outcome of a change that a crash interrupted."""
 
     change_id: str

@@ -7,10 +7,11 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.workspace import ExecLimits
 from kith.trees.limits import process_lines
@@ -23,8 +24,7 @@ _RESERVED: Final = 310  # process numbers that the kernel keeps back, and the sa
 _PIDS_OF_ITS_OWN: Final = (6, 14)  # the Linux from which a namespace has its own limit on process numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """The start of a shell: its program (`front`), and the lines to run before the command."""
 
     front: tuple[str, ...] = ()

@@ -7,9 +7,10 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.event_loop import leave
@@ -32,15 +33,13 @@ Stamp = tuple[int, int, int] | None
 _lists: dict[Path, "_Known"] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     files: tuple[str, ...]
     at: float
     stamps: Mapping[str, Stamp]  # of each folder, of git's index and of the rules of what is ignored
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """The start of a listing: by the clock of the disk, and by a monotonic clock."""
 
     wall_ns: int

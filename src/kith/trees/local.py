@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.git import Commit

@@ -7,10 +7,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.event_loop import leave
@@ -73,8 +74,7 @@ def _meant(text: str) -> _Address:
 _VARIABLES = ("https_proxy", "all_proxy")  # as curl reads them: in lower case, or in capitals
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """An HTTP proxy, and what it wants to hear of who asks ("" for nothing)."""
 
     host: str

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.event_loop import leave
 from kith.core.hosts import clean_name, show_place, split_place
@@ -86,8 +87,7 @@ _ABSOLUTE: Final = re.compile(r"(?i:http)://([^/?#@\\]+)([/?][^#\\]*)?")
 _HOP: Final = {"connection", "keep-alive", "te", "trailer", "upgrade", "host", "content-length"}
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The target of a request. Unless it is a tunnel, `forward` is sent, and `length` bytes after it."""
 
     name: str
@@ -188,8 +188,7 @@ _OTHER_RECORDS = (b"\x14", b"\x15", b"\x17", b"\x18")
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The bytes sent to one host and received from it, and the reason for a refusal."""
 
     sent: int = 0

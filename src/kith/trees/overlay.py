@@ -5,9 +5,11 @@ import secrets
 import stat
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
@@ -41,16 +43,14 @@ _OPAQUE = "user.overlay.opaque"
 _WHITEOUT = 0o160000  # as a mode: the type that BSD has for it
 
 
-@dataclass(frozen=True, slots=True)
-class LayerEntry:
+class LayerEntry(Struct, frozen=True):
     """One path of the upper layer. The stamp tells two states of a file apart."""
 
     kind: Kind
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """The user's tree (`lower`, never written) and the layer above it."""
 
     lower: Path
@@ -351,8 +351,7 @@ def _excludes(root: Path) -> tuple[tuple[Path, Path], ...]:
     return (((named or [default])[-1], Path(HOME, ".config/git/ignore")),)
 
 
-@dataclass(frozen=True, slots=True)
-class OverlayGround:
+class OverlayGround(Struct, frozen=True):
     """The layers of a trial, and the box in which they are mounted for each command."""
 
     box: Box

@@ -5,9 +5,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.trees.bulk_read import read_files
@@ -24,8 +25,7 @@ _NEVER = SKIPPED | {".tox", ".nox", "site-packages", ".mypy_cache", ".ruff_cache
 Tells = Callable[[str, bool], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Private:
+class Private(Struct, frozen=True):
     """Files whose names tell, those that git ignores and the others; and what small ignored files hold."""
 
     ignored: tuple[str, ...]

@@ -7,9 +7,10 @@ import re
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
+
+from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
@@ -26,8 +27,7 @@ KEEP_BYTES = 256_000_000
 _ID = re.compile(r"[0-9a-f]{10}-[0-9a-f]{11,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One file of a change: where its new content is staged, and the permission bits the file had."""
 
     change: Change
@@ -35,8 +35,7 @@ class Entry:
     permissions: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A whole change with before- and after-images, and the folders it has to make (outermost first)."""
 
     id: str

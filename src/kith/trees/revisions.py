@@ -3,9 +3,10 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
@@ -19,16 +20,14 @@ _MODES: Final = (FILE, EXECUTABLE, SYMLINK)
 _SUBMODULE: Final = 0o160000
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The changes from one state to another, and what they leave out, in words."""
 
     changes: Changes
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One line of a raw diff; an object's name is None where git has not stored it."""
 
     old_mode: int

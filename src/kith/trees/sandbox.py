@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from kith.core.errors import KithError, TreeError
 from kith.core.values import Ran
@@ -41,8 +43,7 @@ _PRIVATE: Final = (("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8), ("/run", 64))
 _LEAST_PRIVATE: Final = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """The view of a confined command: the folder `source`, shown at the path `root`, and the toolchains.
 
     `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree.
@@ -370,8 +371,7 @@ async def run_plain(
 _SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
+class Abilities(Struct, frozen=True):
     """The sandbox features that work here; for each missing one the reason in one sentence ("": works)."""
 
     no_sandbox: str = ""

@@ -5,9 +5,10 @@ import os
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.trees.walk import remove_tree
@@ -20,8 +21,7 @@ _FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW if os.name == "posix" else 0
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(Struct, frozen=True):
     """The folder on disk that commands see as `seen` (/tmp in a sandbox); `most` bytes may be in it.
 
     Whatever lies in it was made by commands that nobody trusts, so no link in it is ever followed.

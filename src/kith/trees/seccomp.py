@@ -9,9 +9,10 @@ import errno
 import platform
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 # linux/seccomp.h, linux/filter.h: what a filter answers, and the four instructions it is made of.
 ALLOW: Final = 0x7FFF0000
@@ -25,8 +26,7 @@ def _argument_at(place: int) -> int:
     return 16 + 8 * place  # the lower half: the kernel takes no more of these arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A processor's kind as the kernel names it (linux/audit.h), and its numbers for calls."""
 
     audit: int

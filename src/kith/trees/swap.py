@@ -7,10 +7,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, cast
+
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import SYMLINK, Change

@@ -5,9 +5,11 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
@@ -22,8 +24,7 @@ from kith.trees.waiting_changes import PROPOSED, Checkpoints, keep_change, way_b
 # Notices when the user changes a file that a trial has changed as well, so that no edit is lost.
 
 
-@dataclass(frozen=True, slots=True)
-class Bases:
+class Bases(Struct, frozen=True):
     """The states of the user's files that a trial started from.
 
     They are those from before `begun` (nanoseconds, as in ctime) and those noted in `file`.

@@ -4,10 +4,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
@@ -19,8 +20,7 @@ from kith.trees.walk import remove_tree
 # Moments of a trial that one may want to return to, kept on the disk so that a crash loses none.
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(Struct, frozen=True):
     """The checkpoints of one trial, each a file in `folder`."""
 
     folder: Path
@@ -78,8 +78,7 @@ _CHECKPOINTS: Final = "checkpoints"
 _EMPTY: Final = len("[]")  # bytes of a checkpoint that holds no change
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A change that waits: the name of its trial, the tree it belongs to, when it was proposed."""
 
     name: str
@@ -92,8 +91,7 @@ class Waiting:
         return session_of(self.name)
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """A change that waits and is looked after now. `done`: it need not wait any more."""
 
     changes: Changes

@@ -10,9 +10,10 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.trees.files import Folder
 
@@ -23,8 +24,7 @@ _AT: Final = os.open in os.supports_dir_fd and os.name == "posix"
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(Struct):
     """One folder: its path below the top ("" for that), open for a moment, and the names in it.
 
     The caller may remove names from `folders` (real ones, no links): those are not entered.

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed, Concluded, Convened, place_of
 from kith.core.events import (
@@ -43,8 +45,7 @@ from kith.core.values import (
 from kith.memory.turns import FORK
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One piece of what a person sees of a session.
 
     `key` is the number of the event with which it began, and stays as later events complete it. `at` is when
@@ -56,30 +57,26 @@ class Item:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class TaskBegun(Item):
+class TaskBegun(Item, frozen=True):
     """A task; `given` is its first message, which may hold more than the person's words."""
 
     words: str
     given: Message | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PersonSpoke(Item):
+class PersonSpoke(Item, frozen=True):
     """Words of the person that are no task."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelTold(Item):
+class ModelTold(Item, frozen=True):
     """Words of kith, or of a gate, to the model."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse(Item):
+class ToolUse(Item, frozen=True):
     """One tool call: how the model asked for it, how it began and ended, and what the model was answered."""
 
     call_id: str
@@ -123,8 +120,7 @@ class ToolUse(Item):
         return ToolUse(self.key, self.path, self.at, self.call_id, self.call, began, ended, result)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelStep(Item):
+class ModelStep(Item, frozen=True):
     """One turn of a model: the call, what it answered, and the tools that it used.
 
     `number` counts the steps of a session from 1.
@@ -136,36 +132,31 @@ class ModelStep(Item):
     tools: tuple[ToolUse, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ClosingWords(Item):
+class ClosingWords(Item, frozen=True):
     """Words of kith's own that close a turn of the model."""
 
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPart(Item):
+class WorkPart(Item, frozen=True):
     """A part of the work, as it was told of last: it began, ended or failed."""
 
     step: Stepped
 
 
-@dataclass(frozen=True, slots=True)
-class GateVerdict(Item):
+class GateVerdict(Item, frozen=True):
     """A gate's yes or no, with the evidence."""
 
     judged: Judged
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedChange(Item):
+class ProposedChange(Item, frozen=True):
     """The present change, not applied."""
 
     files: tuple[FileChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedChange(Item):
+class AppliedChange(Item, frozen=True):
     """A change that came into the person's tree, or was undone there.
 
     `as_proposed`: it is the change that was proposed last, whole.
@@ -175,53 +166,46 @@ class AppliedChange(Item):
     as_proposed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPlan(Item):
+class WorkPlan(Item, frozen=True):
     """The plan that the work follows."""
 
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
-class TaskList(Item):
+class TaskList(Item, frozen=True):
     """The tasks of a build."""
 
     tasks: tuple[BuildTask, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TodoList(Item):
+class TodoList(Item, frozen=True):
     """The model's own list, whole."""
 
     entries: tuple[TodoItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion(Item):
+class AskedQuestion(Item, frozen=True):
     """A question to the person, and the first answer to it."""
 
     question: Question
     answer: Answer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult(Item):
+class RunResult(Item, frozen=True):
     """The end of a task; `said`: its words are those that a model said last."""
 
     ended: RunEnded
     said: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CouncilTalk(Item):
+class CouncilTalk(Item, frozen=True):
     """A council; the feature whose it is draws its events."""
 
     council: str
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Note(Item):
+class Note(Item, frozen=True):
     """Anything else that happened: a line, on surfaces that show it."""
 
     event: Event

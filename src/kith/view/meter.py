@@ -1,12 +1,11 @@
 """The cost of a task so far: window, cache, speed, money, time; a fold of events."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from kith.core.events import Called, Compacted, Engaged, Event, Resumed, RunEnded, RunStarted
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """Sums over the calls of a session's task, and the last one."""
 
     model: str = ""

@@ -1,6 +1,6 @@
 """Foreign text, so that it can move no cursor, deceive nobody and push nothing out of sight."""
 
-import re
+from kith.core.patterns import lazy_pattern
 
 # What can hide, reorder or join text: marks of direction, what has no width or no glyph, separators of lines,
 # selectors of variations, notes on ruby, music's brackets, tags; and halves of a pair.
@@ -11,9 +11,9 @@ _HIDDEN = (
     (0xE0000, 0xE0FFF),
 )
 _HIDING = "".join(f"{chr(first)}-{chr(last)}" for first, last in _HIDDEN)
-_UNPLAIN = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDING}]")
-_GAP = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{41,}")
-_EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n){4,}")
+_UNPLAIN = lazy_pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_HIDING}]")
+_GAP = lazy_pattern(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{41,}")
+_EMPTY_LINES = lazy_pattern(r"\n(?:[^\S\n]*\n){4,}")
 _LINE, _END = 2_000, 500  # characters of a line that are shown, those at its end among them
 
 

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from test_terms import Person, Task, begin, new_secret, per_token, provider_at
 
 from kith.agent.asking.terms import Terms

@@ -3,11 +3,11 @@
 import asyncio
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Script, Stage, bash, commit_all, snapshot, tasks, write
 from kith.core.errors import KithError, TreeError

@@ -1,10 +1,10 @@
 """A build in C++: CMake out of the sources, googletest, incremental in the trial."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, commit_all, edit, tasks, write
 from kith.core.events import Judged

@@ -1,10 +1,10 @@
 """What does not pass is not kept: tasks that fail, refiners that break, implementers that cheat."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, bash, commit_all, edit, snapshot, tasks, write
 from kith.core.events import Judged

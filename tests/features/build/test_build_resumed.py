@@ -6,11 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import PLAIN, Stage, snapshot
 from kith.core.events import Advanced, Judged, Proposed, Said

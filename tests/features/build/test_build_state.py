@@ -1,10 +1,10 @@
 """What the log tells of a build: its state and figures, also for a model with little room."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, edit, write
 from kith.core.codec import decode_event, encode_event

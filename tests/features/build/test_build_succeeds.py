@@ -1,10 +1,10 @@
 """The whole way from a request to a commit, and from a failure over a reviewer to success."""
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, edit, snapshot, tasks, write
 from kith.core.events import Tasked

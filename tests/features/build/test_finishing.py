@@ -1,9 +1,9 @@
 """The person reads tasks and change, edits both, keeps a part, and has the last word."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, edit, snapshot, write
 from building import tasks as tell

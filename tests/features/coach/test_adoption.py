@@ -1,11 +1,11 @@
 """Strategies as data: what may be proposed, and which way holds after any course of events."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec.structs import replace
 
 from kith.core.codec import decode_event, encode_event
 from kith.core.decisions import Coached

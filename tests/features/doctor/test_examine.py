@@ -7,10 +7,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clinic import Checks, of, told
 from kith.core.events import RunStarted

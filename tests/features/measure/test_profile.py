@@ -8,11 +8,11 @@ import random
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.events import Called, Engaged
 from kith.memory.log import Log

@@ -1,9 +1,9 @@
 """Tables of what was measured: speeds, successes, and what is different now."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.values import Timing, Usage
 from kith.features.measure.rows import CallRow, LegRow

@@ -1,11 +1,11 @@
 """What rows teach: counts that forget, beliefs that lean on wider evidence, and checks that err."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec.structs import replace
 
 from kith.features.measure.intervals import Beta, Count
 from kith.features.measure.rows import LegRow

@@ -3,11 +3,11 @@
 import asyncio
 import socket
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.errors import EXIT_TRY_LATER
 from kith.core.events import Event, Notice, Progress

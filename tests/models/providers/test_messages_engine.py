@@ -1,9 +1,9 @@
 """The Messages protocol on a real llama.cpp engine, which speaks it too."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Delta, Event

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.errors import KithError, ModelError, NoModelError
 from kith.core.events import Delta, Event

@@ -1,12 +1,12 @@
 """Any conversation of kith, whoever spoke in it, becomes a request that each protocol takes."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say

@@ -1,12 +1,12 @@
 """What is outside of the person's own network: which addresses are, and that nobody goes there unasked."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Event

@@ -1,11 +1,12 @@
 """Each call says how long it was foreseen to take, and a slow one why: by evidence, with a slow server."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.events import Called, Event, Notice
 from kith.core.model import Emit, Prompt

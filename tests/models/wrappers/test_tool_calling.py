@@ -3,13 +3,13 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from counting import count_tokens
 from kith.core.errors import ModelError

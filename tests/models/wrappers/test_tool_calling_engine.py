@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from kith.core.events import Carded, Event
 from kith.core.model import Prompt, Tool

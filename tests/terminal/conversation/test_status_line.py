@@ -1,7 +1,8 @@
 """The status line calls a model by the name under which it is listed."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from kith.agent.models import listed_name
 from kith.core.events import Called, Engaged

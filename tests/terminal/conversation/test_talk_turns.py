@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kith.agent.project import Project, Result
 from kith.agent.tasks import Task, run_in, run_task

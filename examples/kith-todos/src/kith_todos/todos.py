@@ -3,8 +3,9 @@
 import argparse
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
@@ -12,8 +13,7 @@ from kith.settings import load_settings
 from kith.terminal.conversation.talk import Talk
 
 
-@dataclass(frozen=True, slots=True)
-class TodoSettings:
+class TodoSettings(Struct, frozen=True):
     """`[todos]` in the configuration: the words that mark what is left to do."""
 
     words: tuple[str, ...] = ("TODO", "FIXME")

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.asking.routes import need_router
@@ -56,8 +58,7 @@ async def open_cast(project: Project, run: Run, id: str, look: Look | None = Non
         await company.part()
 
 
-@dataclass(slots=True)
-class _Company:
+class _Company(Struct):
     """The models of one session, each opened when a role first needs it."""
 
     terms: Terms

@@ -2,10 +2,12 @@
 
 import asyncio
 import os
-from dataclasses import dataclass, fields, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.known_secrets import keys_of
 from kith.agent.project import Project
@@ -19,8 +21,7 @@ T = TypeVar("T")
 _EMPTY: Final = 8  # bytes; what is shorter holds nothing by which a file could be known
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """The files, and every secret value that is known."""
 
     veil: Veil
@@ -39,7 +40,7 @@ async def find_hidden(project: Project) -> Hidden:
 
 
 async def keep_secrets(project: Project, told: T) -> T:
-    """Remove secrets from data that leaves the machine (a text, or a dataclass with its lists)."""
+    """Remove secrets from data that leaves the machine (a text, or a struct with its lists)."""
     redactor = Redactor((await find_hidden(project)).values)
 
     def cleaned(value: Any) -> Any:
@@ -47,8 +48,8 @@ async def keep_secrets(project: Project, told: T) -> T:
             return redactor.clean(value)[0]
         if isinstance(value, list):
             return [cleaned(each) for each in value]
-        if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{each.name: cleaned(getattr(value, each.name)) for each in fields(value)})
+        if isinstance(value, Struct):
+            return replace(value, **{name: cleaned(getattr(value, name)) for name in value.__struct_fields__})
         return value
 
     return cast(T, cleaned(told))

@@ -1,10 +1,11 @@
 """Roles in the words of kith or of the user, and an opened model in one of them."""
 
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.agent.permits import permits_of
 from kith.agent.project import Project

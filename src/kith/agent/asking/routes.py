@@ -1,8 +1,9 @@
 """Route a task to models: the pinned one, or a router's choices, one after the other."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from kith.agent.asking.terms import Terms
 from kith.agent.judges import Audit
@@ -44,8 +45,7 @@ class Route(Protocol):
         """Return the second check of a change that passes its checks, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Struct, frozen=True):
     """The route of a task that has one model: `held` open already, or else opened when the task begins."""
 
     terms: Terms
@@ -83,8 +83,7 @@ def _pin(chosen: Settings, opened: Opened, kind: str) -> Routed:
     return Routed(kind, plan, f"named {'with -m' if origin == 'flag' else f'in {origin}'}", by="person")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """The present turn in a role. `leg` counts the models that have played it; `watch` as a route's."""
 
     opened: Opened

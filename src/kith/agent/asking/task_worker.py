@@ -1,9 +1,11 @@
 """The worker of a task: its role, its tools, its model, and how that model is asked for this kind of work."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role, in_own_words, make_player
 from kith.agent.asking.routes import find_router
@@ -34,8 +36,7 @@ def _same_role(role: Role) -> Role:
     return role
 
 
-@dataclass(frozen=True, slots=True)
-class Adaptation:
+class Adaptation(Struct, frozen=True):
     """Changes to the usual way of asking; the default changes nothing.
 
     `showing`: the excerpts of the project in front of the task. `phrase`: the text around the task.

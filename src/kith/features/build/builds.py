@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome

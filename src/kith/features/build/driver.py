@@ -1,8 +1,9 @@
 """A request becomes tested code: the driver takes one step after the other, as the table says."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome
 from kith.agent.judges import Judges

@@ -1,8 +1,10 @@
 """Summarise all builds: success by role, cost of tasks, time by step."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from kith.agent.project import Project
 from kith.features.build.builds import KIND, read_build
@@ -11,8 +13,7 @@ from kith.features.measure.intervals import wilson
 from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Good and bad outcomes, with what they cost in seconds and tokens (read and written)."""
 
     good: int = 0
@@ -26,8 +27,7 @@ class Tally:
         return wilson(self.good, self.good + self.bad)
 
 
-@dataclass(slots=True)
-class Builds:
+class Builds(Struct):
     """All builds of a folder, or of all folders."""
 
     builds: Tally = field(default_factory=Tally)

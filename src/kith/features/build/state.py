@@ -1,9 +1,10 @@
 """The state of a build: its steps, which one follows which, and the fold of its log."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.errors import KithError
 from kith.core.events import (
@@ -136,8 +137,7 @@ _GOOD: Final = {
 }
 
 
-@dataclass(slots=True)
-class Played:
+class Played(Struct):
     """The work of a role: its steps, and the number of good and bad results."""
 
     steps: int = 0
@@ -147,8 +147,7 @@ class Played:
     usage: Usage = Usage()
 
 
-@dataclass(slots=True)
-class TaskProgress:
+class TaskProgress(Struct):
     """One task of a build, and how far it has come.
 
     `refusals`: noes that count against the limit. `best`: the most of its tests that ever passed. `kept`: it
@@ -183,8 +182,7 @@ class TaskProgress:
         return noes[-1] if noes else spec.feedback if spec else ""
 
 
-@dataclass(slots=True)
-class Build:
+class Build(Struct):
     """How far a build has come.
 
     `step` is what comes next, or runs now; `finished` counts the steps that are over.

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.events import Judged, Locked
@@ -52,8 +54,7 @@ def _merge(reports: Sequence[SuiteReport]) -> SuiteReport:
 # --- which tests must pass -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteStanding:
+class SuiteStanding(Struct, frozen=True):
     """A run of all tests, held against what must pass.
 
     `missing`: locked tests that do not pass. `broken`: what passed before the build and does not now.

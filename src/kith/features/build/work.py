@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.attempt import land_edits
 from kith.agent.judges import Judges, find_project_toolchains
@@ -26,8 +28,7 @@ from kith.gates.toolchains import Toolchain
 # What a person may choose about a build.
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(Struct, frozen=True):
     """The limits and options of one build.
 
     `coverage`: percent of the lines that the tests must run; None: measured where it costs little, and
@@ -57,8 +58,7 @@ _COMPILE_NOTHING: Final = frozenset({"pytest", "unittest", "node", "jest"})
 _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 
 
-@dataclass(slots=True)
-class Tools:
+class Tools(Struct):
     """The project's toolchains, linters and files, once found; None: not yet searched.
 
     `evidence` is the result of the last run of all tests.
@@ -70,8 +70,7 @@ class Tools:
     evidence: Evidence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """One build at work: `run` is on the trial, `home` on the person's own tree.
 
     `build` is how far it has come, by `tell` and by the log of an earlier process. `seen` remembers the

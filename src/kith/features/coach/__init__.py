@@ -1,7 +1,9 @@
 """Tune how each model is asked: proposals, trials on recorded tasks, and their results."""
 
 import argparse
-from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
 from kith.terminal.options import add_engine, add_folder, add_json, add_offline, positive
@@ -74,17 +76,10 @@ def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
 # Its settings.
 
 
-@dataclass(frozen=True, slots=True)
-class CoachSettings:
+class CoachSettings(Struct, frozen=True):
     """The settings of experiments with strategies: their author, and their share of the work."""
 
     model: str = ""  # who proposes; none: the one that is coached
-    live: float = field(
-        default=0.2, metadata={"least": 0, "most": 1}
-    )  # share of the tasks that a canary gets
-    max_trials: int = field(
-        default=200, metadata={"least": 1}
-    )  # recorded tasks done again for one experiment
-    max_usd: float | None = field(
-        default=None, metadata={"least": 0}
-    )  # for proposals and replays together, a day
+    live: Annotated[float, Meta(ge=0, le=1)] = 0.2  # share of the tasks that a canary gets
+    max_trials: Annotated[int, Meta(ge=1)] = 200  # recorded tasks done again for one experiment
+    max_usd: Annotated[float | None, Meta(ge=0)] = None  # for proposals and replays together, a day

@@ -1,8 +1,10 @@
 """Choose the strategy for a task, and apply it to the task's prompt."""
 
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kith.agent.asking.task_worker import USUAL, Adaptation
 from kith.agent.project import Project
@@ -51,8 +53,7 @@ _SPLIT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stamped(Wrapped):
+class Stamped(Wrapped, frozen=True, eq=False):
     """`model`, whose calls are told with the id of the way in which it is asked.
 
     `steps`: calls that one attempt may have (0: as many as the run lets it).
@@ -60,7 +61,7 @@ class Stamped(Wrapped):
 
     strategy: str
     steps: int = 0
-    _taken: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _taken: dict[int, int] = field(default_factory=dict)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises what the model raises, and LimitError when the steps of the attempt are spent."""

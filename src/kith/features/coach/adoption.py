@@ -1,9 +1,10 @@
 """Adopt or undo strategies, as live work or the person decides, and list them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.core.decisions import Coached
@@ -39,8 +40,7 @@ from kith.memory.session import Listener, Session
 _REFERENCE: Final = 120  # outcomes of the way before that a newer one is held against
 
 
-@dataclass(frozen=True, slots=True)
-class LiveVerdict:
+class LiveVerdict(Struct, frozen=True):
     """The verdict on a strategy by its live outcomes, and the reason."""
 
     strategy: Strategy

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role
 from kith.agent.asking.terms import Terms
@@ -37,8 +39,7 @@ from kith.settings import Settings
 _LOCK: Final = "coach"  # the name under which only one process coaches
 
 
-@dataclass(frozen=True, slots=True)
-class TriedStrategy:
+class TriedStrategy(Struct, frozen=True):
     """One experiment after a run, and the reason for its state."""
 
     kind: str
@@ -46,8 +47,7 @@ class TriedStrategy:
     decision: TestDecision
 
 
-@dataclass(frozen=True, slots=True)
-class CoachRun:
+class CoachRun(Struct, frozen=True):
     """The result of a run: the model, experiments, and why nothing (more) was tried."""
 
     model: str
@@ -99,8 +99,7 @@ async def _coach(
     return CoachRun(model, tuple(tried), "" if tried else "there are no more proposals")
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
+class _Bench(Struct, frozen=True):
     """The test bench of one model and one kind of work."""
 
     project: Project

@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.attempt import Outcome, attempt
@@ -53,8 +55,7 @@ from kith.trees.walk import remove_tree
 _DECIDED = frozenset({"tests", "timeout", "malformed", "failed", "limit", "accepted", "rejected"})
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """One task. `root` and `commit` say where it began; instead of both, `exercise` names one of kith's own.
 
     `check` are the commands of which each must succeed; `at` when it was given (seconds since the epoch).
@@ -108,8 +109,7 @@ def find_tasks(project: Project, legs: Sequence[LegRow]) -> dict[str, tuple[Reco
 # Experiments: recorded tasks done again with a proposed way to ask and the present one, in pairs.
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
+class ReplayResult(Struct, frozen=True):
     """A recorded task that was done again: whether its checks pass now, and in how many seconds."""
 
     solved: bool
@@ -120,8 +120,7 @@ class ReplayResult:
 Replay = Callable[[Recorded, Strategy], Awaitable[ReplayResult | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Struct, frozen=True):
     """A strategy on trial for one model's work of one kind; `champion` is the way that holds.
 
     `pairs`: task's id -> what was found before. `most`: how many there may be.
@@ -208,8 +207,7 @@ _LEAST_S: Final = 0.001
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Replays:
+class Replays(Struct, frozen=True):
     """Does recorded tasks again with one opened model. `known`: (strategy, task) -> how it ended before."""
 
     project: Project

@@ -1,9 +1,10 @@
 """The coach's part of a profile: every way of asking that was tried, as data and as a section of its page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.core.feature import Lazy
@@ -17,8 +18,7 @@ from kith.view.markup import NOTHING, Html, element, joined
 # What a profile tells of the coach: every way of asking that was tried, and where it stands.
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentSummary:
+class ExperimentSummary(Struct, frozen=True):
     """Another strategy for a model, in paired trials: pairs won and lost, and its state.
 
     `error_left`: how likely a way that is no better may still be accepted, by the looks that are to come.

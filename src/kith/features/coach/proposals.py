@@ -3,8 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Coached
@@ -35,8 +37,7 @@ from kith.features.measure.rows import CallRow, LegRow
 RECENT = 200  # tasks
 
 
-@dataclass(frozen=True, slots=True)
-class Symptoms:
+class Symptoms(Struct, frozen=True):
     """The recent measurements of one model and kind of work.
 
     `solved` is a share with its 95 % interval. `seconds` are the median and ninth decile of a task,
@@ -272,7 +273,7 @@ def read_proposals(text: str, ways: Ways, author: str) -> tuple[tuple[Strategy, 
 
 def _on_top(ways: Ways, proposed: Strategy, data: Mapping[str, Any]) -> Strategy:
     """The champion's levers, with those that the proposal names."""
-    named = {each.name: getattr(proposed.levers, each.name) for each in fields(Levers)}
+    named = {name: getattr(proposed.levers, name) for name in Levers.__struct_fields__}
     changed = {name: value for name, value in named.items() if name in data.get("levers", {})}
     return replace(proposed, levers=replace(ways.champion.levers, **changed), parent=ways.champion.id)
 

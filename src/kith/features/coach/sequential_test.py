@@ -13,9 +13,10 @@ strategy that is not shown to be better by then is given up, and the original st
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.numbers import median
 from kith.features.measure.intervals import Count, median_interval
@@ -37,8 +38,7 @@ _FADED: Final = 0.9  # how sure it must be that an adopted way is below the way 
 _PRIOR: Final = (0.5, 1.0)  # Jeffreys' prior, as an expected share and its weight in tasks
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One task done in the present way and in another: solved or not, in how many seconds (0.0: unknown)."""
 
     before: bool
@@ -47,8 +47,7 @@ class Pair:
     after_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TestDecision:
+class TestDecision(Struct, frozen=True):
     """The decision of a trial so far, its reason for people, and the figures."""
 
     verdict: Literal["accept", "refuse", "go on"]

@@ -6,9 +6,11 @@ were written. The original way has no id, is always there, and is what everythin
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from kith.core.decisions import Coached, Compared
 from kith.core.events import Options, RunEnded, RunStarted
@@ -24,8 +26,7 @@ _PROBE: Final = "Zeile 1: {x}\nline 2 `y` \\n"  # words that no template may cha
 _WARM: Final = 0.05  # of the tasks, in which the way before an adopted one is kept measured
 
 
-@dataclass(frozen=True, slots=True)
-class Levers:
+class Levers(Struct, frozen=True):
     """The options of a strategy. The defaults change nothing.
 
     `room`: factor on the tokens of the project's excerpts. `files`: the number of files (0: as many as
@@ -65,8 +66,7 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """A way to ask: its levers, the id of the way that it was made from, who made it, and why.
 
     `predicted` is what its author expects: "solved" (a share more) and "seconds" (more).
@@ -109,10 +109,9 @@ def read_strategy(data: Mapping[str, Any], author: str = "") -> Strategy:
     levers = data.get("levers", {})
     if not isinstance(levers, Mapping):
         raise ValueError("levers must be an object")
-    known = {each.name: each for each in fields(Levers)}
     for name, value in levers.items():
-        if name not in known:
-            raise ValueError(f"there is no lever {name!r}; there are: {', '.join(known)}")
+        if name not in Levers.__struct_fields__:
+            raise ValueError(f"there is no lever {name!r}; there are: {', '.join(Levers.__struct_fields__)}")
         if not _fits(name, value):
             raise ValueError(f"{name} cannot be {value!r}")
     predicted = data.get("predicted", {})
@@ -173,8 +172,7 @@ def phrase(task: str, levers: Levers) -> str:
 # --- which way holds -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(Struct, frozen=True):
     """The strategies of one model for one kind of work.
 
     `adopted`: those in use, the newest last. `canary`: one that paired trials accepted, on trial in a
@@ -294,16 +292,14 @@ _READ: Final = frozenset({"Coached", "Compared", "RunStarted", "RunEnded"})
 Work = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Coaching:
+class Coaching(Struct, frozen=True):
     """The strategies of each model, and the pairs of experiments: (work, strategy) -> task's id -> pair."""
 
     ways: Mapping[Work, Ways] = field(default_factory=dict)
     pairs: Mapping[tuple[Work, str], dict[str, Pair]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """The result of replaying a recorded task, and its seconds; `solved` None: no evidence."""
 
     solved: bool | None

@@ -1,7 +1,9 @@
 """Models that confer before anybody writes: proposals, claims that tools check, one revision, a decision."""
 
 import argparse
-from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
 from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
@@ -62,10 +64,9 @@ def confer_arguments(parser: argparse.ArgumentParser) -> None:
 # Its settings.
 
 
-@dataclass(frozen=True, slots=True)
-class ConferSettings:
+class ConferSettings(Struct, frozen=True):
     """The default members of a council, and its limits."""
 
     models: tuple[str, ...] = ()
-    tokens: int = field(default=20_000, metadata={"least": 500})  # of one council, read and written
+    tokens: Annotated[int, Meta(ge=500)] = 20_000  # of one council, read and written
     judge: str = ""  # who decides where nothing can be tested; none: the first of the council

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.run import Run
@@ -29,8 +30,7 @@ _NOTHING_RAN: Final = re.compile(
 _FAILED_TESTS: Final = re.compile(r"^(?:FAIL|FAILED|ERROR|not ok)\b|--- FAIL:|tests? failed|failures=", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The result of checking a claim, and its reason."""
 
     result: Literal["confirmed", "refuted", "unchecked"]

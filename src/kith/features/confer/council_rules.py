@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed
 
@@ -16,8 +18,7 @@ MOST_CLAIMS: Final = 3  # of one member in one round
 LEVEL: Final = 0.55  # up to which two authors are as good as each other
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """One member's plan, or its answer to a question, as data.
 
     `answer` is the answer in a word or two where there is one. `probe` is a command that would tell right
@@ -35,8 +36,7 @@ class Proposal:
     confidence: float = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """An author's reply to claims against its plan; `proposal` is None where the plan stays."""
 
     accepted: tuple[str, ...] = ()
@@ -44,8 +44,7 @@ class Revision:
     proposal: Proposal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """The server of a member's model, and the number of calls it answers at once."""
 
     label: str
@@ -53,8 +52,7 @@ class Seat:
     slots: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TriedPlan:
+class TriedPlan(Struct, frozen=True):
     """The result of a plan that was carried out. `ok` is None where nothing could be tested.
 
     `findings` are those of linters and type checkers, `size` counts the lines added and removed.

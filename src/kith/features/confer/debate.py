@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.errors import LimitError, ModelError
@@ -46,8 +48,7 @@ _BY: Final[Mapping[By, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CouncilDecision:
+class CouncilDecision(Struct, frozen=True):
     """The chosen proposal, the kind of decision, and its reason. `order`: all of them, best first."""
 
     choice: str

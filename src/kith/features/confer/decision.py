@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, adopt_ready, attempt
 from kith.agent.judges import Judges
@@ -32,8 +34,7 @@ _PLAN: Final = (
 )
 
 
-@dataclass(slots=True)
-class Made:
+class Made(Struct):
     """A plan that was carried out: the change, and what tests and linters said of it."""
 
     label: str
@@ -51,8 +52,7 @@ class Made:
         return TriedPlan(self.label, self.passed and bool(self.changes), self.tests, self.findings, size)
 
 
-@dataclass(frozen=True, slots=True)
-class Settling:
+class Settling(Struct, frozen=True):
     """The way to carry plans out: worker, first message and judges.
 
     `both`: if the first plan takes fewer seconds, the second is carried out as well, and compared.

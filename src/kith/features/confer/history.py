@@ -1,9 +1,10 @@
 """Read councils and their outcomes from the log, and judge if they pay."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.core.decisions import Claimed, Concluded, Convened, place_of
 from kith.core.events import Applied, Called, Event, RunEnded, RunStarted, Said
@@ -20,8 +21,7 @@ WORTH: Final = 0.2  # what the tokens of one usual task are worth, in solved tas
 _Z90: Final = 1.281552  # standard deviations below which 90 of 100 lie
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """One task that is over: its kind, whether it was solved, and the tokens it took (read and written)."""
 
     kind: str
@@ -29,8 +29,7 @@ class Finished:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Payoff:
+class Payoff(Struct, frozen=True):
     """The benefit of councils for one kind: `gain` in solved tasks per task, tokens included.
 
     `upper`: the gain is below this with 90 % confidence. `pays` is False only when that is below zero.
@@ -101,8 +100,7 @@ _BEGUN: Final = frozenset({"Concluded", "RunStarted"})
 _KINDS: Final = frozenset({"Applied", "Called", "Concluded", "RunEnded", "RunStarted"})
 
 
-@dataclass(slots=True)
-class Minutes:
+class Minutes(Struct):
     """One council as it went: `said` has (who, what) in order, messages and claims."""
 
     id: str

@@ -4,8 +4,9 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.core.decisions import Claimed, Concluded, Convened
 from kith.core.events import Delta, Event, Progress, Said, Stepped
@@ -29,16 +30,15 @@ from kith.view.printing import printable
 HELD = 24  # columns of a word that is waited for; scripts without blanks would wait for ever
 
 
-@dataclass(slots=True)
-class WordFlow:
+class WordFlow(Struct):
     """A text that comes in pieces: `take` gives what can be shown now, `end` the rest.
 
     A word is shown when it is whole, since only then it is known whether it fits on the line.
     """
 
     width: int
-    _column: int = field(default=0, init=False)
-    _word: str = field(default="", init=False)
+    _column: int = 0
+    _word: str = ""
 
     def take(self, piece: str) -> str:
         """Return the text to show after one more piece."""
@@ -109,8 +109,7 @@ class PlainCouncil:
         sys.stderr.flush()
 
 
-@dataclass(slots=True)
-class SpeakerBlock:
+class SpeakerBlock(Struct):
     """A speaker's text; `words` wait while another block is on the screen."""
 
     label: str

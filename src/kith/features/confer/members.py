@@ -3,9 +3,11 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Claimed, council_thread
@@ -21,8 +23,7 @@ T = TypeVar("T")
 LEAST: Final = 160  # tokens of a reply; with less room nobody is asked
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One of a council: where its model runs, who it is, and how often its work was good so far (0 to 1)."""
 
     seat: Seat
@@ -40,8 +41,7 @@ class Member:
         return self.role.model.name
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """The token budget of a council (new ones read, and written), and each member's use of it."""
 
     tokens: int
@@ -71,8 +71,7 @@ class Ledger:
         self.costs[label] = (usd + (charge.usd or 0.0), seconds + charge.timing.total_s)
 
 
-@dataclass(frozen=True, slots=True)
-class Council:
+class Council(Struct, frozen=True):
     """One council at work: first the constant fields, then those that its rounds fill in.
 
     `facts` is shown to all members: the relevant part of the project, and the question. `tested`: plans
@@ -131,8 +130,7 @@ class Nonsense(KithError):
     """A member's replies cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agenda(Generic[T]):
+class Agenda(Struct, Generic[T], frozen=True):
     """The agenda of one round: a message to each member, a reader of answers, and their use."""
 
     round: Round

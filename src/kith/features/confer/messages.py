@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens, fit_middle
 from kith.core.decisions import Claimed
@@ -95,8 +97,7 @@ _ID: Final = re.compile(r"\bc\d+\b")
 _NEARLY: Final = 10.0  # a confidence above 1 is a mark of ten, or of a hundred
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """A claim against the proposal `of`, with its evidence: a line and its text, or a command and its end.
 
     `place` is `path:line`. `shows` is a part of the command's output.
@@ -119,8 +120,7 @@ class Objection:
         return f"{self.place}  {self.quote}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeChoice:
+class JudgeChoice(Struct, frozen=True):
     """The proposal that a judge would follow, and the reason."""
 
     label: str

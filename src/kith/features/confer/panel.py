@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from kith.agent.asking.cast import Panels
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from kith.agent.asking.terms import Terms
 from kith.agent.project import Project
 from kith.agent.roles import Player, RoleSpec
@@ -54,8 +55,7 @@ Begin with a line `accept: ids` or `reject: ids`, or both. If you accept any, gi
 below, in the form in which you were first asked for it, changed as little as they need."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panelist:
+class Panelist(Struct, frozen=True):
     """One of the models: where it runs, and how often its work was good so far (0 to 1)."""
 
     model: Model
@@ -65,8 +65,7 @@ class Panelist:
     ability: float = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """Several models that answer as one. The first reads with the tools there are, and opens.
 
     Only what it says at the end of its turn is conferred about: the others see what it was shown, and not who
@@ -264,8 +263,7 @@ def weigh_councils(project: Project, kind: str) -> Payoff:
     return weigh(kind, results, others)
 
 
-@dataclass(frozen=True, slots=True)
-class RolePanels(Panels):
+class RolePanels(Struct, frozen=True):
     """The panels of one session; `paying` tells by purpose whether they are worth it."""
 
     terms: Terms

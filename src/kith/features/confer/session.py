@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.cast import play
 from kith.agent.asking.roles import find_role
@@ -43,8 +45,7 @@ _CASCADE: Final = (
 _NEED: Final = "A council needs two models, or three: name them (--models A,B), or set confer.models."
 
 
-@dataclass(frozen=True, slots=True)
-class Motion:
+class Motion(Struct, frozen=True):
     """The question, the models (as after -m; none: as configured), and if it is carried out."""
 
     question: str
@@ -53,8 +54,7 @@ class Motion:
     apply: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Conferred:
+class Conferred(Struct, frozen=True):
     """A council that is over: how its session ended, and what was said."""
 
     result: Result

@@ -17,9 +17,12 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError, UsageError
 from kith.core.events import Progress
@@ -43,14 +46,13 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-@dataclass(slots=True)
-class Replay:
+class Replay(Struct):
     """Plays `replies` in order, one for each call. Raises UsageError for a malformed script."""
 
     name: str
     replies: Sequence[Any]
-    _played: int = field(default=0, init=False)
-    _seen: str = field(default="", init=False, repr=False)
+    _played: int = 0
+    _seen: str = ""
 
     def __post_init__(self) -> None:
         self.replies = [{"text": each} if isinstance(each, str) else each for each in self.replies]
@@ -146,8 +148,7 @@ def _sent(prompt: Prompt) -> str:
     return json.dumps([tool_rows(prompt.tools), rows], ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorder:
+class Recorder(Struct, frozen=True):
     """`model`, each of whose replies is appended to the script at `path` (JSON lines)."""
 
     model: Model

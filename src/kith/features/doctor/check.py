@@ -4,8 +4,9 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
+
+from msgspec import Struct
 
 from kith.core.errors import KithError
 
@@ -16,8 +17,7 @@ T = TypeVar("T")
 LIMIT_S: Final = 3.0  # for each examination; they run side by side
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of one check: its name, level, one sentence, and the command or setting that fixes it.
 
     Green works; yellow works, but could be better; red does not work. `fix` is "" where there is nothing
@@ -30,8 +30,7 @@ class Check:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """One part of the doctor's checks: `look` reports each result as it finds it.
 
     `subject` and `fix` are for the case that it takes longer than `limit_s`.

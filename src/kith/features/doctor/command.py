@@ -6,9 +6,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TextIO
+
+from msgspec.structs import asdict
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, TreeError
 from kith.core.event_loop import run_loop

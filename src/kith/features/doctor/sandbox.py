@@ -11,10 +11,12 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
@@ -51,8 +53,7 @@ def opens(path):
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A way out: what it is about, what is tried, and with what program, which may have to be stopped."""
 
     topic: str
@@ -193,8 +194,7 @@ _LASTS_S: Final = 1.5  # more than the limit by which a command that was stopped
 _AT_ONCE: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class EscapeOutcome:
+class EscapeOutcome(Struct, frozen=True):
     """The result of an escape attempt: held or escaped, and why, in a few words."""
 
     attempt: Attempt
@@ -202,8 +202,7 @@ class EscapeOutcome:
     why: str
 
 
-@dataclass(slots=True)
-class _Stage:
+class _Stage(Struct):
     """A project, a folder beside it with things to steal or to break, and listeners for connections."""
 
     root: Path

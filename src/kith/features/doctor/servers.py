@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.models import places_of
 from kith.core.errors import ModelError, NoModelError
@@ -136,8 +138,7 @@ _NAMED: Final = 3  # models of a server that are named in a line
 _CONNECT_S: Final = 0.5
 
 
-@dataclass(slots=True)
-class Ward:
+class Ward(Struct):
     """The models to check: servers with their models, by place, and the names of model files that can run.
 
     `places` are the configured places of models, which give each model its name. `lacks_engine`: there

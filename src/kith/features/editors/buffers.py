@@ -4,11 +4,11 @@ import asyncio
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from acp.exceptions import RequestError
+from msgspec import Struct
 from pydantic import ValidationError
 
 from kith.view.printing import printable
@@ -17,8 +17,7 @@ _PATIENCE_S: Final = 5.0  # for one file; an editor that does not answer has no 
 _LARGEST: Final = 1_000_000  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Buffers:
+class Buffers(Struct, frozen=True):
     """The editor's versions of a session's files, if it offers them (`offered`)."""
 
     client: Any  # acp's AgentSideConnection

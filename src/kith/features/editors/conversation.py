@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +22,7 @@ from acp.schema import (
     StopReason,
     ToolCallUpdate,
 )
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from kith.agent.project import Project, Result, hold_servers

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -22,6 +21,7 @@ from acp.schema import (
     TextResourceContents,
     UnstructuredCommandInput,
 )
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.terminal.run import TASK_LIMIT
@@ -92,8 +92,7 @@ Options = list[SessionConfigOptionSelect | SessionConfigOptionBoolean]  # as acp
 DEFAULT_MODEL: Final = "default"  # what the settings say
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """The mode of a task: `plans` first and asks about the plan, or reads only."""
 
     id: str

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from acp.schema import (
     UsageUpdate,
     UserMessageChunk,
 )
+from msgspec import Struct, field
 
 from kith.core.events import Called, Delta, Event, Notice, RunEnded, Said
 from kith.core.run import new_id
@@ -70,8 +70,7 @@ Update = (
 )
 
 
-@dataclass(slots=True)
-class Outbox:
+class Outbox(Struct):
     """The updates of one session on their way; pieces of a text that wait together are sent as one."""
 
     client: Any  # acp's AgentSideConnection

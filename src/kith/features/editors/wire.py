@@ -6,15 +6,15 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 _LONGEST: Final = 50_000_000  # bytes of a message
 _PARSE_ERROR, _INVALID_REQUEST = -32700, -32600
 
 
-@dataclass(slots=True)
-class Wire:
+class Wire(Struct):
     """One peer at the other end of two pipes; when it is gone, what is sent goes nowhere."""
 
     reader: asyncio.StreamReader

@@ -4,9 +4,10 @@ import argparse
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from kith.agent.models import places_of
 from kith.core.errors import EXIT_DONE
@@ -97,8 +98,7 @@ class PullDisplay(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """Plain lines: notices, and now and then how far it is."""
 
     stream: IO[str]
@@ -141,8 +141,7 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
-@dataclass(slots=True)
-class Bar:
+class Bar(Struct):
     """A bar with speed and the time that is left; notices stay above it."""
 
     stream: IO[str]

@@ -7,10 +7,11 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.models.traits import parts_of
@@ -21,8 +22,7 @@ if sys.platform != "win32":  # where no engine runs
 _VERSION = 1  # of the files here: two versions of kith that do not understand each other share nothing
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSpec:
+class EngineSpec(Struct, frozen=True):
     """An engine to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
     `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends.
@@ -37,8 +37,7 @@ class EngineSpec:
     idle_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRecord:
+class EngineRecord(Struct, frozen=True):
     """The state of an engine: written by its keeper, read by every kith that uses it.
 
     `loaded` is in percent, `window` in tokens. `trouble` explains a failure, `crash` the last restart, as
@@ -62,8 +61,7 @@ class EngineRecord:
     crashes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EngineHome:
+class EngineHome(Struct, frozen=True):
     """The folder of one engine.
 
     Two locks say all that must never be wrong. `keeper` is held by the process that keeps the engine: free,

@@ -8,12 +8,14 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from msgspec import Struct
+
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
+from kith.core.structs import repr_without
 from kith.features.engine.quants import HubFile
 from kith.models.providers.answers import read_json
 from kith.models.providers.faults import PASSING, retry_after
@@ -35,16 +37,14 @@ class ChangedFileError(ModelError):
     """The server's file changed, so the partial download cannot continue: start over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """The files of a repository at a commit; those that could not be checked later are left out."""
 
     commit: str
     files: tuple[HubFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A file's bytes from `start` on, as they come; `etag` names the content at the server that sends it."""
 
     start: int
@@ -52,13 +52,13 @@ class Arrival:
     chunks: AsyncIterator[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
+class Hub(Struct, frozen=True):
     """A hub at `url`. The token goes there, and never to a host that the hub redirects to."""
 
     url: str
-    token: str = field(repr=False)
-    client: "httpx2.AsyncClient" = field(repr=False)
+    token: str
+    client: "httpx2.AsyncClient"
+    __repr__ = repr_without("token", "client")
 
     async def list(self, repo: str) -> Listing:
         """The files of a repository's main branch. Raises NoModelError, KithError, ModelError."""

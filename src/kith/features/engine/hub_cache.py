@@ -16,9 +16,10 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from kith.core.errors import KithError, ModelError
 from kith.core.events import Notice, Progress
@@ -32,8 +33,7 @@ PAUSE_S = 0.2
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(Struct, frozen=True):
     """One repository's place in the cache. Its methods raise OSError; each may be repeated after a crash."""
 
     cache: Path
@@ -184,8 +184,7 @@ async def fetch(
             part.finish()
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """Tells once that another process is at work, and then how far it is."""
 
     part: Path
@@ -200,8 +199,7 @@ class _Waiting:
         self.tell(max(0, size_of(self.part)))
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """The beginning of a file: its bytes on the disk, and their hash."""
 
     blob: Path

@@ -10,10 +10,12 @@ import time
 import traceback
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from kith.core.codec import decode
 from kith.features.engine.failures import why_it_failed

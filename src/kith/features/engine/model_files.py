@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Notice
@@ -20,7 +22,6 @@ from kith.models.discovery.stored import Stored, find_stored, pick_stored
 from kith.models.providers.facts import Facts, Provider, ignore
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint, load_http
-from kith.models.sources import Source
 from kith.settings import Settings
 
 _NAMED = 3  # files in a sentence
@@ -32,8 +33,7 @@ Result = TypeVar("Result")
 _LOOKS, _PAUSE_S = 20, 0.05
 
 
-@dataclass(slots=True)
-class EngineModel:
+class EngineModel(Struct):
     """The provider that `make` builds for the engine that `open` finds or starts.
 
     A call that lost its engine is repeated once: nothing of a broken answer was stored, and no tool ran
@@ -43,9 +43,9 @@ class EngineModel:
     name: str
     open: Callable[[Emit], Awaitable[EngineAddress]]
     make: Callable[[EngineAddress], Provider]
-    _address: EngineAddress | None = field(default=None, init=False, repr=False)
-    _provider: Provider | None = field(default=None, init=False, repr=False)
-    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
+    _address: EngineAddress | None = None
+    _provider: Provider | None = None
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask, with one new start of the engine in between if it takes one. Raises ModelError.
@@ -134,8 +134,7 @@ async def _crash_of(address: EngineAddress) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnEngine(Source):
+class OwnEngine(Struct, frozen=True, eq=False):
     """The resources to run a model file: folders of files, the engine and its options, and shared state.
 
     `window` is the person's choice in tokens, 0 for what model and memory allow. `program` is "auto",
@@ -150,7 +149,7 @@ class OwnEngine(Source):
     window: int = 0
     idle_s: float = 300.0
     stall_s: float = 600.0
-    _found: list[tuple[Stored, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _found: list[tuple[Stored, ...]] = field(default_factory=list)
 
     async def stored(self) -> tuple[Stored, ...]:
         """The model files that there are, looked for once; a broken one has a fault."""

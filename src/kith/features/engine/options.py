@@ -2,25 +2,25 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
 
 from kith.models.discovery.machine import total_memory, usable_cores
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(Struct, frozen=True):
     """The settings of kith's own engine; None and "" leave the choice to kith or to the engine."""
 
     program: Literal["auto", "xllamacpp", "llama-server", "off"] = "auto"
-    ngl: int | None = field(default=None, metadata={"least": 0})  # layers on the GPU
+    ngl: Annotated[int | None, Meta(ge=0)] = None  # layers on the GPU
     flash_attn: Literal["auto", "on", "off"] = "auto"
-    threads: int | None = field(default=None, metadata={"least": 1})
+    threads: Annotated[int | None, Meta(ge=1)] = None
     cache_type_k: str = ""
     cache_type_v: str = ""
     args: tuple[str, ...] = ()  # handed to llama-server as they are
-    idle: float = field(default=300.0, metadata={"least": 1})  # seconds without anybody before it stops
+    idle: Annotated[float, Meta(ge=1)] = 300.0  # seconds without anybody before it stops
 
 
 _LARGEST_CACHE = 8192  # MiB of former prompts kept in memory: llama-server's own default
@@ -34,8 +34,7 @@ OURS: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True):
     """The options of running a model; kith or the engine chooses the defaults.
 
     `window` is in tokens (0: the trained window, as far as memory allows). `ngl` counts the layers on a

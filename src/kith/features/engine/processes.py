@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import NoModelError
 from kith.features.engine.home import EngineHome, EngineSpec
@@ -150,8 +151,7 @@ _NEEDED = re.compile(
 _HELP_S = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class EngineProcess:
+class EngineProcess(Struct, frozen=True):
     """A started engine: its process, where it will listen, and the key it asks for."""
 
     process: subprocess.Popen[bytes]

@@ -8,13 +8,15 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kith.core.errors import EXIT_TRY_LATER, KithError, ModelError, NoModelError, TreeError, UsageError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
 from kith.core.numbers import size_text
+from kith.core.structs import repr_without
 from kith.features.engine.hub import Hub, Listing, is_offline, open_hub
 from kith.features.engine.hub_cache import PART, PAUSES, Shelf, fetch, size_of
 from kith.features.engine.quants import Variant, choose_variant
@@ -33,8 +35,7 @@ _SITE = re.compile(r"(https?://)?(www\.)?(huggingface\.co|hf\.co)/")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequest(Struct, frozen=True):
     """A download, and its limits.
 
     `name`: USER/REPO, USER/REPO:QUANT or USER/REPO:FILE for a hub; ollama/NAME, or a bare name, for
@@ -50,7 +51,8 @@ class PullRequest:
     gpu_memory: int = 0
     spare_disk: int = SPARE_DISK
     pauses: tuple[float, ...] = PAUSES
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    __repr__ = repr_without("environ")
 
 
 async def pull_model(places: Places, name: str, force: bool, emit: Emit) -> Path | str:

@@ -3,7 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.numbers import size_text
@@ -20,8 +21,7 @@ _BESIDE = re.compile(r"(^|[-_./])(mmproj|lora|adapters?|imatrix)([-_./]|$)", re.
 _SHOWN = 12  # names in one sentence
 
 
-@dataclass(frozen=True, slots=True)
-class HubFile:
+class HubFile(Struct, frozen=True):
     """A file of a repository. `size` in bytes; `digest` is a SHA-256, or the git id of a small file."""
 
     path: str
@@ -29,8 +29,7 @@ class HubFile:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A model in one quantisation ("" when its name does not say): a file, or the parts of one in order."""
 
     name: str

@@ -11,14 +11,17 @@ import subprocess
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.codec import encode
 from kith.core.errors import BusyError, ModelError
 from kith.core.events import Notice, Progress
 from kith.core.model import Emit
+from kith.core.structs import repr_without
 from kith.features.engine.failures import last_words
 from kith.features.engine.home import (
     EngineHome,
@@ -54,8 +57,7 @@ _START_S = 30.0
 _HEALTH_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunningEngine:
+class RunningEngine(Struct, frozen=True):
     """One engine that runs. `memory` in bytes (0 where the system does not say), `since` in seconds of 1970.
 
     `state` is "loading", "ready" or "failed"; `used` says whether a kith holds on to it.
@@ -146,21 +148,21 @@ def _stop(home: EngineHome) -> bool:
 # --- join one, or start it -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EngineAddress:
+class EngineAddress(Struct, frozen=True, eq=False):
     """A running engine. `digest` is that of the model file's header, `window` is in tokens.
 
     The lease keeps the engine alive; it ends with this value, with `release`, or with the process.
     """
 
     url: str
-    key: str = field(repr=False)
+    key: str
     digest: str
     window: int
     name: str
     home: EngineHome
     crashes: int = 0
-    lease: FileIO | None = field(default=None, repr=False, compare=False)
+    lease: FileIO | None = None
+    __repr__ = repr_without("key", "lease")
 
     def release(self) -> None:
         """Do without the engine from now on."""

@@ -4,17 +4,17 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.features.engine.options import OURS
 from kith.features.engine.processes import WHEEL
 
 
-@dataclass(frozen=True, slots=True)
-class FlagChoice:
+class FlagChoice(Struct, frozen=True):
     """A word for a member of one of xllamacpp's enumerations, named `prefix` and the word."""
 
     enum: str

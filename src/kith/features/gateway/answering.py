@@ -3,8 +3,10 @@
 import asyncio
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.asking.roles import find_role, role_names
@@ -32,8 +34,7 @@ from kith.settings.values import ROUTE
 PURPOSE: Final = "endpoint"
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Struct, frozen=True):
     """One request. `model` is a name as after -m, or "route".
 
     `must_call`: the reply has to be a call of one of the tools. `shape`: a JSON Schema that its text has to
@@ -57,7 +58,7 @@ class ChatRequest:
 
     def prompt(self, defaults: Sampling) -> Prompt:
         """The request as models get it; `defaults` holds where it says nothing."""
-        names = Sampling.__dataclass_fields__
+        names = Sampling.__struct_fields__
         given = {name: getattr(self.sampling, name) for name in names}
         usual = {name: getattr(defaults, name) for name in names}
         sampling = Sampling(

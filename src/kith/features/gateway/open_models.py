@@ -4,9 +4,10 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakValueDictionary
+
+from msgspec import Struct, field
 
 from kith.agent.models import list_all
 from kith.agent.project import Project
@@ -23,8 +24,7 @@ IDLE_S: Final = 600.0
 Key = tuple[str, str]  # a project's root, and a name as after -m
 
 
-@dataclass(slots=True)
-class HeldModel:
+class HeldModel(Struct):
     """An open model, and how many requests have it now; `since`: when the last one gave it back."""
 
     opened: Opened
@@ -32,8 +32,7 @@ class HeldModel:
     since: float = 0.0
 
 
-@dataclass(slots=True)
-class OpenModels:
+class OpenModels(Struct):
     """At most `most` models beside those in use, each for `idle_s` after its last request.
 
     All of it is used from one event loop.
@@ -107,8 +106,7 @@ class OpenModels:
 # The models that another program may name, in the order in which a person sees them.
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedModel:
+class OfferedModel(Struct, frozen=True):
     """A model by the name that a request gives; `window` in tokens, 0 where nobody says."""
 
     name: str

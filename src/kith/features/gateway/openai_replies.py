@@ -7,10 +7,11 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from fastapi import Response
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from kith.core.errors import KithError, ModelError
@@ -44,8 +45,7 @@ class TurnedAwayError(KithError):
         self.status, self.wait_s = status, wait_s
 
 
-@dataclass(frozen=True, slots=True)
-class RawResponse:
+class RawResponse(Struct, frozen=True):
     """An answer that is not a stream, ready to be sent."""
 
     status: int
@@ -53,8 +53,7 @@ class RawResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Chunks:
+class Chunks(Struct, frozen=True):
     """The frame of one answer: its id and name, and if its usage is wanted at the end."""
 
     id: str
@@ -192,8 +191,7 @@ class ReplyVoice(Protocol):
     def refusal(self, error: Exception) -> RawResponse: ...
 
 
-@dataclass(slots=True)
-class _Told:
+class _Told(Struct):
     """The words that were sent: they cannot be taken back where the model begins another `reply`."""
 
     text: str = ""

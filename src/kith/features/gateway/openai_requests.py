@@ -4,8 +4,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn
+
+from msgspec import Struct
 
 from kith.core.model import Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult
@@ -270,8 +271,7 @@ _STOPS: Final = 16
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionRequest:
+class CompletionRequest(Struct, frozen=True):
     """A request, and how its answer is wanted; `counts`: a stream ends with the usage."""
 
     request: ChatRequest

@@ -5,9 +5,9 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from kith.core.events import Called, Delta, Event
@@ -17,8 +17,7 @@ from kith.features.gateway.openai_replies import TurnedAwayError
 _NEW: Final = 0.2  # weight of the newest answer in what is usual
 
 
-@dataclass(slots=True)
-class RequestQueue:
+class RequestQueue(Struct):
     """Lets `parallel` requests in at once (0: none yet), while at most `room` others wait in their order."""
 
     room: int

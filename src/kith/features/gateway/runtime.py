@@ -5,12 +5,14 @@ import math
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from json import loads
 from types import FrameType
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.project import Project
@@ -132,8 +134,7 @@ class ServedModel:
 # How an answer in a role is told: one object, or events of which each is a piece of it.
 
 
-@dataclass(frozen=True, slots=True)
-class RoleVoice:
+class RoleVoice(Struct, frozen=True):
     """The answers of one role, in one session."""
 
     role: str

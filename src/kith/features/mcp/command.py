@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_loop

@@ -8,14 +8,16 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
+from msgspec import Struct, field
+
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
+from kith.core.structs import repr_without
 from kith.features.mcp.schemas import clean_words, text_of
 
 if TYPE_CHECKING:
@@ -58,8 +60,7 @@ class LastLines:
 # Where a server is that offers tools: a program that kith starts, or an address.
 
 
-@dataclass(frozen=True, slots=True)
-class ServerProgram:
+class ServerProgram(Struct, frozen=True):
     """A program that speaks on its standard input and output.
 
     It gets a few variables of kith's own (PATH, HOME, the language) and those of `env`.
@@ -67,23 +68,23 @@ class ServerProgram:
 
     command: tuple[str, ...]
     folder: str
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict)
+    __repr__ = repr_without("env")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A server that is asked by HTTP; `headers` go with each request."""
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
     here: bool = False  # on this machine or in its network, so that no proxy is asked
+    __repr__ = repr_without("headers")
 
 
 ServerPlace = ServerProgram | Address
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTool:
+class ListedTool(Struct, frozen=True):
     """A tool as its server lists it: `schema` is whatever that says of its arguments."""
 
     name: str
@@ -91,8 +92,7 @@ class ListedTool:
     schema: object
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(Struct, frozen=True):
     """A server's answer to a call."""
 
     text: str

@@ -7,8 +7,9 @@ description, and the tool's own server checks it in any case."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 # Text of other programs as a model and a person may see it: results of calls, and words in a line.
 
@@ -98,8 +99,7 @@ _LEFT_OUT: Final = (
 )
 
 
-@dataclass(slots=True)
-class Source:
+class Source(Struct):
     """The schema of one tool, in which references are looked up; `left`: how many more may be looked at.
 
     Without that, a few lines could come to more schemas than there is memory for.

@@ -4,7 +4,6 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -13,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.request_state import RequestStateSecurity
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from kith import __version__
@@ -37,8 +37,7 @@ from kith.view.wording import question_text
 # What the tools answer, as values from which their schemas are made.
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """`diff` is all that differed from the user's files after the check; nothing was applied."""
 
     ok: bool
@@ -50,8 +49,7 @@ class Trial:
     session: str
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """`change` is the id that undo takes; "" when nothing was applied, and `text` says why."""
 
     applied: bool
@@ -62,8 +60,7 @@ class Applied:
     session: str
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """`status` "waiting": a person has to answer first, see `text`."""
 
     status: str
@@ -77,8 +74,7 @@ class Task:
     session: str
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     path: str
     line: int
     severity: str
@@ -87,30 +83,26 @@ class Finding:
     diff: str
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Struct, frozen=True):
     reviewed: str
     findings: list[Finding]
     text: str
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Struct, frozen=True):
     summary: str
     languages: list[str]
     tests: list[str]
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     id: str
     task: str
     status: str
     at: str
 
 
-@dataclass(frozen=True)
-class Sessions:
+class Sessions(Struct, frozen=True):
     sessions: list[Session]
 
 
@@ -143,8 +135,7 @@ HOW = "A person approves in the page of `kith serve`, or with `kith client answe
 _MOST = 50  # findings, sessions
 
 
-@dataclass(slots=True)
-class Offered:
+class Offered(Struct):
     """The tools that kith offers for one project."""
 
     project: Project
@@ -301,7 +292,7 @@ class Offered:
         if told.result.report["status"] != "done":
             raise KithError(told.result.report["text"])
         shown = as_json(told, told.review.findings[:_MOST])
-        fields = Finding.__dataclass_fields__
+        fields = Finding.__struct_fields__
         findings = [Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
         left = len(told.review.findings) - len(findings)
         text = shown["text"] or (f"{left} more findings are not shown." if left else "")

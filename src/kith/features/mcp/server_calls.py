@@ -9,13 +9,13 @@ input, after which the client calls again.
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct, field
 
 from kith.core.errors import UsageError
 from kith.core.events import Notice, Stepped
@@ -92,8 +92,7 @@ TOO_LATE = "nobody, in time"  # who gave the answer that nobody gave
 _LOST_S = 15.0  # after which a worker that nobody sees at work will not come
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """A tool call's session. `task` does its work here; None where a process of its own does it."""
 
     session: str
@@ -117,8 +116,7 @@ class Call:
             self.form = None
 
 
-@dataclass(slots=True)
-class Attendant:
+class Attendant(Struct):
     """Attends to calls until they are over. `forms`: whether clients may ask the person in a form of theirs.
 
     `patience_s`: how long an answer is waited for. Without one a change that an agent made is not applied; a

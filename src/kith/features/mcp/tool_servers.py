@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.known_secrets import make_redactor
@@ -110,8 +112,7 @@ _PROJECT: Final = "{project}"  # in a command or a folder: the one that is worke
 _EXTRA: Final = "it needs more packages: pip install 'kith-agent[mcp]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """The state of a server: the tools that are offered, or the reason for none.
 
     `stderr`: the last lines that its program wrote there.

@@ -2,7 +2,8 @@
 
 import asyncio
 import sys
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kith.features.measure.profile import Profile, ProfileScope, read_profile
 from kith.features.measure.profile_command import choose_glyphs, profile_lines

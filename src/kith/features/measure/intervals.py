@@ -3,9 +3,10 @@
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 Interval = tuple[float, float]
 
@@ -14,8 +15,7 @@ _TAIL: Final = 0.025  # that may lie beyond each bound
 _MANY: Final = 400  # values, from which on the normal distribution stands for the binomial one
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """So many good ones of a number, and where the true share lies with 95 % confidence."""
 
     good: int = 0
@@ -30,8 +30,7 @@ class Share:
         return wilson(self.good, self.number)
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Measured values in four figures; `interval` is that of the median, None where they are too few."""
 
     number: int = 0

@@ -1,8 +1,9 @@
 """One model's part of one task, as it grows event by event until its row can be written."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from kith.core.decisions import Routed
 from kith.core.events import Called, Engaged, Judged, RunStarted, ToolEnded
@@ -80,8 +81,7 @@ _STATIC: Final = frozenset({"lint", "types", "secrets", "size", "limits"})  # ga
 _CANCELLED: Final = "cancelled"
 
 
-@dataclass(slots=True)
-class LegDraft:
+class LegDraft(Struct):
     """A part that is being worked on. `changed`: files differ now; `tried`: edits were written at all.
 
     `verdicts`: what the gates said in its last attempt; `outcome` what a build made of that. `before`: which

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_type_hints
+
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 
 from kith.core.codec import KINDS as ALL
 from kith.core.events import Applied, Called, Engaged, RunStarted
@@ -26,8 +28,7 @@ _UNREAD: Final = frozenset({"Said", "TodoSet", "Planned", "Compacted", "Carded",
 KINDS: Final = frozenset(ALL) - _UNREAD  # the events that are read for this
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
+class VerdictRow(Struct, frozen=True):
     """A verdict on one model's part of a task, and its source.
 
     `gate`: "edits" (they could be applied), a gate's own name, "audit" (a model's second look), "errand" or
@@ -47,8 +48,7 @@ class VerdictRow:
     call: int = 0
 
 
-@dataclass(slots=True)
-class Folded:
+class Folded(Struct):
     """The rows of a session, its folder, its first event's number and its last one's moment.
 
     `changes`: for each leg what it applied; `undoes`: number, change, and the one that it undid. Only all
@@ -159,7 +159,7 @@ _NESTED: Final[dict[Any, Callable[[list[Any]], Any]]] = {
 
 def open_rows(cache: Path, log: Path) -> SessionRows:
     """Open the cached rows of a log: empty, where rows had another shape."""
-    shape = [(kind.__name__, [f.name for f in fields(kind)]) for kind in (CallRow, LegRow, VerdictRow)]
+    shape = [(kind.__name__, list(kind.__struct_fields__)) for kind in (CallRow, LegRow, VerdictRow)]
     return SessionRows(cache, log, shape)
 
 
@@ -171,17 +171,22 @@ def forget_rows(chosen: Settings, log: Log, session: str) -> None:
 
 def encode(folded: Folded) -> SessionRow:
     """The rows of a session, as they are kept."""
-    legs = [(*astuple(leg), ids) for leg, ids in zip(folded.legs, folded.changes, strict=True)]
+    legs = [(*_values(leg), ids) for leg, ids in zip(folded.legs, folded.changes, strict=True)]
     return SessionRow(
         folded.session,
         folded.root,
         folded.first,
         folded.last,
-        _dump(map(astuple, folded.calls)),
+        _dump(map(_values, folded.calls)),
         _dump(legs),
-        _dump(map(astuple, folded.verdicts)),
+        _dump(map(_values, folded.verdicts)),
         folded.undoes,
     )
+
+
+def _values(row: Struct) -> tuple[Any, ...]:
+    """A row's values in their order, those within a value as well."""
+    return tuple(_values(each) if isinstance(each, Struct) else each for each in astuple(row))
 
 
 def _dump(rows: Iterable[tuple[Any, ...]]) -> str:
@@ -192,9 +197,9 @@ def _reader(kind: Any) -> Callable[[list[Any]], Any]:
     """Return a function that makes a row of a list: JSON has neither tuples nor nested values."""
     hints = get_type_hints(kind)
     made = [
-        (place, _NESTED[hints[field.name]])
-        for place, field in enumerate(fields(kind))
-        if hints[field.name] in _NESTED
+        (place, _NESTED[hints[name]])
+        for place, name in enumerate(kind.__struct_fields__)
+        if hints[name] in _NESTED
     ]
 
     def read(values: list[Any]) -> Any:
@@ -232,8 +237,7 @@ Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
 Rows = tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """Rows that are made when somebody wants them: who routes needs no calls, of which there are most."""
 
     calls: Callable[[], Iterable[CallRow]]

@@ -7,8 +7,9 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any, Final, TextIO
+
+from msgspec import Struct
 
 from kith import __version__
 from kith.agent.models import end_of, places_of, sources_of
@@ -31,8 +32,7 @@ from kith.view.printing import printable
 # card.
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
+class Probed(Struct, frozen=True):
     """The stored result of a probe: the facts on the model's card."""
 
     model: str

@@ -3,8 +3,10 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from kith.agent.project import Project
 from kith.core.errors import UsageError
@@ -29,8 +31,7 @@ from kith.view.markup import Html
 # What another feature adds to a profile, as `Feature.extends["measure"]`.
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileScope:
+class ProfileScope(Struct, frozen=True):
     """Of what a profile is wanted: all folders, a model (or a part of its name), a kind of work, a time."""
 
     everywhere: bool = False
@@ -39,8 +40,7 @@ class ProfileScope:
     since: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(Struct, frozen=True):
     """The contribution of one part: data of the profile, lines under a title, and a section of the page.
 
     `page` is the section's title and the function that draws it, from `found`.
@@ -53,8 +53,7 @@ class Addition:
     found: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePart:
+class ProfilePart(Struct, frozen=True):
     """Reads what a part has to say of a project, within a scope."""
 
     read: Callable[[Project, ProfileScope], Addition]
@@ -72,8 +71,7 @@ _ERRORS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The rows that a profile is of, in the order of time, and what they come to. `root` "": everywhere."""
 
     root: str
@@ -154,7 +152,7 @@ def describe_profile(profile: Profile) -> dict[str, Any]:
 def _flat(row: ModelSpeed | Success) -> dict[str, Any]:
     """A row with its shares and spreads as small objects."""
     found = {}
-    for name in type(row).__dataclass_fields__:
+    for name in type(row).__struct_fields__:
         value = getattr(row, name)
         if isinstance(value, Share):
             value = {**asdict(value), "share": value.share, "interval": value.interval}

@@ -5,9 +5,10 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, UsageError
@@ -40,8 +41,7 @@ from kith.view.printing import printable
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ChartGlyphs:
+class ChartGlyphs(Struct, frozen=True):
     """The characters of plots. `rising`: parts of a cell, from the lowest to the whole one.
 
     `parts`: the fillings of a bar of several parts.
@@ -63,7 +63,7 @@ ASCII: Final = ChartGlyphs(".:#", "-", "|", "|", "o", "|", "+", "#=.")
 
 def choose_glyphs(stream: IO[str]) -> ChartGlyphs:
     """Blocks and lines, or ASCII where the stream's encoding has none."""
-    every = "".join(getattr(BLOCKS, name) for name in ChartGlyphs.__slots__)
+    every = "".join(getattr(BLOCKS, name) for name in ChartGlyphs.__struct_fields__)
     try:
         every.encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -383,17 +383,17 @@ def _dates(first: float, last: float, what: str) -> str:
 # Measured rows as flat tables with columns that stay: for CSV, JSON, and programs that read them.
 
 Sort = Literal["calls", "tasks", "verdicts"]
-_KINDS: Final[dict[Sort, type]] = {"calls": CallRow, "tasks": LegRow, "verdicts": VerdictRow}
+_KINDS: Final[dict[Sort, type[Struct]]] = {"calls": CallRow, "tasks": LegRow, "verdicts": VerdictRow}
 # Values within a row become columns of their own.
-_WITHIN: Final[dict[str, type]] = {"usage": Usage, "timing": Timing}
+_WITHIN: Final[dict[str, type[Struct]]] = {"usage": Usage, "timing": Timing}
 
 
 def columns_of(sort: Sort) -> tuple[str, ...]:
     """The names of the columns, in their order; new ones only ever come at the end of their group."""
     return tuple(
         name
-        for field in fields(_KINDS[sort])
-        for name in (_inner(field.name) if field.name in _WITHIN else (field.name,))
+        for field in _KINDS[sort].__struct_fields__
+        for name in (_inner(field) if field in _WITHIN else (field,))
     )
 
 
@@ -408,18 +408,18 @@ def tabulate(profile: Profile, sort: Sort) -> list[dict[str, Any]]:
 
 
 def _inner(name: str) -> tuple[str, ...]:
-    return tuple(f"{name}_{field.name}" for field in fields(_WITHIN[name]))
+    return tuple(f"{name}_{field}" for field in _WITHIN[name].__struct_fields__)
 
 
-def _flat(row: Any) -> dict[str, Any]:
+def _flat(row: Struct) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for field in fields(row):
-        value = getattr(row, field.name)
-        if is_dataclass(value):
-            for inner in fields(value):
-                found[f"{field.name}_{inner.name}"] = getattr(value, inner.name)
+    for field in row.__struct_fields__:
+        value = getattr(row, field)
+        if isinstance(value, Struct):
+            for inner in value.__struct_fields__:
+                found[f"{field}_{inner}"] = getattr(value, inner)
         else:
-            found[field.name] = list(value) if isinstance(value, tuple) else value
+            found[field] = list(value) if isinstance(value, tuple) else value
     return found
 
 

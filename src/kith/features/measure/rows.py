@@ -1,12 +1,11 @@
 """Define the rows of measurements: one for each call, and one for each model's part of a task."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from kith.core.values import Timing, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class CallRow:
+class CallRow(Struct, frozen=True):
     """One measured call, with the model and the machine at that moment.
 
     `at`: seconds since the epoch at its end. `step` is the path of the run (with role and attempt),
@@ -37,8 +36,7 @@ class CallRow:
     strategy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LegRow:
+class LegRow(Struct, frozen=True):
     """One model's part of one task, and its outcome.
 
     `task` counts the session's tasks from 1, `part` names a piece of a build ("" for a plain task),

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from kith.features.measure.intervals import Share, Spread, share_of
 from kith.features.measure.rows import CallRow, LegRow
@@ -17,8 +18,7 @@ _TELLING: Final = 32  # tokens, from which on the time for them says something o
 _LOADED_S: Final = 0.5  # a shorter load is only a look at what is loaded
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpeed:
+class ModelSpeed(Struct, frozen=True):
     """One model's speed. `purpose` "": any; `size`: prompts of at most so many tokens, 0: of any length.
 
     `read` and `write` are tokens a second, `first` and `load` seconds to the first token and to load the
@@ -97,8 +97,7 @@ class Rows(Protocol):
     def legs(self) -> Sequence[LegRow]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Success:
+class Success(Struct, frozen=True):
     """One model's work. `kind` "": any; `size`: with prompts of so many tokens on average, 0: any.
 
     `solved` counts only what there is evidence for, as the others count only what somebody looked at.

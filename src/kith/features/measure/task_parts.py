@@ -1,8 +1,9 @@
 """One task of the log as it goes: which models worked on which piece of it, and what was said of that."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.context.task_kinds import kind_of
 from kith.core.decisions import Concluded, Delegated, Routed
@@ -49,8 +50,7 @@ Said = tuple[LegDraft, str, bool, int]  # a part, who said something of it, yes 
 Path = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class LoggedTask:
+class LoggedTask(Struct):
     """One task of a session.
 
     A piece is the whole of a plain task (""), one of a build's tasks, or an errand; `now` has the latest

@@ -3,11 +3,12 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from itertools import pairwise
 from typing import Final, TypeVar
+
+from msgspec import Struct, field
 
 from kith.features.measure.intervals import (
     VERY_SURE,
@@ -40,8 +41,7 @@ Row = TypeVar("Row", CallRow, LegRow)
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """A figure of a model: its last values against all before (medians, or shares of solved tasks).
 
     `real`: they differ more than chance allows in 99 of 100 such figures, since many are compared side by
@@ -60,8 +60,7 @@ class Trend:
     since: float  # seconds of the epoch, of the first of the last
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Struct, frozen=True):
     """Something about a model became otherwise, at a moment (seconds of the epoch).
 
     `sudden`: at that very moment; else it was so for the last values, of which this is the first.
@@ -155,8 +154,7 @@ _DAY_S: Final = 86_400
 _FEW_DAYS: Final = 62
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Struct, frozen=True):
     """The values of one part of the time: its middle moment, how many, their median and quartiles."""
 
     at: float
@@ -166,8 +164,7 @@ class Bin:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cached:
+class Cached(Struct, frozen=True):
     """One period of a model: prompt tokens that were sent, and those of them that had to be computed."""
 
     at: float
@@ -180,8 +177,7 @@ class Cached:
         return max(0, self.input - self.computed) / self.input
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
+class Paid(Struct, frozen=True):
     """One period's dollars, by model; `unpriced` counts calls whose price nobody knows."""
 
     at: float
@@ -189,8 +185,7 @@ class Paid:
     unpriced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBuild:
+class PlannedBuild(Struct, frozen=True):
     """A plan (which models, one after the other), and what became of the pieces of work that followed it.
 
     `relayed`: another model than the first had to take over.

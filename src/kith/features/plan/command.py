@@ -6,8 +6,9 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.context.rank_files import Scored, Signal, kind_of, rank
@@ -34,8 +35,7 @@ _REASONS: Final[dict[Signal, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """How well files are found here: by all signals, and by the names in files alone (BM25)."""
 
     kith: Found

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from statistics import fmean
 from typing import Final
+
+from msgspec import Struct
 
 from kith.context.rank_files import Scored, kind_of
 from kith.context.task_words import find_words
@@ -30,8 +31,7 @@ _PATH: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What a commit's message asks for, and the source files that the commit changed."""
 
     commit: str
@@ -40,8 +40,7 @@ class Request:
     files: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """How many requests there were, the share with a right file in the top five, the mean reciprocal rank."""
 
     requests: int

@@ -1,7 +1,9 @@
 """Refactorings that need a model: one thing at a time, with the tests locked and green before and after."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, Progress, attempt
 from kith.agent.direct import files_holding
@@ -34,8 +36,7 @@ _AIMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """Rules that hold the behaviour. `checked`: some check must run; `tests_locked`: tests must stay."""
 
     checked: bool = True

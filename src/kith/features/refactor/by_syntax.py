@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.agent.direct import Edit, MoreEdits, files_holding
 from kith.core.errors import TreeError, UsageError
@@ -22,8 +23,7 @@ from kith.features.refactor.syntax.rename import rename
 # Read which refactoring a person wants, of those that need no model.
 
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+class Rename(Struct, frozen=True):
     """`rename PATH:NAME NEW`."""
 
     path: str
@@ -31,8 +31,7 @@ class Rename:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """`move PATH:NAME[,NAME ...] TARGET.py`; no names: all of the file."""
 
     path: str
@@ -40,8 +39,7 @@ class Move:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
+class Extract(Struct, frozen=True):
     """`extract PATH:FIRST-LAST NAME`."""
 
     path: str
@@ -50,24 +48,21 @@ class Extract:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Inline:
+class Inline(Struct, frozen=True):
     """`inline PATH:NAME`."""
 
     path: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Struct, frozen=True):
     """`remove PATH:NAME`: a definition that nothing uses."""
 
     path: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Organise:
+class Organise(Struct, frozen=True):
     """`organise-imports PATH`: a file, or all files of a folder."""
 
     where: str
@@ -128,8 +123,7 @@ def _read_lines(words: str) -> tuple[int, int]:
 PYTHON = (".py", ".pyi", ".pyw")
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedChange:
+class PreparedChange(Struct, frozen=True):
     """A change that waits to be judged, and what a person should know of it."""
 
     changes: Changes

@@ -4,8 +4,9 @@ import ast
 import asyncio
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from kith.context.imports import Resolver, imports_of_module
 from kith.core.errors import UsageError
@@ -31,8 +32,7 @@ COPIED_TOKENS: Final = 100
 _CIRCLE: Final = 1.0  # how much a circle of imports weighs
 
 
-@dataclass(frozen=True, slots=True)
-class Smell:
+class Smell(Struct, frozen=True):
     """A place that could be better, and by which numbers.
 
     Lines count from 1. `figures` holds what exceeds its limit; `weight` by how much it does, all together
@@ -121,8 +121,7 @@ MOST_FILES = 3_000  # that are looked at closely; more would take minutes
 _UNUSED = 0.2  # the weight of one unused import, and of an unused definition
 
 
-@dataclass(frozen=True, slots=True)
-class RefactoringSuggestion:
+class RefactoringSuggestion(Struct, frozen=True):
     """A smell, in words; `wanted` changes it without a model, None where only a model can."""
 
     smell: Smell

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.core.errors import TreeError, UsageError
@@ -26,8 +28,7 @@ from kith.trees.revisions import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSubject:
+class ReviewSubject(Struct, frozen=True):
     """The subject of a review.
 
     `changes` are the diff. `overlay` turns the user's tree into the new side of it, for tools that read whole
@@ -40,8 +41,7 @@ class ReviewSubject:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """One changed file. Lines count from 1, in the new side; `before` is None for a file that is new.
 
     `added` are the lines that are new or changed, and those next to a gap. `shown` are all lines
@@ -113,8 +113,7 @@ _SIGNATURE: Final = re.compile(r"^-- \n\d+\.\d[^\n]*\n*", re.M)
 _INVERSE: Final = {"+": "-", "-": "+"}
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRequest:
+class ReviewRequest(Struct, frozen=True):
     """The request for a review; by default, everything that is not committed.
 
     `base` is a branch that HEAD is compared with, `revision` a commit or a range, `patch` a diff's text and

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.values import Changes, Finding
 from kith.edits import Hunk, Patch, make_changes
@@ -171,8 +172,7 @@ AMBIGUOUS: Final = "quotes a line that occurs in several places, none of them ne
 OUTSIDE: Final = "about lines that the change does not reach"
 
 
-@dataclass(frozen=True, slots=True)
-class ThrownOut:
+class ThrownOut(Struct, frozen=True):
     """A claim that did not hold, and why."""
 
     path: str

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.values import Finding, Severity
 
@@ -45,8 +47,7 @@ _SEVERITIES: Final[Mapping[str, Severity]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A finding as a model says it, before anybody looked: where, how bad, why, and the line it quotes."""
 
     path: str

@@ -3,8 +3,9 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.core.errors import KithError
 from kith.core.events import Notice, Reviewed

@@ -4,8 +4,10 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome, adopt_ready
@@ -54,8 +56,7 @@ _GAP: Final = "..."
 Lookup = Callable[[str], Sequence[tuple[Definition, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPart:
+class PromptPart(Struct, frozen=True):
     """Some hunks of one file as the model reads them, and the first and last line they hold."""
 
     path: str
@@ -92,8 +93,7 @@ def _parts(sheet: Sheet, room: int, one_by_one: bool) -> Iterator[PromptPart]:
         yield _part(sheet, pending)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One line of a hunk: its number in the new side, 0 when it is gone, and as the model sees it."""
 
     number: int
@@ -274,8 +274,7 @@ DENIED: Final = "not confirmed on a second look"
 REPEATED: Final = "said by another finding already"
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """The result of a review: findings, rejected claims, and the share that the model reviewed.
 
     `parts` is 0 when no model was asked; `unanswered` of them got no answer, for the reason `trouble`.
@@ -288,8 +287,7 @@ class Review:
     trouble: KithError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewing:
+class Reviewing(Struct, frozen=True):
     """The options of a review: limits of one linter, second look at errors, lookup of definitions."""
 
     limits: ExecLimits
@@ -361,8 +359,7 @@ _LINTER_S = 300.0  # seconds of one linter
 _FEW_FILES = 5_000  # an index of a tree of this size is made in passing
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedReview:
+class FinishedReview(Struct, frozen=True):
     """A review that is over: how its session ended, what was reviewed, and what was found.
 
     `applied` are the findings whose suggestions are in the tree now.
@@ -379,8 +376,7 @@ class FinishedReview:
         return tuple(each for each in self.review.findings if each not in self.applied)
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """The result of the work inside a session."""
 
     review: Review = field(default_factory=Review)

@@ -4,9 +4,10 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,8 +19,7 @@ _NAMING: Final = ("identifier", "type_identifier", "field_identifier", "namespac
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-@dataclass(frozen=True, slots=True)
-class BoundNames:
+class BoundNames(Struct, frozen=True):
     """The names that hold at a line of a Python file, and those that are used there.
 
     `open`: a star import may bind anything.

@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from kith.features.measure.intervals import Beta, Count
 from kith.features.route.estimates import (
@@ -29,8 +30,7 @@ _DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
 _NARROW, _NARROWING = 6.0, 16.0
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(Struct, frozen=True):
     """A model that can be asked.
 
     `usd`, `seconds` of one run and `solves` (a chance; None: from its size in billions of `parameters`) are
@@ -47,8 +47,7 @@ class Arm:
     down: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """The known facts of a task before it is done; `verifiable`: checks can tell if it is solved."""
 
     kind: str
@@ -65,8 +64,7 @@ class Odds(NamedTuple):
     counted: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(Struct, frozen=True):
     """The odds of each model, at first and after a miss, and how reliable the check is."""
 
     odds: Mapping[tuple[str, Head], Odds]
@@ -81,8 +79,7 @@ class Belief:
         return sum(odds.counted.seen for odds in self.odds.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """A plan, what is to be expected of it, and its worth in solved tasks: by that, and in each draw."""
 
     plan: Plan

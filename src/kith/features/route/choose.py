@@ -2,9 +2,11 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.models import default_model, measured_name, places_of, sources_of
 from kith.agent.project import Project
@@ -35,8 +37,7 @@ from kith.settings import Settings
 # A decision in words and figures: one line of why, and a row for each plan that was weighed.
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """The facts behind a choice: the plans, the chosen number, the default one, and the belief.
 
     `sure`: the chance that another plan needs to replace the default. `missing` names unavailable models.
@@ -150,8 +151,7 @@ _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 
-@dataclass(frozen=True, slots=True)
-class PlanDecision:
+class PlanDecision(Struct, frozen=True):
     """A plan, how likely this choice was, why in one line, and a row of figures for each plan weighed."""
 
     plan: Plan
@@ -246,8 +246,7 @@ _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task,
 _DAY_S: Final = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(Struct, frozen=True):
     """The models to choose from, by name as after -m, and their measurements.
 
     `local` is in the person's order; `frontier` is "" where there is none to ask.

@@ -4,9 +4,10 @@ import argparse
 import json
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from kith.agent.project import Project
 from kith.core.codec import encode
@@ -24,8 +25,7 @@ from kith.view.printing import printable
 # What was decided about models in a session, why, and how it went afterwards: read from the log.
 
 
-@dataclass(slots=True)
-class Decided:
+class Decided(Struct):
     """One task, or one role's part of a build: the decision, who took over, and what it came to.
 
     `at` is in seconds since the epoch; `words` are the task's, `part` the step of a build.

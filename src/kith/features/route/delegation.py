@@ -4,8 +4,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.asking.terms import Terms
@@ -33,8 +35,7 @@ from kith.tools.answers import in_words, refused, told
 Describe = Callable[[], Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True):
     """A piece of work for another model. `check`: a command that succeeds when it is done, "" for none."""
 
     model: str
@@ -43,8 +44,7 @@ class Errand:
     check: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """The result of an errand, for the model that gave it, and as a line for people."""
 
     ok: bool
@@ -93,8 +93,7 @@ _WORDS = 2_000  # characters of an answer that go back to the giver
 _OUTPUT = 1_500  # of a failing check's
 
 
-@dataclass(slots=True)
-class _Bill:
+class _Bill(Struct):
     """The cost of one errand's calls."""
 
     usage: Usage = Usage()

@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.core.errors import HopelessError
 from kith.core.model import Emit, Prompt, Tab, Wrapped
@@ -35,8 +36,7 @@ _NOISE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Habits:
+class Habits(Struct, frozen=True):
     """The habits of a model at one kind of work; 0 where unknown.
 
     `cap`: the steps beyond which it rarely succeeds. `window` counts tokens, `write_rate` is in tokens/s.
@@ -149,8 +149,7 @@ def _clip(command: str) -> str:
 # A model that is asked only as long as there is hope that it will solve its task.
 
 
-@dataclass(frozen=True, slots=True)
-class Hopeful(Wrapped):
+class Hopeful(Wrapped, frozen=True, eq=False):
     """`model`, for a task that another one would take over; only calls of its `purpose` are watched.
 
     It sees the whole thread, so it wraps the models that shorten prompts.
@@ -158,7 +157,7 @@ class Hopeful(Wrapped):
 
     habits: Habits
     purpose: str = "edit"
-    _calls: list[Charge] = field(default_factory=list, init=False, repr=False, compare=False)
+    _calls: list[Charge] = field(default_factory=list)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""

@@ -3,9 +3,10 @@
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from kith.features.measure.intervals import Beta, Count, chance_of, logit
 from kith.features.measure.rows import LegRow
@@ -18,8 +19,7 @@ Dial = Literal["frugal", "balanced", "quality"]
 PRICES: dict[Dial, float] = {"frugal": 0.5, "balanced": 0.2, "quality": 0.05}
 
 
-@dataclass(frozen=True, slots=True)
-class Utility:
+class Utility(Struct, frozen=True):
     """The weights of cost, in solved tasks: `price` is the cost of an average run of the frontier model.
 
     `unit_usd` is the cost of that run, including its time at `second_usd` a second.
@@ -224,8 +224,7 @@ def sorts_of(kind: str) -> tuple[str, ...]:
     return ("", kind) if kind else ("",)
 
 
-@dataclass(slots=True)
-class Learned:
+class Learned(Struct):
     """A fold of rows; `observe` is the only way it grows."""
 
     solved: dict[Cell, Count] = field(default_factory=dict)

@@ -1,10 +1,12 @@
 """Pass one task from model to model, each opened when its turn comes, and audit some changes that passed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.asking.terms import Terms
 from kith.agent.judges import Audit
@@ -67,8 +69,7 @@ def _read(text: str) -> dict[str, Any] | None:
 _ABSENT = (ModelError, NoModelError)
 
 
-@dataclass(slots=True)
-class Relay:
+class Relay(Struct):
     """A route that follows a plan, by what was measured.
 
     `plan` is what is left of it: its first model works on the task now. `run`: where its decisions are told.

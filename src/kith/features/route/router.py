@@ -1,8 +1,10 @@
 """Answer the kernel where kith chooses the models: routes of tasks, turns in roles, errands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.asking.routes import Route, Router, Turn
 from kith.agent.asking.terms import Terms
@@ -74,8 +76,7 @@ def _routes(records: list[Record], where: str) -> tuple[Routed, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedRouter:
+class LearnedRouter(Struct, frozen=True):
     """Chooses by what was measured of the models here."""
 
     def route(self, terms: Terms) -> Route:

@@ -3,9 +3,10 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
@@ -93,8 +94,7 @@ async def _ask_coverage_py(run: Run, place: ProjectPaths) -> Covered:
 # --- linters -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """The time for linters: none, little, or all they need."""
 
     lint: bool = True

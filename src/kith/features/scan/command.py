@@ -6,9 +6,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.core.codec import encode
@@ -39,8 +40,7 @@ _BAR = 16  # columns
 _SOON_S = 3.0  # seconds after which the time that is left can be told
 
 
-@dataclass(slots=True)
-class ProgressLine:
+class ProgressLine(Struct):
     """A line that is drawn again and again, and taken away at the end; notices stay."""
 
     stream: IO[str]

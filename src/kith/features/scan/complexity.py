@@ -3,17 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from posixpath import splitext
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS, PYTHON_ENDINGS, blank_out
 from kith.context.symbols import parse_python
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionMeasures:
+class FunctionMeasures(Struct, frozen=True):
     """A function and how hard it is to follow. Lines count from 1; a nested function counts for itself.
 
     `cyclomatic` is 1 and one for each branch, loop, handler, case and logical operator (McCabe 1976).

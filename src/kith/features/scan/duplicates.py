@@ -3,9 +3,10 @@
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.context.source import Tokens, tokenise
 
@@ -15,8 +16,7 @@ _SMALL: Final = -(1 << 63) + (1 << 61)  # one hash in eight is smaller
 _LEAST_WORDS: Final = 8  # different tokens; what has fewer is a table or a ruler, and nobody's copy
 
 
-@dataclass(frozen=True, slots=True)
-class CopyPlace:
+class CopyPlace(Struct, frozen=True):
     """Some lines of a file, from 1, the last included."""
 
     path: str
@@ -24,8 +24,7 @@ class CopyPlace:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """The same tokens in two places; comments, white space and imports are none."""
 
     place: CopyPlace
@@ -37,8 +36,7 @@ class Duplicate:
         return self.place.last - self.place.first + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Prints:
+class Prints(Struct, frozen=True):
     """The fingerprints of a text: some runs of its tokens, each as a hash, and its place.
 
     `at` counts tokens, `first` and `last` lines. All four are equally long, in the order of the text.
@@ -50,8 +48,7 @@ class Prints:
     last: "array[int]" = field(default_factory=lambda: array("I"))
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A duplicate as the prints tell it, and at which token it begins in each file."""
 
     duplicate: Duplicate

@@ -5,17 +5,17 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from posixpath import splitext
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.context.source import CPP_ENDINGS
 
 Kind = Literal["command", "main", "program", "target"]
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
+class EntryPoint(Struct, frozen=True):
     """A way in: `command` (installed by name), `main` (a file), `program` (built), `target` (of make)."""
 
     kind: Kind

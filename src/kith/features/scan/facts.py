@@ -3,9 +3,11 @@
 import ast
 import json
 import re
-from dataclasses import dataclass, fields
 from posixpath import splitext
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from kith.context.imports import find_imports, imports_of_module
 from kith.context.outline import is_readable
@@ -28,8 +30,7 @@ _TYPE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(Struct, frozen=True):
     """The facts of one file.
 
     `complexity` is the sum over its functions; `above` LIMIT are so many; `worst` are the most complex few.
@@ -115,7 +116,7 @@ def write_facts(facts: FileFacts) -> str:
 
 
 def _row(value: FileFacts | FunctionMeasures | EntryPoint) -> list[Any]:
-    return [getattr(value, each.name) for each in fields(value)]
+    return list(astuple(value))
 
 
 def read_facts(text: str) -> FileFacts:

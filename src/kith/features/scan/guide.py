@@ -6,8 +6,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.knowledge import last_ruling, texts_shown
 from kith.agent.project import Project
@@ -63,8 +65,7 @@ _ABOUTS: Final = {
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class GuideFacts:
+class GuideFacts(Struct, frozen=True):
     """A project's scan, the facts of its files, its conventions, and texts by path."""
 
     report: Report

@@ -3,18 +3,18 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from kith.context.source import NO_CODE
 from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report, Survey
 
 
-@dataclass(frozen=True, slots=True)
-class TreemapBox:
+class TreemapBox(Struct, frozen=True):
     """A rectangle: its corner, width and height, in pixels."""
 
     x: float
@@ -109,8 +109,7 @@ _DARK: Final = (
 )
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """A folder or file: its code, in lines, and the heat of all lines together."""
 
     path: str

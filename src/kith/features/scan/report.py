@@ -1,7 +1,8 @@
 """The report of a scan as values; the surfaces and the Markdown are made from these."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kith.core.values import Finding
 from kith.features.scan.complexity import FunctionMeasures
@@ -10,8 +11,7 @@ from kith.features.scan.entries import EntryPoint
 from kith.features.scan.facts import FileFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """The facts of each file that was looked at, by path (sorted); `files` are all of the tree.
 
     `sizes` in bytes; a file that could not be read has an empty digest.
@@ -24,8 +24,7 @@ class Survey:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageSize:
+class LanguageSize(Struct, frozen=True):
     """The size of one language; `code` lines are neither blank nor comment."""
 
     name: str
@@ -36,8 +35,7 @@ class LanguageSize:
     blank: int
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """All files; `binary` and `unread` (too large) ones have no lines; `tests` are files of tests."""
 
     files: int
@@ -50,8 +48,7 @@ class Size:
     test_lines: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """The commands that configure, build and test the project; "" for nothing to do. `why`: what says so."""
 
     name: str
@@ -62,24 +59,21 @@ class Commands:
     test: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """Modules that depend on each other in a circle: `modules` of them, `way` a shortest round trip."""
 
     way: tuple[str, ...]
     modules: int
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """A module, and how many others depend on it directly."""
 
     path: str
     by: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleGraph:
+class ModuleGraph(Struct, frozen=True):
     """The project's own modules and what they import of each other.
 
     `cycles` shows one of each knot of modules that all depend on each other, of `knots` the largest.
@@ -92,16 +86,14 @@ class ModuleGraph:
     knots: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Complex:
+class Complex(Struct, frozen=True):
     """A function that is hard to follow, and its file."""
 
     path: str
     function: FunctionMeasures
 
 
-@dataclass(frozen=True, slots=True)
-class Functions:
+class Functions(Struct, frozen=True):
     """All functions; `above` counts those over `limit` of cyclomatic complexity, `worst` lists the most."""
 
     functions: int = 0
@@ -112,8 +104,7 @@ class Functions:
     worst: tuple[Complex, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HotSpot:
+class HotSpot(Struct, frozen=True):
     """A file that is often changed and complex; `score` is 1.0 for the hottest."""
 
     path: str
@@ -122,16 +113,14 @@ class HotSpot:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """The hot spots of the last year. `unknown` says why nothing is known."""
 
     hotspots: tuple[HotSpot, ...] = ()
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """Duplicated code: pairs, lines of one side together, and the longest pairs."""
 
     pairs: int = 0
@@ -139,16 +128,14 @@ class Copied:
     longest: tuple[Duplicate, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """The share of code that tests ran, from 0 to 1, as a report in the tree says; "" if there is none."""
 
     share: float = 0.0
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LintFindings:
+class LintFindings(Struct, frozen=True):
     """The findings of linters and type checkers. `problems`: which did not run, and why."""
 
     tools: tuple[str, ...] = ()
@@ -156,8 +143,7 @@ class LintFindings:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The results of a scan of a codebase. `folder` is the part that was looked at, "" for the whole."""
 
     name: str

@@ -5,10 +5,12 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.index import FedIndex
 from kith.agent.project import Project
@@ -58,8 +60,7 @@ _LOG: Final = (
 _SHOWN: Final = 200  # hot spots of a report: what is cooler is cold
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Struct, frozen=True):
     """The commits of a file, and the lines that they added and removed together."""
 
     commits: int
@@ -317,13 +318,12 @@ __all__ = ["NO_CODE", "Patience", "Report", "Scanned", "as_markdown", "run_scan"
 Hear = Callable[[Event], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Struct, frozen=True):
     """A report, and what it was made from."""
 
     # Without a repr: Python's runner of asyncio makes the result's, and throws it away.
-    report: Report = field(repr=False)
-    survey: Survey = field(repr=False)
+    report: Report
+    survey: Survey
 
     def picture(self) -> str:
         """The codebase as SVG: folders and files as large as their code, coloured by how hot they are."""

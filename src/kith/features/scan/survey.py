@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.index import FedIndex
 from kith.context.outline import LARGEST, Outline, digest_of, outline, unread
@@ -96,16 +97,14 @@ def _survey(found: Mapping[str, tuple[KeptScan, FileFacts]], stamps: Mapping[str
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FileToScan:
+class FileToScan(Struct, frozen=True):
     """A file to look at, and whether its outline is wanted too."""
 
     path: str
     outline: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFile:
+class ScannedFile(Struct, frozen=True):
     """One file as a process saw it, in the form that is kept."""
 
     path: str

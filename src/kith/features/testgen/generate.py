@@ -1,7 +1,8 @@
 """Tests written, and present ones measured: from a person's words to the result on the screen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome
@@ -30,8 +31,7 @@ from kith.memory.session import Listener
 KIND = "test"
 
 
-@dataclass(frozen=True, slots=True)
-class TestgenRequest:
+class TestgenRequest(Struct, frozen=True):
     """A request: what to test ("": what is not committed), where to write, and how much."""
 
     target: str = ""
@@ -39,8 +39,7 @@ class TestgenRequest:
     bounds: TestgenLimits = TestgenLimits()
 
 
-@dataclass(slots=True)
-class TestgenOutcome:
+class TestgenOutcome(Struct):
     """The outcome, with the tests that were written, or the score of the present ones."""
 
     result: Result | None = None

@@ -3,8 +3,10 @@
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import UsageError
 from kith.features.testgen.mutants import Mutant
@@ -27,8 +29,7 @@ from kith.gates.suites import Part, drop_parts, merge_tests
 # The results of writing tests: what was kept and why, what was not, and what nothing covers.
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """A test that was not kept. `suspect`: it fails on the present code, which may be a bug of the code."""
 
     name: str
@@ -36,8 +37,7 @@ class Dropped:
     suspect: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTests:
+class KeptTests(Struct, frozen=True):
     """The tests kept so far: the file, the mutants that each was the first to notice, its run."""
 
     text: bytes = b""
@@ -49,8 +49,7 @@ class KeptTests:
         return self.report.coverage if self.report else None
 
 
-@dataclass(frozen=True, slots=True)
-class TestRuling:
+class TestRuling(Struct, frozen=True):
     """The judge's ruling on one candidate: what is held now, what was dropped, the fate of mutants.
 
     `refusal` is a message to the model when the file as a whole tells nothing.
@@ -63,8 +62,7 @@ class TestRuling:
     refusal: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TestsWritten:
+class TestsWritten(Struct, frozen=True):
     """The tests for one target: `kept` maps each to the mutants that it was the first to notice.
 
     Coverage is the part of the target's lines that ran, None where nobody measured.
@@ -104,8 +102,7 @@ _DOUBTFUL: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A file of tests that pass: its parts, the names of the new ones, and its run on the code as it is.
 
     The new ones are in the order in which they are asked: the first to notice a mutant is kept.
@@ -271,8 +268,7 @@ async def weigh_tests(
     return TestRuling(now if kept else held, tuple(dropped), tried=tried)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredFiles:
+class MeasuredFiles(Struct, frozen=True):
     """Files of tests, each run once on the code as it is."""
 
     bench: MutationBench

@@ -3,8 +3,9 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.core.events import Progress
 from kith.core.run import Run
@@ -22,8 +23,7 @@ _MEMORY: Final = 4 << 30  # bytes: a fault may make a program eat all there is
 _COMPILE_ERROR: Final = re.compile(r"^[^\s:]+:\d+:(?:\d+:)? (?:fatal )?error: ", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class TriedMutant:
+class TriedMutant(Struct, frozen=True):
     """The fate of a mutant, and the ids of the tests that noticed it.
 
     "untested": no test runs its statement. "unbuilt": it does not compile. "untried": there was no time.
@@ -36,8 +36,7 @@ class TriedMutant:
     broke: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
+class Mutation(Struct, frozen=True):
     """The mutants by their fate. `untested`: those in statements that no test runs.
 
     `untried`: there was no time for them; what does not compile is not counted at all.
@@ -157,8 +156,7 @@ def _is_unbuilt(report: SuiteReport, toolchain: Toolchain) -> bool:
 WHOLE: Final = ""  # the name of a test file that cannot be taken apart, as if it were one test
 
 
-@dataclass(frozen=True, slots=True)
-class MutationBench:
+class MutationBench(Struct, frozen=True):
     """`run` is in a trial; `out` is the file of tests; mutants are tried until the clock says `until`."""
 
     run: Run

@@ -4,9 +4,11 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from posixpath import basename, commonprefix, dirname, splitext
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.symbols import find_symbols
 from kith.core.errors import TreeError, UsageError
@@ -18,8 +20,7 @@ from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchai
 from kith.gates.untouched import is_test_file
 
 
-@dataclass(frozen=True, slots=True)
-class CodeUnderTest:
+class CodeUnderTest(Struct, frozen=True):
     """A file as it is, the lines of it that matter (() for all), and their names ("" for the whole file)."""
 
     path: str
@@ -100,8 +101,7 @@ _PYTHON_LINE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TestLocation:
+class TestLocation(Struct, frozen=True):
     """The file of tests to write, the toolchain that runs it, and an example of present tests.
 
     `related` are files of tests that speak of the target, the one most like it first.

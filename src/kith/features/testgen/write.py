@@ -3,9 +3,11 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from posixpath import splitext
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, adopt, land_edits, not_adopted
 from kith.agent.judges import Judges
@@ -133,8 +135,7 @@ def _lines(target: CodeUnderTest, numbers: Sequence[int]) -> str:
 # Write tests in a trial, target by target and round by round, and keep what proves something.
 
 
-@dataclass(slots=True)
-class TargetProgress:
+class TargetProgress(Struct):
     """The state of the rounds; `there` are tests that the file held before.
 
     `before` is what the present tests run. `alive` are the mutants that nothing noticed yet, `untried` those
@@ -221,8 +222,7 @@ def tell(written: TestsWritten) -> str:
 _BEGIN = "before the tests"
 
 
-@dataclass(frozen=True, slots=True)
-class TestgenLimits:
+class TestgenLimits(Struct, frozen=True):
     """The most mutants, the seconds for trying them, and whether present tests count."""
 
     mutants: int = 60
@@ -230,8 +230,7 @@ class TestgenLimits:
     existing: bool = False
 
 
-@dataclass(slots=True)
-class TargetSession:
+class TargetSession(Struct):
     """One target at work. `since` are the trial's changes before it, `there` what the file held before."""
 
     bench: MutationBench

@@ -1,8 +1,9 @@
 """A project's files and settings, as a person may see them over the network: without secrets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.context.redact import Redactor
@@ -17,16 +18,14 @@ from kith.trees.files import look_at
 LARGEST: Final = 2_000_000  # bytes of a file that is shown
 
 
-@dataclass(frozen=True, slots=True)
-class FileListing:
+class FileListing(Struct, frozen=True):
     """Files of a folder, however deep: as many as were wanted, of `total`."""
 
     files: tuple[str, ...]
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Lines `start` to `end` (from 1) of a file that has so many `lines` and `bytes`."""
 
     path: str

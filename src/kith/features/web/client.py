@@ -8,11 +8,12 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 from kith.core.codec import KINDS, decode_event
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, BusyError, KithError, UsageError
@@ -39,8 +40,7 @@ _AGAIN_S: Final = 0.5
 _ERRORS: Final[dict[int, type[KithError]]] = {409: BusyError, 429: BusyError, 503: BusyError}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
+class ServerAddress(Struct, frozen=True):
     """Where a server is said to be; `port` is what its proof must name, 0 where a tunnel may change it."""
 
     url: str

@@ -5,9 +5,10 @@ import re
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import Struct, field
 
 from kith.agent.kept_trial import waiting_sessions
 from kith.agent.project import Project
@@ -29,8 +30,7 @@ _MIND_S = 0.3  # between two looks whether letters were heard, and
 _MOST_S = 30.0  # where they are not
 
 
-@dataclass(slots=True)
-class Desk:
+class Desk(Struct):
     """The projects that were chosen when the server started, by name; nothing outside them is reached.
 
     All of it is used from the server's one thread: the log's connection belongs to it.
@@ -178,8 +178,7 @@ ChangeState = Literal["waiting", "kept", "applied", "proposed", "none"]
 _LOOK_S: Final = 0.1  # between two looks into the log
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(Struct, frozen=True):
     """The last task of a session: what was wanted, of which model, how it ended ("unfinished": not yet)."""
 
     task: str = ""

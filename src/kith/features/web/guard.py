@@ -8,11 +8,12 @@ import traceback
 from base64 import b64encode
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from msgspec import Struct, field
 
 from kith.features.web.peers import is_ours, is_strange
 from kith.features.web.problems import PROBLEM, also_for, problem_text
@@ -106,8 +107,7 @@ class _Closed(Exception):
         self.status, self.detail, self.headers = status, detail, headers
 
 
-@dataclass(slots=True)
-class Door:
+class Door(Struct):
     """What the door knows: the token, the port, and by which names the server is reached.
 
     `names` are those that the person allowed: `kith.example.org` stands behind a proxy with TLS, so its pages

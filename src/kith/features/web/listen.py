@@ -4,7 +4,8 @@ import argparse
 import errno
 import socket
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kith.core.errors import BusyError, UsageError
 from kith.features.web.tokens import check_token
@@ -13,8 +14,7 @@ LOOPBACK = "127.0.0.1"
 TOKEN = "KITH_SERVE_TOKEN"
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True):
     """Where the server listens; `names` are origins by which browsers reach it beside loopback's."""
 
     host: str

@@ -1,10 +1,10 @@
 """What another feature adds to the page and the API, as `Feature.extends["web"]`."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 
 from fastapi import APIRouter
+from msgspec import Struct, field
 
 from kith.core.events import Event
 from kith.memory.log import Log
@@ -12,8 +12,7 @@ from kith.settings.features import parts_for
 from kith.view.markup import NOTHING, Html
 
 
-@dataclass(frozen=True, slots=True)
-class WebPart:
+class WebPart(Struct, frozen=True):
     """Routes; how items of a session's log are drawn, by their kind; and a panel beside that log.
 
     `panel` draws how the work of a session stands, given the log and the session; nothing for other sessions.

@@ -4,13 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from copy import copy
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
+from msgspec.structs import asdict
 
 from kith.core.events import RunStarted
 from kith.features.web.api import versioned

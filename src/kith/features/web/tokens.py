@@ -6,9 +6,11 @@ import os
 import re
 import secrets
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from kith.core.errors import UsageError
 
@@ -63,8 +65,7 @@ def _derived(token: str, what: str) -> str:
     return hmac.new(token.encode(), f"kith {what}".encode(), sha256).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class ServerNote:
+class ServerNote(Struct, frozen=True):
     """A server that runs, or ran: for commands of the same user, in a file that nobody else can read."""
 
     url: str

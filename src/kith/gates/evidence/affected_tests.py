@@ -4,9 +4,10 @@ import ast
 import re
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from posixpath import basename, dirname, splitext
 from typing import Final
+
+from msgspec import Struct
 
 from kith.context.imports import Resolver, find_imports, imports_of_module
 from kith.context.source import CPP_ENDINGS, NO_CODE, PYTHON_ENDINGS, language_of
@@ -21,8 +22,7 @@ _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that sta
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The files of tests that reach a change. `whole`: it concerns how all of them are built or run."""
 
     tests: frozenset[str] = frozenset()

@@ -3,14 +3,16 @@
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from posixpath import splitext
 from textwrap import dedent
 from typing import Final
 
+from msgspec import Struct
+
 from kith.context.source import CPP_ENDINGS
 from kith.core.evidence import Tries
+from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
 from kith.gates.reports import SuiteReport
 from kith.gates.suites import can_split, find_parts, part_of
@@ -20,21 +22,21 @@ from kith.gates.untouched import is_runner_file, is_test_file, runner_settings
 # else.
 
 # What a test claims: values, comparisons, assertions, kinds of errors. Names may change as the code's do.
-_CLAIMS: Final = re.compile(
+_CLAIMS: Final = lazy_pattern(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\b\d[\w.]*|[=!<>]=|(?<![-=<])[<>](?![=<>])"
     r"|\b(?:not|in|is|None|True|False|true|false|null|nullptr)\b"
     r"|\b(?:assert\w*|(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*|\w+(?:Error|Exception|Warning))\b"
 )
-SKIP: Final = re.compile(
+SKIP: Final = lazy_pattern(
     r"\bskip\w*\b|\bxfail\b|\bexpectedFailure\b|\bDISABLED_|\bGTEST_SKIP\b|\[!?\.?(?:hide|mayfail|shouldfail)\]|"
     r"\b(?:xit|xdescribe|xtest)\s*\(|#\[ignore\b|\bt\.Skip",
     re.I,
 )
 # Where a test may end early, bear what went wrong, or claim the opposite.
-_WAYS_OUT: Final = re.compile(
+_WAYS_OUT: Final = lazy_pattern(
     r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\|", re.I
 )
-_COMMENT: Final = re.compile(
+_COMMENT: Final = lazy_pattern(
     r"(?:(?<=\s)|^)(?:#(?!\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
 )
 
@@ -92,15 +94,14 @@ def _claims(text: str) -> list[str]:
     return [re.sub(r"^'(.*)'$", r'"\1"', claim) for claim in _CLAIMS.findall(text)]
 
 
-_ASSERTION: Final = re.compile(
+_ASSERTION: Final = lazy_pattern(
     r"\bassert\w*\b|\b(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*\s*\(|\bexpect\s*\(|\.(?:raises|warns|fail)\s*\(|"
     r"\bt\.(?:Error|Fatal|Fail)\w*\("
 )
 _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
 
 
-@dataclass(frozen=True, slots=True)
-class Tampering:
+class Tampering(Struct, frozen=True):
     """The tests (`path::name`, or `path` where they cannot be told apart) that a change weakens.
 
     Weakened ones assert less than before, are now skipped, or are gone. `edited` are older test files
@@ -229,8 +230,7 @@ def without_tampering(changes: Changes, paths: Collection[str]) -> Changes:
 # Older tests that a change edits: whether they claim what they did, and what they say as they were.
 
 
-@dataclass(frozen=True, slots=True)
-class Older:
+class Older(Struct, frozen=True):
     """Tests that pass now and would not, had the change left them alone.
 
     `adapted` claim what they did, under other names; `altered` claim something else, or less.
@@ -353,12 +353,12 @@ _CHANGE: Final = (
     r"[^.,;()\n]){0,60}"
 )
 _TESTS: Final = r"\b(?:tests?|specs?|assertions?)\b(?!\s+(?:pass|succeed|run|are green))"
-_NOT: Final = re.compile(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2}$", re.I)
-_FORBIDDEN: Final = re.compile(
+_NOT: Final = lazy_pattern(r"(?:\bnot|n't|\bwithout|\bnever|\bno)\s+(?:\w+\s+){0,2}$", re.I)
+_FORBIDDEN: Final = lazy_pattern(
     r"[^.\n]{0,20}\b(?:is|are)\s+(?:forbidden|prohibited|not\s+(?:allowed|wanted|needed))", re.I
 )
 # What leaves a program's behaviour as it is: expected values have no reason to change with it.
-_KEEPS: Final = re.compile(
+_KEEPS: Final = lazy_pattern(
     r"\b(?:fast|speed|optimi[sz]|perform|refactor|clean|tid[yi]|simplif|document|docstring|comment|renam|mov(?:e|ing)"
     r"|extract|inlin|format|reformat|lint|type hint|annotat)\w*",
     re.I,
@@ -368,8 +368,7 @@ _MEND: Final = r"\b(?:fix|repair|mend|solv|pass|green|mak|fail)\w*\b[^.\n]{0,60}
 _LEAST: Final = 5  # letters of a name that is looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Struct, frozen=True):
     """The words about a change: the person's `request`, the `tests` that the model had to change.
 
     `tries`: where nobody tries again, a goal that is not reached is the person's to judge.

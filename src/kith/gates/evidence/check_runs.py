@@ -5,10 +5,12 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
 from kith.core.errors import BusyError
@@ -46,16 +48,14 @@ class Kept(Protocol):
 Digests = Callable[[], Awaitable[Mapping[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """The untouched tree: the toolchain that served best, and what it said."""
 
     toolchain: Toolchain
     report: SuiteReport
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The command that serves a project best, why it was tried, and its result on the untouched tree."""
 
     command: str

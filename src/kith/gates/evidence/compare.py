@@ -5,10 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
 from kith.edits.rows import touched_lines
 from kith.gates.failure_output import TROUBLE, clean_output
@@ -19,7 +21,7 @@ from kith.gates.reports import CaseResult, SuiteReport
 _MESSAGE: Final = 400  # characters that count, after what changes from run to run is gone
 # What differs between two runs of the same failure: addresses, durations, dates, paths, numbers.
 _VOLATILE: Final = tuple(
-    (re.compile(pattern), word)
+    (lazy_pattern(pattern), word)
     for pattern, word in (
         (r"0x[0-9a-fA-F]+", "ADDRESS"),
         (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b", "HASH"),
@@ -27,7 +29,9 @@ _VOLATILE: Final = tuple(
         (r"\d+(?:[.,:]\d+)*", "N"),
     )
 )
-_ERROR: Final = re.compile(r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failed|Warning)\b)")
+_ERROR: Final = lazy_pattern(
+    r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failed|Warning)\b)"
+)
 _NOT_STARTED: Final = frozenset(
     {"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError", "CollectError"}
 )
@@ -36,8 +40,7 @@ _ASSERTED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """The kind of failure, where in the project it shows, and what it says without what varies."""
 
     error: str
@@ -89,11 +92,10 @@ def fingerprint(output: str) -> str:
     return sha256("\n".join(sorted({steady(line) for line in telling})).encode()).hexdigest()[:16]
 
 
-_CALLED: Final = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
+_CALLED: Final = lazy_pattern(r"\b([A-Za-z_]\w+)\s*\(")
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The ids of tests by what became of them.
 
     `lost` passed before and do not now: they fail, are skipped or are gone. `worse` failed before and fail in

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.context.budget import fit_middle
 from kith.core.evidence import Blocked

@@ -3,8 +3,10 @@
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
@@ -43,8 +45,7 @@ _MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing to check: alternatives of which the best serves.
 
     `goal`: the person named it as what must succeed. `found`: kith found it in the project, so it may be
@@ -70,8 +71,7 @@ def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
     return judge
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """One change before one check."""
 
     bench: Bench

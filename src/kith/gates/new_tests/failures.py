@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kith.gates.new_tests import cpp, python
 from kith.gates.new_tests.names import KnownNames, names_of
@@ -38,8 +39,7 @@ def lexical_tests(path: str, text: str) -> tuple[str, ...]:
     return tuple(_tests_of(path, text))
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     """A file of tests. `new`: those that are new or changed; `old`: the names of the others."""
 
     path: str

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _WORD = re.compile(r"[A-Za-z_][\w./-]*\w|[A-Za-z_]")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Struct, frozen=True):
     """`files`: the project's. `parts`: the folders and stems of its modules. `promised`: the task's words."""
 
     files: frozenset[str]

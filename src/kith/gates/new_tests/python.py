@@ -4,8 +4,10 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.gates.new_tests.names import KnownNames
 from kith.gates.reports import CaseResult, SuiteReport
@@ -103,8 +105,7 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 # --- tests that say nothing ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Asserting:
+class _Asserting(Struct, frozen=True):
     """The calls that count as assertions: those named like one, and helpers that assert, by their `names`.
 
     `inherited`: classes have base classes outside the file, so methods that the file does not define

@@ -6,9 +6,12 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kith.core.patterns import lazy_pattern
 from kith.gates.failure_output import distil
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
@@ -16,20 +19,20 @@ from kith.gates.results.python import worst_of
 
 _TOLD: Final = 1_200  # characters of what a test printed
 # CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.
-_LINE: Final = re.compile(
+_LINE: Final = lazy_pattern(
     r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{3,}\s*(?:([^\n*]*)(\*{3}))?(\w[^\d\n]*?):? +([\d.]+) sec", re.M
 )
 # How a program's framework shows in what it prints, and the options by which it leaves a report in a file.
 _FRAMEWORKS: Final = (
     (
-        re.compile(
+        lazy_pattern(
             r" is a Catch2? v[\d.]+ host application"
             r"|^All tests passed \(\d+ assertions? in \d+ test cases?\)|^test cases: +\d+ \|.*\nassertions: ",
             re.M,
         ),
         ("-r", "junit", "-o"),
     ),
-    (re.compile(r"^\[doctest\] (?:doctest version is|test cases:) ", re.M), ("-r=junit", "-o=")),
+    (lazy_pattern(r"^\[doctest\] (?:doctest version is|test cases:) ", re.M), ("-r=junit", "-o=")),
 )
 _SIGNALS: Final = {
     "SEGFAULT": "SIGSEGV",
@@ -40,15 +43,14 @@ _SIGNALS: Final = {
     "Subprocess killed": "SIGKILL",
     "Timeout": "Timeout",
 }
-_THROWN: Final = re.compile(
+_THROWN: Final = lazy_pattern(
     r"C\+\+ exception with description|unexpected exception|test case THREW exception", re.I
 )
 # What assert() of the C library says: `program: path:line: function: Assertion ...`.
-_ASSERT: Final = re.compile(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
+_ASSERT: Final = lazy_pattern(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """One program that CTest starts for one test only, so that its cases are this test's.
 
     `reporting` are the options that make it leave a report: the last of them goes before the file's name.

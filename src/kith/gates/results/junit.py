@@ -1,19 +1,20 @@
 """JUnit's XML, in the forms that test runners write, read without trust."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
 from kith.gates.reports import Outcome
 
 # XML that nobody vouches for: no entities, no depth without end, and None where it is broken.
 
 MOST_BYTES: Final = 64_000_000
 DEEPEST: Final = 60
-_CONTROLS: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROLS: Final = lazy_pattern(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def parse_xml(data: bytes) -> Element | None:
@@ -57,8 +58,7 @@ _NAME = 1_000  # characters
 _TEXT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class JUnitCase:
+class JUnitCase(Struct, frozen=True):
     """One `testcase` as it was written; `text` is what its failures hold, `said` their short form.
 
     `kind` is the type of the first failure.
@@ -76,7 +76,7 @@ class JUnitCase:
 
 
 # Colours, which XML cannot hold: pytest spells the escape character out.
-_COLOURS: Final = re.compile(rb"(?:#x1B|\x1b)\[[\d;]*m")
+_COLOURS: Final = lazy_pattern(rb"(?:#x1B|\x1b)\[[\d;]*m")
 
 
 def read_junit(data: bytes) -> tuple[JUnitCase, ...]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from kith.core.evidence import Blocked
 from kith.core.evidence import Missing as Kind
+from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes, Ran
 from kith.gates.packages import (
     FIXTURES,
@@ -58,19 +59,19 @@ def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- Python ----------------------------------------------------------------------------------
 
-NO_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
-_NO_NAME: Final = re.compile(
+NO_MODULE: Final = lazy_pattern(r"No module named '?([\w.]+)")
+_NO_NAME: Final = lazy_pattern(
     r"cannot import name \'(\w+)\' from (?:partially initialized module )?\'([\w.]+)\'"
 )
-_NO_METADATA: Final = re.compile(
+_NO_METADATA: Final = lazy_pattern(
     r"No package metadata was found for ([\w.-]+)|The '([\w.-]+)[^']*' distribution was not found"
 )
-_UNKNOWN_OPTIONS: Final = re.compile(r"error: unrecognized arguments: ([^\n]+)")
-_PLUGINS: Final = re.compile(r"Missing required plugins: ([^\n]+)|Error importing plugin \"([\w.]+)\"")
-_FIXTURE: Final = re.compile(
+_UNKNOWN_OPTIONS: Final = lazy_pattern(r"error: unrecognized arguments: ([^\n]+)")
+_PLUGINS: Final = lazy_pattern(r"Missing required plugins: ([^\n]+)|Error importing plugin \"([\w.]+)\"")
+_FIXTURE: Final = lazy_pattern(
     r"fixture \'(\w+)\' not found|recursive dependency involving fixture \'(\w+)\' detected"
 )
-_ASYNC: Final = re.compile(r"async def functions are not natively supported")
+_ASYNC: Final = lazy_pattern(r"async def functions are not natively supported")
 
 
 def _pip(kind: Kind, what: str, distribution: str) -> Blocked:
@@ -120,7 +121,7 @@ def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- programs --------------------------------------------------------------------------------
 
-_NO_TOOL: Final = re.compile(
+_NO_TOOL: Final = lazy_pattern(
     r"^(?:/bin/)?(?:ba|da|z)?sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found"
     r"|^make(?:\[\d+\])?: ([\w.+-]+): (?:No such file or directory|Permission denied)"
     r"|^env: [\'\u2018]?([\w.+-]+)[\'\u2019]?: No such file or directory"
@@ -129,14 +130,14 @@ _NO_TOOL: Final = re.compile(
     r"|^exec: \"([\w.+-]+)\": executable file not found",
     re.M,
 )
-_NO_CMAKE_PACKAGE: Final = re.compile(
+_NO_CMAKE_PACKAGE: Final = lazy_pattern(
     r"Could NOT find (\w+)|package configuration file provided by \"([\w.+-]+)\""
     r"|^\s*No package '([\w.+-]+)' found",
     re.M,
 )
-_NO_HEADER: Final = re.compile(r"fatal error: \'?([\w./+-]+)\'?(?:: No such file| file not found)")
-_NO_GENERATOR: Final = re.compile(r"CMake was unable to find a build program corresponding to \"(\w+)")
-_NO_COMPILER: Final = re.compile(r"No (CMAKE_C(?:XX)?_COMPILER) could be found")
+_NO_HEADER: Final = lazy_pattern(r"fatal error: \'?([\w./+-]+)\'?(?:: No such file| file not found)")
+_NO_GENERATOR: Final = lazy_pattern(r"CMake was unable to find a build program corresponding to \"(\w+)")
+_NO_COMPILER: Final = lazy_pattern(r"No (CMAKE_C(?:XX)?_COMPILER) could be found")
 
 
 def _tool(text: str, toolchain: Toolchain | None) -> Blocked | None:
@@ -166,16 +167,16 @@ def _native(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- JavaScript, Rust, Go ---------------------------------------------------------------------
 
-_NO_PACKAGE: Final = re.compile(
+_NO_PACKAGE: Final = lazy_pattern(
     r"Cannot find (?:module|package) \'([^\'./][^\']*)\'"
     r"|could not determine executable to run|npx canceled due to missing"
     r"|npm (?:ERR!|error) missing: ([\w@/.-]+)"
 )
-_NO_CRATE: Final = re.compile(
+_NO_CRATE: Final = lazy_pattern(
     r"no matching package named `([\w-]+)` found|failed to (?:download|get) `([\w-]+)"
     r"|can't find crate for `(\w+)`"
 )
-_NO_GO_MODULE: Final = re.compile(
+_NO_GO_MODULE: Final = lazy_pattern(
     r"no required module provides package ([^\s;:]+)|cannot find module providing package ([^\s;:]+)"
     r"|([\w./-]+)@v[\w.+-]+: (?:Get \"https://proxy|module lookup disabled|dial tcp)"
     r"|missing go\.sum entry for module providing package ([^\s;:]+)"
@@ -207,11 +208,11 @@ def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- what is elsewhere -----------------------------------------------------------------------
 
-_REFUSED: Final = re.compile(
+_REFUSED: Final = lazy_pattern(
     r"connection refused|ECONNREFUSED|Cannot connect to the Docker daemon|actively refused", re.I
 )
-_LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|::1\]?|0\.0\.0\.0)\D{1,12}?(\d{2,5})(?!\.?\d)")
-_OFFLINE: Final = re.compile(
+_LOCAL: Final = lazy_pattern(r"(?:localhost|127\.0\.0\.1|::1\]?|0\.0\.0\.0)\D{1,12}?(\d{2,5})(?!\.?\d)")
+_OFFLINE: Final = lazy_pattern(
     r"Network is unreachable|ENETUNREACH|Temporary failure in name resolution|Name or service not known"
     r"|nodename nor servname|getaddrinfo (?:ENOTFOUND|EAI_AGAIN|failed)"
     r"|Could not resolve host|Failed to resolve '"
@@ -219,7 +220,7 @@ _OFFLINE: Final = re.compile(
     r"|lookup \S+ on \S+: ",
     re.I,
 )
-_HOST: Final = re.compile(
+_HOST: Final = lazy_pattern(
     r"https?://([\w.-]+\.[a-z]{2,})|host=\'([\w.-]+\.[a-z]{2,})\'"
     r"|(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve) \'?([\w.-]+\.[a-z]{2,})"
     r"|lookup ([\w.-]+\.[a-z]{2,})",

@@ -4,9 +4,10 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
 from kith.gates.toolchains.cmake import COVERAGE_FOLDER

@@ -5,8 +5,9 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.run import Run

@@ -6,10 +6,11 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from posixpath import splitext
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct, field
 
 from kith.core.errors import TreeError
 from kith.core.git import list_paths
@@ -33,8 +34,7 @@ _ROOTS: Final = (".", "src", "lib", "python")
 _SHELL: Final = (".bash", ".sh")
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """The answers of the tools; a missing one was not asked for, or is not known.
 
     `old`: the interpreter is too old or too new for the project, so its "unknown" proves nothing.

@@ -3,9 +3,10 @@
 import ast
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from kith.context.python_modules import Modules, find_modules
 from kith.core.values import SYMLINK, Changes
@@ -14,8 +15,7 @@ LARGEST: Final = 1_000_000  # bytes of a file that is parsed
 _WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
 
 
-@dataclass(frozen=True, slots=True)
-class Bindings:
+class Bindings(Struct, frozen=True):
     """The names at the top of a module; `stars` are its star imports, `exports` the entries of `__all__`.
 
     `injects`: it may write names that no statement shows. `moved`: its modules may lie elsewhere.

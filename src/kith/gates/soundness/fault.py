@@ -1,13 +1,13 @@
 """Describe faults of a change found before anything runs, and those that need confirmation."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["syntax", "import", "name"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A fault at a line, from 1. `detail`: the parser's words, the module (`a.b`, `a.b:name`) or the name."""
 
     path: str
@@ -16,8 +16,7 @@ class Fault:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Struct, frozen=True):
     """A fault that the project's own tools may refute.
 
     `sure`: it counts where nobody can be asked. `asks`: what the project's interpreter can import, if it is
@@ -29,8 +28,7 @@ class Suspect:
     asks: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Suspects:
+class Suspects(Struct, frozen=True):
     """Possible faults. `familiar`: the modules outside the project that its files imported before."""
 
     found: tuple[Suspect, ...] = ()

@@ -4,9 +4,10 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import dirname, normpath, splitext
 from typing import Final
+
+from msgspec import Struct
 
 from kith.context.python_modules import stem_of
 from kith.gates.soundness.bindings import TreeState, parse_python
@@ -18,8 +19,7 @@ _CATCHING: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """An import. `guarded`: its failure is caught, or a condition leads to it. `late`: in a function."""
 
     node: ast.Import | ast.ImportFrom
@@ -111,8 +111,7 @@ _OF_EVERY_MODULE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """An import that finds nothing: `module`, or `name` in it. `own`: it is one of the project's."""
 
     line: int

@@ -10,6 +10,7 @@ from functools import cache
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final, Literal
 
+from kith.core.patterns import lazy_pattern
 from kith.core.values import SYMLINK, Change
 from kith.gates.soundness.bindings import LARGEST
 from kith.gates.soundness.fault import Fault, Suspect
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Branch = Literal["first", "last"]
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"""
     (?P<skip>//(?:[^\\\n]|\\.)*|/\*.*?(?:\*/|\Z)
       |(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z)
@@ -33,7 +34,7 @@ _TOKEN: Final = re.compile(
     re.X | re.S | re.M,
 )
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
-_WORD: Final = re.compile(r"\s*#\s*(\w*)")
+_WORD: Final = lazy_pattern(r"\s*#\s*(\w*)")
 
 
 def find_unmatched(text: str, branch: Branch) -> int:
@@ -111,8 +112,8 @@ GRAMMARS: Final[dict[str, tuple[str, str]]] = {
     ".rs": ("tree_sitter_rust", "language"),
 }
 _NO_SEMICOLON: Final = "; is missing"
-_MARKER: Final = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} )", re.M)
-_MACRO: Final = re.compile(rb"\b[A-Z][A-Z0-9_]{2,}\b|^\s*#")
+_MARKER: Final = lazy_pattern(rb"^(?:<{7} |={7}\r?$|>{7} )", re.M)
+_MACRO: Final = lazy_pattern(rb"\b[A-Z][A-Z0-9_]{2,}\b|^\s*#")
 
 
 def find_broken(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
@@ -212,9 +213,9 @@ _ODD_FOLDERS: Final = frozenset(
         *("snapshots", "template", "templates", "test", "test_data", "testdata", "tests", "__tests__"),
     )
 )
-_TEST_MODULE: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.(?:test|spec)\.[cm]?[jt]sx?")
+_TEST_MODULE: Final = lazy_pattern(r"test_.*\.py|.*_test\.py|conftest\.py|.*\.(?:test|spec)\.[cm]?[jt]sx?")
 # What a newer Python (or Python 2) may read where this one does not; see `_is_version_bound`.
-_NEWER_LINE: Final = re.compile(
+_NEWER_LINE: Final = lazy_pattern(
     r"\b(?:def|class)\s+\w+\s*\[|^\s*type\s+\w|^\s*lazy\s+(?:import|from)\b|\bexcept\b[^(\n]*,|"
     r"\b[tT][rR]?[\"']|\b[rR][tT][\"']|[\[({]\s*\*.*\bfor\b|^\s*(?:print|exec)\b|`|\bur[\"']"
 )
@@ -227,12 +228,12 @@ _NEWER_WORDS: Final = (
     "unpacking",
     "future feature",
 )
-_JSON_WITH_COMMENTS: Final = re.compile(
+_JSON_WITH_COMMENTS: Final = lazy_pattern(
     r"(?:[tj]sconfig|\.eslintrc|\.babelrc|devcontainer|api-extractor|settings|launch|tasks|extensions|deno|"
     r"turbo|biome|\.swcrc|angular|nx|\.jshintrc|\.jscsrc|renovate|composer)[\w.-]*\.json|.*\.code-workspace"
 )
-_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
-_TRAILING: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
+_COMMENT: Final = lazy_pattern(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
+_TRAILING: Final = lazy_pattern(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[}\]])', re.S)
 
 
 def is_readable(path: str) -> bool:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
 from kith.gates.toolchains.manifests import (

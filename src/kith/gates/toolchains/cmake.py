@@ -7,23 +7,24 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
+from kith.core.patterns import lazy_pattern
 from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, read_text
 
 # Which of a CMake project's own options make it build its tests, and which build what no test needs.
 
-_OPTION: Final = re.compile(
+_OPTION: Final = lazy_pattern(
     r"\b(?:cmake_dependent_)?option\s*\(\s*(\w+)\s+(?:\"[^\"]*\"|\w+)\s*(\"[^\"]*\"|[^\s)\"]*)", re.I
 )
-_CACHED: Final = re.compile(r"\bset\s*\(\s*(\w+)\s+(\w+)\s+CACHE\s+BOOL\b", re.I)
+_CACHED: Final = lazy_pattern(r"\bset\s*\(\s*(\w+)\s+(\w+)\s+CACHE\s+BOOL\b", re.I)
 # PROJECT_BUILD_TESTS, PROJECT_TESTS, BUILD_UNIT_TESTS, ENABLE_TESTING, PROJECT_TEST; not PROJECT_FUZZ_TEST.
-_BUILDS_TESTS: Final = re.compile(r"(?:\w+_)?(?:UNIT_?)?TEST(?:S|ING)?(?:_ENABLED?|_ON)?", re.I)
-_SPECIAL: Final = re.compile(
+_BUILDS_TESTS: Final = lazy_pattern(r"(?:\w+_)?(?:UNIT_?)?TEST(?:S|ING)?(?:_ENABLED?|_ON)?", re.I)
+_SPECIAL: Final = lazy_pattern(
     r"CUDA|GPU|HIP|SYCL|FUZZ|PERF|BENCH|COVER|SAN\b|SANITI|VALGRIND|INSTALL|PYTHON|JAVA|RUBY|MODULE|NETWORK|ONLINE|EXTERN"
     r"|SYSTEM|DOWNLOAD|LARGE|LONG|SLOW|STRESS|HEAVY|MPI|QT|WASM|ANDROID|IOS|NO_|DISABLE|SKIP|WITHOUT|INTERNAL|COMPILE_FAIL"
     r"|HUNTER|VCPKG|CONAN|MEMORY|LEAK",
     re.I,
 )
-_NEEDLESS: Final = re.compile(
+_NEEDLESS: Final = lazy_pattern(
     r"(?:\w+_)?(?:BUILD_|ENABLE_|WITH_|MAKE_)?(?:DOCS?|DOCUMENTATION|BENCHMARKS?|FUZZ(?:ERS?|ING)?)", re.I
 )
 _OFF: Final = ("OFF", "FALSE", "NO", "N", "0", "")
@@ -53,14 +54,14 @@ PRESET_FOLDER: Final = f"{BUILD_FOLDER}/preset"  # its generator may be another 
 _QUICK: Final = " -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0"
 _TOP: Final = "CMakeLists.txt"
 _PRESETS: Final = "CMakePresets.json"
-_INNER: Final = re.compile(r"(?:[^/]+/)?(?:unit[-_]?)?tests?(?:ing)?/(?:unit/)?CMakeLists\.txt", re.I)
-_INCLUDED: Final = re.compile(r"cmake/[^/]*(?:test|option|setting)[^/]*\.cmake", re.I)
+_INNER: Final = lazy_pattern(r"(?:[^/]+/)?(?:unit[-_]?)?tests?(?:ing)?/(?:unit/)?CMakeLists\.txt", re.I)
+_INCLUDED: Final = lazy_pattern(r"cmake/[^/]*(?:test|option|setting)[^/]*\.cmake", re.I)
 _INNER_READ: Final = 8
-_TELLS_CTEST: Final = re.compile(
+_TELLS_CTEST: Final = lazy_pattern(
     r"\b(enable_testing|add_test|include\s*\(\s*CTest\b|(?:gtest|catch|doctest)_discover_tests|gtest_add_tests)",
     re.I,
 )
-_ELSEWHERE: Final = re.compile(
+_ELSEWHERE: Final = lazy_pattern(
     r"win|msvc|vs20|mac|osx|apple|android|ios|cross|arm|emscripten|wasm|tidy|doc", re.I
 )
 _MOST_PROGRAMS: Final = 8

@@ -4,9 +4,11 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from kith.core.patterns import lazy_pattern
 from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
 
 NODE_CLUES: Final = ("package.json",)
@@ -16,10 +18,12 @@ _MANAGERS: Final = {
     "bun.lock": "bun run",
     "bun.lockb": "bun run",
 }
-_WATCHES: Final = re.compile(
+_WATCHES: Final = lazy_pattern(
     r"\b(?:react-scripts|craco|ng) test\b"
 )  # for ever, unless it is told that nobody looks
-_WRAPPED: Final = re.compile(r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*")
+_WRAPPED: Final = lazy_pattern(
+    r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*"
+)
 _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
     (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
     (r"jest\b", "jest"),
@@ -146,15 +150,15 @@ def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 TARGETS: Final = ("test", "check")
 # What only looks at sources, formats or packs them: where one is missing, the tests need not be.
-_BESIDE: Final = re.compile(
+_BESIDE: Final = lazy_pattern(
     r"(?:python\d? -m |uv run |poetry run |npx )?(?:ruff|flake8|black|isort|mypy|pyright|pylint|pre-commit"
     r"|codespell|bandit|eslint|prettier|clang-format|clang-tidy|cppcheck|shellcheck|golangci-lint|gofmt"
     r"|go (?:vet|fmt)|cargo (?:fmt|clippy)|staticcheck|stubtest|twine|check-manifest|echo|printf|true)\b"
 )
-_OF_PYTHON: Final = re.compile(
+_OF_PYTHON: Final = lazy_pattern(
     r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run)\b"
 )
-_COMPILES: Final = re.compile(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b")
+_COMPILES: Final = lazy_pattern(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b")
 _DEEPEST: Final = 3
 
 

@@ -4,9 +4,12 @@ import re
 import shlex
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kith.core.patterns import lazy_pattern
 from kith.gates.toolchains.stated_commands import Stated
 from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
 
@@ -48,29 +51,28 @@ def plain_env(env: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
 PYTEST: Final = f"{PYTHON} -m pytest -q"
 
 # pytest's own options, which work without any plugin: those that take a value, then those that do not.
-_VALUED: Final = re.compile(
+_VALUED: Final = lazy_pattern(
     r"-[kmWpoc]|--(?:rootdir|confcutdir|ignore|ignore-glob|deselect|import-mode|pythonwarnings|override-ini"
     r"|doctest-glob|doctest-report|assert|log-level)"
 )
-_PLAIN: Final = re.compile(
+_PLAIN: Final = lazy_pattern(
     r"-s|--(?:doctest-modules|doctest-ignore-import-errors|doctest-continue-on-failure|pyargs|noconftest"
     r"|keep-duplicates|collect-in-virtualenv|capture=no|capture=sys)"
 )
 # Options about what is shown, when to stop and where to write: kith's own affair, so they are left out.
-_SHOWN: Final = re.compile(r"-r|--(?:basetemp|junit-?xml|junit-prefix|tb|durations|maxfail|color)")
-_BARE: Final = re.compile(
+_SHOWN: Final = lazy_pattern(r"-r|--(?:basetemp|junit-?xml|junit-prefix|tb|durations|maxfail|color)")
+_BARE: Final = lazy_pattern(
     r"-(?:[vqslx]+|[rkmWpo].+)"
     r"|--(?:strict(?:-markers)?|no-header|no-summary|quiet|verbose|exitfirst|lf|ff|showlocals)"
 )
 # Options of plugins whose value is a word of its own.
-_PLUGIN_VALUED: Final = re.compile(
+_PLUGIN_VALUED: Final = lazy_pattern(
     r"-n|--(?:cov|cov-report|cov-config|numprocesses|dist|timeout|reruns|html)"
 )
 _RELAXED: Final = "-W ignore::pytest.PytestConfigWarning -W ignore::pytest.PytestUnknownMarkWarning"
 
 
-@dataclass(frozen=True, slots=True)
-class PytestSettings:
+class PytestSettings(Struct, frozen=True):
     """The configuration of pytest: its file, its options, and the plugins that it requires."""
 
     where: str = ""
@@ -209,18 +211,17 @@ def stated_pytest(stated: Stated, files: Collection[str]) -> Toolchain | None:
 # What a Python project says of its own modules: which it has, which its build makes, what it requires.
 
 _MANIFESTS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")
-_LISTS: Final = re.compile(r"(?:requirements/)?[\w.-]*(?:requirements|test|dev)[\w.-]*\.(?:txt|in)")
+_LISTS: Final = lazy_pattern(r"(?:requirements/)?[\w.-]*(?:requirements|test|dev)[\w.-]*\.(?:txt|in)")
 _LISTS_READ: Final = 6
-_REQUIREMENT: Final = re.compile(
+_REQUIREMENT: Final = lazy_pattern(
     r"^\s*(?:[\w-]+\s*=\s*\[?\s*)?[\"']?([A-Za-z][\w.-]*)(?:\[[\w, -]*\])?\s*(?:[<>=!~;@][^\n]*)?"
     r"[\"']?\s*[,\]]*\s*$"
 )
-_WRITTEN: Final = re.compile(r"(?:version[-_]file|write_to|module-name)\s*=\s*[\"\']?([\w./]+)")
+_WRITTEN: Final = lazy_pattern(r"(?:version[-_]file|write_to|module-name)\s*=\s*[\"\']?([\w./]+)")
 _COMPILED: Final = (".pyx", ".c", ".cc", ".cpp", ".rs")
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """The project's top modules, the modules that only its build makes, the distributions it names."""
 
     own: tuple[str, ...]
@@ -280,7 +281,7 @@ PYTHON_MANIFESTS: Final = frozenset(
 )
 TEST_MODULES_READ: Final = 8  # to see which framework they use
 _MOST: Final = 5  # ways that are worth a try
-_TEST_MODULE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
+_TEST_MODULE: Final = lazy_pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
 # What nobody means to test: how the project is installed and described, and what is not its own.
 _BESIDE: Final = "setup.py,docs/*,doc/*,.venv/*,venv/*,.kith-build/*"
 _COVERAGE_TABLES: Final = {

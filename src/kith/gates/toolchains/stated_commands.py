@@ -6,8 +6,9 @@ import re
 import shlex
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from kith.gates.toolchains.manifests import MAKEFILES, TARGETS, recipe_lines
 from kith.gates.toolchains.toolchain import Read, read_text
@@ -49,8 +50,7 @@ _VALUED: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """One simple command, without what only wraps it, and the file that states it."""
 
     words: tuple[str, ...]

@@ -4,8 +4,10 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Read = Callable[[str], bytes | None]
 Runner = Literal[
@@ -19,8 +21,7 @@ BUILD_FOLDER: Final = ".kith-build"
 _COMPOUND: Final = re.compile(r"[;&|<>$`()\n]")
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """The commands that build and test a project: shell lines for the top folder of its tree.
 
     `why` is the reason for choosing it. `run` starts the tests of a built tree. Where it ends with

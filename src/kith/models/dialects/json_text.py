@@ -5,14 +5,14 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 _NAME = re.compile(r"""["']?(?:name|tool|tool_name|function|function_name)["']?\s*:\s*["']?([\w.:-]+)""")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A call between two places of a text. `name` is as the model wrote it, "" when it wrote none.
 
     `fault` says why the arguments cannot be known; they are empty then. Several calls of one list share
@@ -151,8 +151,7 @@ _ARGS = ("arguments", "parameters", "args", "input", "params", "action_input")
 _BESIDE = frozenset({"id", "type", "call_id", "tool_call_id"})  # keys of a call that are no arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A tool's name and arguments; `plain`: both had keys of their own."""
 
     name: str

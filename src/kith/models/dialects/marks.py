@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.events import Delta, Event
 from kith.core.model import Emit
+from kith.core.patterns import lazy_pattern
 from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, read_object, skip
 from kith.models.dialects.pythonic import read_python
 
 _TOOL_CALLS = "[TOOL_CALLS]"
-_LIST = re.compile(r"\s*(?=[\[{])")
-_NAME = re.compile(r"\s*([\w.:-]+)(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*(?=\{)")
-_END = re.compile(r"\s*</s>")
+_LIST = lazy_pattern(r"\s*(?=[\[{])")
+_NAME = lazy_pattern(r"\s*([\w.:-]+)(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?\s*(?=\{)")
+_END = lazy_pattern(r"\s*</s>")
 
 
 def read_mistral(text: str, at: int, repair: bool) -> tuple[Found, ...]:
@@ -40,17 +43,17 @@ def read_mistral(text: str, at: int, repair: bool) -> tuple[Found, ...]:
 # --- raw text between tags: Qwen's XML, GLM's keys and values ------------------------------------
 
 
-_FUNCTION = re.compile(r'(?:<tool_call>\s*)?<function(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
-_PARAMETER = re.compile(r'\s*<parameter(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
+_FUNCTION = lazy_pattern(r'(?:<tool_call>\s*)?<function(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
+_PARAMETER = lazy_pattern(r'\s*<parameter(?:=|\s+name=)\s*["\']?([^\s"\'<>]+)["\']?\s*>')
 # What closes a parameter stands before the next one or the end of the call: code may well hold the tag.
-_PARAMETER_END = re.compile(r"</parameter>(?=\s*(?:<parameter[=\s]|</function>|</tool_call>|\Z))")
+_PARAMETER_END = lazy_pattern(r"</parameter>(?=\s*(?:<parameter[=\s]|</function>|</tool_call>|\Z))")
 _CLOSING = "</function>"
-_FUNCTION_END = re.compile(r"\s*</function>(?:\s*</tool_call>)?")
-_CALL_END = re.compile(r"\s*</tool_call>")
+_FUNCTION_END = lazy_pattern(r"\s*</function>(?:\s*</tool_call>)?")
+_CALL_END = lazy_pattern(r"\s*</tool_call>")
 
-_GLM = re.compile(r"<tool_call>\s*([\w.:-]+)\s*(?=<arg_key>|</tool_call>|\Z)")
-_KEY = re.compile(r"\s*<arg_key>\s*([^<>]*?)\s*</arg_key>\s*<arg_value>")
-_VALUE_END = re.compile(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
+_GLM = lazy_pattern(r"<tool_call>\s*([\w.:-]+)\s*(?=<arg_key>|</tool_call>|\Z)")
+_KEY = lazy_pattern(r"\s*<arg_key>\s*([^<>]*?)\s*</arg_key>\s*<arg_value>")
+_VALUE_END = lazy_pattern(r"</arg_value>(?=\s*(?:<arg_key>|</tool_call>|\Z))")
 
 BREAKS_OFF = "it breaks off before its end"
 
@@ -119,16 +122,16 @@ def read_glm(text: str, at: int, repair: bool) -> tuple[Found, ...]:
 # --- JSON between tags: Hermes, Qwen 2 and 3, LM Studio, harmony ---------------------------------
 
 
-_BLANKS = re.compile(r"\s*")
-_BETWEEN = re.compile(r"[\s,;]*(?=\{)")
-_JSON = re.compile(r"\s*(?:[{\[]|\Z)")
-_REST = re.compile(r"[\s}\]]*")
+_BLANKS = lazy_pattern(r"\s*")
+_BETWEEN = lazy_pattern(r"[\s,;]*(?=\{)")
+_JSON = lazy_pattern(r"\s*(?:[{\[]|\Z)")
+_REST = lazy_pattern(r"[\s}\]]*")
 # <|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a.py"}<|call|>
-_HARMONY = re.compile(
+_HARMONY = lazy_pattern(
     r"(?:<\|start\|>assistant)?<\|channel\|>\w+ to=(?:functions\.)?([\w-]+)[^{}\n]{0,40}?<\|message\|>",
     re.IGNORECASE,
 )
-_HARMONY_END = re.compile(r"<\|(?:call|end|return)\|>")
+_HARMONY_END = lazy_pattern(r"<\|(?:call|end|return)\|>")
 
 
 def read_hermes(text: str, at: int, repair: bool) -> tuple[Found, ...]:
@@ -202,7 +205,7 @@ _READERS: Mapping[str, Reader] = {
     "harmony": read_harmony,
 }
 # A mark counts where it stands free. Fenced and inline code, search/replace blocks and thoughts quote it.
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"""
       ^[ \t]*(?P<fence>`{3,}|~{3,})[^`\n]*$
     | (?P<code>`+)
@@ -219,12 +222,11 @@ _MARK = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_BLOCK_END = re.compile(r"^>{5,9} REPLACE", re.MULTILINE)
+_THOUGHTS = lazy_pattern(r"\s*<think>.*?</think>", re.DOTALL)
+_BLOCK_END = lazy_pattern(r"^>{5,9} REPLACE", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class Marked:
+class Marked(Struct):
     """The free-standing calls of a text in their order, and where the model's own words begin and end.
 
     `begin`: after its thoughts. `end`: before an answer that the model made up itself. `fences` are the
@@ -310,13 +312,12 @@ _MARKS: Final = (
     "<|python_start|>",
     "<|channel|>",
 )
-_CALL_MARK: Final = re.compile("|".join(map(re.escape, _MARKS)))
+_CALL_MARK: Final = lazy_pattern("|".join(map(re.escape, _MARKS)))
 _BEGINNINGS: Final = frozenset(mark[:length] for mark in _MARKS for length in range(1, len(mark)))
 _LONGEST: Final = max(map(len, _MARKS)) - 1
 
 
-@dataclass(slots=True)
-class Veil:
+class Veil(Struct):
     """Hands events on; what streams as words counts as "tool" from the first mark of a call on.
 
     With `closed` from the start, all of it does.

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.loop import CUT
 from kith.core.model import Tool
@@ -98,8 +100,7 @@ UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """A reply's text without its calls, and the calls; `fault` in a call says why it cannot be run."""
 
     words: str

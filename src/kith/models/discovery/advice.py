@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.numbers import size_text
 from kith.models.discovery.machine import read_memory
@@ -18,8 +19,7 @@ SHOWN: Final = 3
 SLOW_PARAMETERS: Final = 9e9  # weights that every token passes through, on a processor alone
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(Struct, frozen=True):
     """A model that is worth having: its file on Hugging Face, and its name in Ollama's library."""
 
     name: str
@@ -32,8 +32,7 @@ class _Offer:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Struct, frozen=True):
     """A model for this machine. `size` in bytes, `window` in tokens; `tight` says what is, if anything."""
 
     name: str

@@ -1,8 +1,10 @@
 """Look up a model server: its kind, its models and their facts."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.values import ServerKind
@@ -17,8 +19,7 @@ _AT_ONCE = 8
 _NO_SERVER = ("a web page", "not JSON")  # what answers so is no model server
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """One model of a server; 0, "" and None where the server does not say.
 
     `size` in bytes, `window` (what runs now) and `trained` (the model's own maximum) in tokens. `digest`
@@ -36,7 +37,7 @@ class Card:
     parameters: str = ""
     digest: str = ""
     loaded: bool = False
-    header: Header | None = field(default=None, repr=False)
+    header: Header | None = None
 
 
 async def kind_of(endpoint: Endpoint) -> ServerKind | None:

@@ -1,8 +1,9 @@
 """One list of all models that can be asked: those of servers, and those that lie on the disk."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kith.models.discovery.cards import Card
 from kith.models.discovery.memory import FLOOR, Memory, fits
@@ -13,8 +14,7 @@ from kith.models.providers.wire import is_loopback
 from kith.models.traits import Header
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One model as a person chooses it. Sizes in bytes, windows in tokens, rates in tokens a second.
 
     `name` is what `kith -m` takes. `source` says whose the model is, `where` its server's address or its

@@ -2,11 +2,12 @@
 
 import hashlib
 import struct
-from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.core.errors import KithError
 from kith.models.traits import Header, describe

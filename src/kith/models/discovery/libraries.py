@@ -4,10 +4,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.models.providers.answers import read_json
 
@@ -21,8 +22,7 @@ _OWN_REGISTRY: Final = ("registry.ollama.ai", "library")
 _BESIDE: Final = re.compile(r"(^|[-_.])(mmproj|lora|adapter|imatrix)([-_.]|$)|^incomplete|^downloading", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Struct, frozen=True):
     """A folder of model files: whose it is, how it is laid out, and how many folders deep to look."""
 
     source: str
@@ -31,8 +31,7 @@ class Library:
     depth: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A file that may be a model. `name` is what its owner calls it, "" where only the file's name tells."""
 
     path: Path

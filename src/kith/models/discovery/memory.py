@@ -1,7 +1,8 @@
 """Estimate if a model fits: its memory for a window, the free memory, and the largest window."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.numbers import size_text
 from kith.models.traits import Header
@@ -37,8 +38,7 @@ USABLE: Final = 0.85  # of the memory that is free; the rest is for everything e
 CacheType = str | tuple[str, str]  # of keys and values, or of the keys and of the values
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """The memory of this machine for a model, in bytes; `gpu` is free memory on separate graphics cards.
 
     `limit` names what holds `available` below the machine's own free memory ("" for none).
@@ -55,8 +55,7 @@ class Memory:
         return int(self.available * USABLE) + max(0, self.gpu - CARD_RESERVE)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The window to run a model with, in tokens, why not more, and whether even that fits.
 
     `wider` are those that more memory would have allowed, the largest first.

@@ -6,13 +6,16 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError, UsageError
 from kith.core.feature import Lazy
 from kith.core.model import Emit
+from kith.core.structs import repr_without
 from kith.core.values import ServerKind
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.providers.faults import LoadingError
@@ -36,21 +39,20 @@ _gemini_endpoint: Final[Lazy[Callable[..., Endpoint]]] = Lazy("kith.models.provi
 _LOOK_AGAIN_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The address of a possible server, and its key; `said` names the setting, "" for a usual place.
 
     `cloud`: it is outside the person's own network; None: decided by its address.
     """
 
     url: str
-    key: str = field(default="", repr=False)
+    key: str = ""
     said: str = ""
     cloud: bool | None = None
+    __repr__ = repr_without("key")
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A server that answers, and its models; `loading`: it cannot tell them yet.
 
     `cloud`: it is outside of the person's own network.
@@ -63,8 +65,7 @@ class Server:
     cloud: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Patience with servers that the person named: up to `seconds`, which `emit` is told.
 
     It ends early once `enough` was found; without that, once one of them lists a model.
@@ -237,8 +238,7 @@ async def _listens(url: str, *, named: bool) -> bool:
 CLOUDS: tuple[ServerKind, ...] = ("anthropic", "gemini")
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """An endpoint that the person gave a name, or one that has its name from its maker.
 
     `key_env` is the variable that the key comes from; `cloud` says whether it is outside of the person's own
@@ -247,13 +247,13 @@ class Named:
 
     kind: ServerKind
     url: str = ""
-    key: str = field(default="", repr=False)
+    key: str = ""
     key_env: str = ""
     cloud: bool | None = None
+    __repr__ = repr_without("key")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The places of models: the configured ones, and the usual ones of this machine.
 
     `named` are the endpoints of the configuration, `pools` names of several that share work. `cloud` is
@@ -266,7 +266,7 @@ class Places:
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ollama_host: str = ""
     openai_base_url: str = ""
-    openai_key: str = field(default="", repr=False)
+    openai_key: str = ""
     anthropic: Named = Named("anthropic", key_env="ANTHROPIC_API_KEY")
     gemini: Named = Named("gemini", key_env="GEMINI_API_KEY")
     offline: bool = False
@@ -274,6 +274,7 @@ class Places:
     window: int = 0
     stall_s: float = 600.0
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
+    __repr__ = repr_without("openai_key")
 
 
 def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[Place, ...]:

@@ -7,9 +7,11 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
 from kith.core.errors import NoModelError
@@ -21,8 +23,7 @@ from kith.models.traits import Header, part_of, parts_of, quant_of
 _FORMAT: Final = 1  # to be raised when Header or its reading changes
 
 
-@dataclass(slots=True)
-class KnownHeaders:
+class KnownHeaders(Struct):
     """The headers of known files, cached in one file; None keeps them in memory only.
 
     The file is a convenience: an unreadable or unwritable one is ignored.
@@ -81,8 +82,7 @@ MOST_MODELS: Final = 500
 _VAGUE: Final = re.compile(r"(ggml-|gguf-)?model|weights|main|", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A model on the disk: `path` is its file, or the first of several; `size` is in bytes, of all of them.
 
     `name` is unique; `kith -m file/NAME` takes it. `fault` says why it cannot be run.

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Notice
@@ -23,8 +25,7 @@ URL = "https://api.anthropic.com"
 _REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothing
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """A model in the server's list. Sizes in tokens; 0 and None where unknown.
 
     `id` is its own name, where another was asked for. `modes` are the types of `thinking` that it takes.
@@ -213,8 +214,7 @@ def _put(strict: dict[str, Any], key: str, value: Any) -> bool:
 # --- streamed answers ----------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(Struct):
     """One answer. `stop`: why it ended; `ended`: it came whole; `heard`: anything at all did."""
 
     draft: Draft
@@ -305,16 +305,15 @@ _LEAST_BUDGET = 1024  # tokens of thinking
 _ANSWER: Final = "give_answer"  # the tool that stands for a reply of a given shape
 
 
-@dataclass(frozen=True, slots=True)
-class Anthropic:
+class Anthropic(Struct, frozen=True, eq=False):
     """One Claude model, or any other behind `endpoint`. `fields` are added to every request as they are."""
 
     model: str
     endpoint: Endpoint
     fields: Mapping[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-    _refused: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-    _known: list[About] = field(default_factory=list, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set)
+    _refused: set[str] = field(default_factory=set)
+    _known: list[About] = field(default_factory=list)
 
     @property
     def name(self) -> str:

@@ -1,7 +1,8 @@
 """Describe a model before it is asked, and what a provider can do."""
 
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from kith.core.events import Event
 from kith.core.model import Emit, Model, Prompt
@@ -19,8 +20,7 @@ def ignore(event: Event) -> None:
 # --- models and providers ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """One model as its server runs it. Windows in tokens; 0, "" and None where unknown.
 
     `server` is an address. `digest` names the weights. `window` is the running window, read from the

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from kith.core.errors import EXIT_TRY_LATER, ModelError, NoModelError
+from kith.core.patterns import lazy_pattern
 from kith.models.providers.answers import read_json
 
 # 529 is Anthropic's "overloaded"; the others are standard.
@@ -17,7 +18,7 @@ PASSING = frozenset({429, 500, 502, 503, 504, 529})
 _GATEWAYS = frozenset({502, 503, 504})
 IN_STREAM = 0  # in a status's place: the server had answered 200 before it failed
 
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_pattern(
     r"exceed_context_size_error|exceeds the available context size|maximum context length"
     r"|longer than the context length|exceed_context"
     # Anthropic, and Gemini.
@@ -28,37 +29,37 @@ _OVERFLOW = re.compile(
 # tokens)", "n_prompt_tokens":5030,"n_ctx":4096; Anthropic: "prompt is too long: 208310 tokens > 200000
 # maximum"; Gemini: "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)".
 # What others call the prompt may count the answer in.
-_PROMPT = re.compile(
+_PROMPT = lazy_pattern(
     r"n_prompt_tokens\D{1,4}(\d+)|\((\d+) tokens\) exceeds|too long: (\d+)|token count \((\d+)\)"
 )
-_WINDOW = re.compile(
+_WINDOW = lazy_pattern(
     r"n_ctx\D{1,4}(\d+)|context size \((\d+) tokens\)|context length (?:is|of) (\d+)"
     r"|tokens > (\d+) maximum|tokens allowed \((\d+)\)"
 )
 # What a model or its server cannot do, as llama-server, Ollama, vLLM, Anthropic and Gemini word it.
 Ability = Literal["tools", "thinking", "shape"]
 _UNABLE: tuple[tuple[Ability, re.Pattern[str]], ...] = (
-    ("tools", re.compile(r"not support tools|tools param requires|tool choice requires", re.IGNORECASE)),
+    ("tools", lazy_pattern(r"not support tools|tools param requires|tool choice requires", re.IGNORECASE)),
     (
         "thinking",
-        re.compile(r"not support thinking|think value .{1,40} is not supported", re.IGNORECASE),
+        lazy_pattern(r"not support thinking|think value .{1,40} is not supported", re.IGNORECASE),
     ),
     (
         "shape",
-        re.compile(
+        lazy_pattern(
             r"response_format|json[_ ]schema|grammar|structured.output|guided.decoding|invalid format"
             r"|output_config.format|response mime type|response_?(json_?)?schema",
             re.IGNORECASE,
         ),
     ),
 )
-_GARBLED = re.compile(r"peg-native|error parsing tool call")
+_GARBLED = lazy_pattern(r"peg-native|error parsing tool call")
 # "model: claude-x" is all that Anthropic says; Gemini says "models/gemini-x is not found".
-_MISSING = re.compile(
+_MISSING = lazy_pattern(
     r"\bmodels?\b.{0,200}?(not found|does not exist)|^model: \S+$", re.IGNORECASE | re.DOTALL
 )
-_SIGNATURE = re.compile(r"(thinking|thought).{0,40}signature|signature.{0,40}thinking", re.IGNORECASE)
-_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
+_SIGNATURE = lazy_pattern(r"(thinking|thought).{0,40}signature|signature.{0,40}thinking", re.IGNORECASE)
+_DELAY = lazy_pattern(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')  # google.rpc.RetryInfo
 
 
 class UnreachableError(ModelError):

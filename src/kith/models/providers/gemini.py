@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.model import Emit, Prompt, Tool
@@ -25,8 +27,7 @@ _REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothin
 _OLDER = ("gemini-1", "gemini-2", "gemma", "learnlm")
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """A model of the list. Sizes in tokens; 0 where nobody says. `version` is its maker's own."""
 
     id: str
@@ -212,8 +213,7 @@ _WHY: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(Struct):
     """One answer. `finish` is the reason for its end; `heard`: anything at all came."""
 
     draft: Draft
@@ -312,16 +312,15 @@ _LOW = 2048  # tokens of thinking, up to which a model with levels gets the low 
 _LEAST_OF_PRO = 128  # tokens: Gemini 2.5 Pro always thinks
 
 
-@dataclass(frozen=True, slots=True)
-class Gemini:
+class Gemini(Struct, frozen=True, eq=False):
     """One Gemini model. `fields` are added to every request as they are."""
 
     model: str
     endpoint: Endpoint
     fields: Mapping[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-    _refused: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-    _known: list[About] = field(default_factory=list, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set)
+    _refused: set[str] = field(default_factory=set)
+    _known: list[About] = field(default_factory=list)
 
     @property
     def name(self) -> str:

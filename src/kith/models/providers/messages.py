@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.events import Delta
 from kith.core.model import Emit, Prompt, Tool
@@ -66,8 +68,7 @@ def _has_words(message: Message) -> bool:
 Kind = Literal["text", "thinking", "tool"]
 
 
-@dataclass(slots=True)
-class _Piece:
+class _Piece(Struct):
     """One part of a message while it grows. `index` is a call's own."""
 
     kind: Kind
@@ -78,8 +79,7 @@ class _Piece:
     name: str = ""
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """Collects a server's stream in order, and emits each piece as a Delta.
 
     `taken` are call ids already used in the conversation. A call with one of them, or with none, gets a fresh

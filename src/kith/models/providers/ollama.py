@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
@@ -18,8 +19,7 @@ from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """One model of an Ollama server. Sizes in bytes, windows in tokens; 0, "" and None where nobody says.
 
     `info` has the keys of a GGUF header: `general.architecture`, `qwen2.block_count`,
@@ -86,8 +86,7 @@ _CHAT = "/api/chat"
 _LOAD = "/api/generate"  # without a prompt it only loads the model
 
 
-@dataclass(frozen=True, slots=True)
-class Ollama:
+class Ollama(Struct, frozen=True, eq=False):
     """One model of an Ollama server.
 
     `num_ctx` is the window in tokens. Like `options` (any other of Ollama's) it is the same on every call,
@@ -101,7 +100,7 @@ class Ollama:
     think: bool | str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     keep_alive: str = "30m"
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set)
 
     @property
     def name(self) -> str:

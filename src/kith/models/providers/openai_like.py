@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
@@ -20,8 +22,7 @@ from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
 
-@dataclass(slots=True)
-class Stream:
+class Stream(Struct):
     """One answer. `ended`: its end mark came; `heard`: anything at all did."""
 
     draft: Draft
@@ -86,8 +87,7 @@ _BUDGET = ("thinking_budget_tokens", "reasoning_budget_tokens")
 _SWITCHES_THINKING: tuple[ServerKind, ...] = ("llama-server", "vllm")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAILike:
+class OpenAILike(Struct, frozen=True, eq=False):
     """One model of a server that speaks OpenAI's protocol; `flavour` says which, and so what it understands.
 
     `fields` are added to every request as they are (for llama-server: chat_template_kwargs, id_slot ...).
@@ -97,7 +97,7 @@ class OpenAILike:
     endpoint: Endpoint
     flavour: ServerKind = "openai"
     fields: Mapping[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set)
 
     @property
     def name(self) -> str:

@@ -1,7 +1,6 @@
 """Map sampling parameters to each server's names, and tell which ones it ignores."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from kith.core.events import Notice
@@ -59,14 +58,14 @@ def sampling_fields(
     """
     taken, left_out = TAKEN[kind], []
     sent: dict[str, Any] = {taken["max_tokens"]: longest}
-    for field in fields(sampling):
-        value = getattr(sampling, field.name)
-        if value is None or value == () or field.name in ("think", "think_tokens"):
+    for name in sampling.__struct_fields__:
+        value = getattr(sampling, name)
+        if value is None or value == () or name in ("think", "think_tokens"):
             continue
-        if field.name in taken:
-            sent[taken[field.name]] = list(value) if isinstance(value, tuple) else value
+        if name in taken:
+            sent[taken[name]] = list(value) if isinstance(value, tuple) else value
         else:
-            left_out.append(f"{TITLES[kind]} has no {field.name}; the setting is not used.")
+            left_out.append(f"{TITLES[kind]} has no {name}; the setting is not used.")
     return sent, tuple(left_out)
 
 

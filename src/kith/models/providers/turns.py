@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
@@ -14,16 +16,14 @@ _LATE = "An earlier tool call was answered:"
 _LONGEST_ID, _LONGEST_NAME = 64, 64  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """One turn for a model: the answers to its calls, each with its call and in order, then words."""
 
     answers: tuple[tuple[ToolCall, ToolResult], ...] = ()
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spoke:
+class Spoke(Struct, frozen=True):
     """A model's turn, in order: at least some words or a call. Thoughts are its own, and signed."""
 
     parts: tuple[Part, ...]

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
@@ -56,8 +57,7 @@ Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(slots=True)
-class Vigil:
+class Vigil(Struct):
     """One request that is waited for; times in seconds.
 
     After `quiet_s` without a byte the server is asked for a sign of life. One that gives none for `stall_s`
@@ -71,8 +71,8 @@ class Vigil:
     sleep: Sleep
     is_alive: Callable[[], Awaitable[bool]]
     begun: bool = False
-    heard: float = field(init=False)  # when the last byte came
-    alive: float = field(init=False)  # when the server last gave a sign of life
+    heard: float = 0.0  # when the last byte came
+    alive: float = 0.0  # when the server last gave a sign of life
 
     def __post_init__(self) -> None:
         self.hear()

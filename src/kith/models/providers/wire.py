@@ -10,11 +10,13 @@ import time
 from base64 import b64encode
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from msgspec import Struct, field
+
 from kith.core.errors import ModelError, UsageError
+from kith.core.structs import repr_without
 from kith.models.providers.answers import read_json
 from kith.models.providers.faults import (
     IN_STREAM,
@@ -102,8 +104,7 @@ async def load_http() -> None:
     await asyncio.to_thread(importlib.import_module, "httpx2")
 
 
-@dataclass(slots=True)
-class Endpoint:
+class Endpoint(Struct):
     """A model server at `url` (its root: a trailing `/v1` is left out), with an optional key.
 
     A key is a bearer's, or `user:password`, or the whole value of the header `key_header`. A key in the
@@ -118,20 +119,21 @@ class Endpoint:
     """
 
     url: str
-    key: str = field(default="", repr=False)
+    key: str = ""
     key_header: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
     cloud: bool | None = None
     stall_s: float = 600.0
     connect_s: float | None = None
     quiet_s: float = 30.0
     probe_s: float = 5.0
     look_s: float = 60.0
-    clock: Clock = field(default=time.monotonic, repr=False)
-    sleep: Sleep = field(default=asyncio.sleep, repr=False)
-    transport: "httpx2.AsyncBaseTransport | None" = field(default=None, repr=False)
-    _client: "httpx2.AsyncClient | None" = field(default=None, init=False, repr=False)
-    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False, repr=False)
+    clock: Clock = time.monotonic
+    sleep: Sleep = asyncio.sleep
+    transport: "httpx2.AsyncBaseTransport | None" = None
+    _client: "httpx2.AsyncClient | None" = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    __repr__ = repr_without("key", "headers", "clock", "sleep", "transport")
 
     def __post_init__(self) -> None:
         self.url = self.url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
@@ -362,8 +364,7 @@ class Endpoint:
         return headers
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The bytes of an answer as they arrive; each is heard. Raises ModelError where they do not end."""
 
     response: "httpx2.Response"

@@ -2,8 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.budget import ASSUMED_WINDOW
 from kith.context.compact import View, ask_for_summary, joints, opening, show, summarise
@@ -29,8 +31,7 @@ _OTHER_WINDOW = "The server's window is {:,} tokens, not {:,}: kith keeps within
 _CUT = "To fit, texts of more than {:,} characters are cut in the middle."
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
+class _Sent(Struct, frozen=True):
     """A thread as it was when last sent, and how it was sent."""
 
     messages: tuple[Message, ...]
@@ -38,8 +39,7 @@ class _Sent:
     sent: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
+class _Limits(Struct, frozen=True):
     """Tokens of a prompt: `most` it may have, `easy` when no summary is needed, `goal` after one.
 
     A `goal` of 0: as few as can be.
@@ -51,8 +51,7 @@ class _Limits:
     goal: int
 
 
-@dataclass(frozen=True)  # without slots, for what is made once
-class Fitted(Wrapped):
+class Fitted(Wrapped, frozen=True, eq=False):
     """`model`, with every prompt made to fit `counter.window`, and shortened when the server refuses it.
 
     At three quarters of the window, old tool results are left out. If that is not enough, the model
@@ -64,7 +63,7 @@ class Fitted(Wrapped):
     known: Callable[[], Counter]  # what is known of the model when its first prompt comes
     counts: bool = True  # a server is asked, which counts tokens
     earlier: Mapping[str, Sequence[Compacted]] = field(default_factory=dict)
-    _threads: dict[str, _Sent] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _threads: dict[str, _Sent] = field(default_factory=dict)
 
     @cached_property
     def counter(self) -> Counter:

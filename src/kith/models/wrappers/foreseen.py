@@ -2,8 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.events import Called
 from kith.core.model import Prompt
@@ -39,8 +41,7 @@ _WORDS: Final = {
 Cached = Callable[[str, Prompt, int], int]
 
 
-@dataclass(slots=True)
-class Foresight:
+class Foresight(Struct):
     """The times of one model where it runs: foreseen from its latency and from what its server has cached.
 
     `machine` names that place. `estimate` gives a prompt's tokens, and `cached` how many of them the server
@@ -56,9 +57,9 @@ class Foresight:
     here: bool = True
     busy: Callable[[], float] = busy
     short_of_memory: Callable[[], bool] = is_short_of_memory
-    _asked: deque[tuple[Prompt, int, int]] = field(default_factory=lambda: deque(maxlen=_AT_ONCE), repr=False)
-    _begun: int = field(init=False)
-    _told: set[str] = field(default_factory=set, repr=False)
+    _asked: deque[tuple[Prompt, int, int]] = field(default_factory=lambda: deque(maxlen=_AT_ONCE))
+    _begun: int = 0
+    _told: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._begun = self.latency.count

@@ -1,8 +1,10 @@
 """The gate of a model: only what the person agreed to passes to a cloud, and no secret to anybody."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.redact import Redactor
 from kith.core.errors import EXIT_REJECTED, NoModelError
@@ -30,8 +32,7 @@ class RejectedError(NoModelError):
     code = EXIT_REJECTED
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """The content of the first call that leaves this machine: receiver, purpose, size and cost.
 
     `files` are those whose contents it is known to hold. `usd` is the lowest and the highest cost of this
@@ -94,8 +95,7 @@ class Gate:
         return prompt, f"{what} removed from prompts to {self.model}."
 
 
-@dataclass(frozen=True, slots=True)
-class Consented(Wrapped):
+class Consented(Wrapped, frozen=True, eq=False):
     """`model`, asked for each group of purposes only after `permit` let its first call pass.
 
     `describe` says what a call would send. What was agreed to is noted at the `gate`, which opens by that.
@@ -104,7 +104,7 @@ class Consented(Wrapped):
     permit: Permit
     describe: Callable[[Prompt, Group], Sending]
     gate: Gate
-    _asked: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _asked: set[str] = field(default_factory=set)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask the person if need be, then the model. Raises what `permit` raises."""
@@ -116,8 +116,7 @@ class Consented(Wrapped):
         return await self.model(prompt, emit)
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(Struct, frozen=True):
     """`provider`, behind its gate: the last step before the network, for every prompt.
 
     Every prompt is sent as the log holds it, so that it does not change when another process resumes the

@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.events import Called, Delta, Event, Notice
@@ -15,8 +17,7 @@ from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.prompt_cache import Meter
 
 
-@dataclass(frozen=True, slots=True)
-class Metered(Wrapped):
+class Metered(Wrapped, frozen=True, eq=False):
     """`model`, asked within the limits of `account`, with one Called event for each call.
 
     What the server measured itself is kept as it is. `window` is what the model may hold, in tokens; `meter`
@@ -30,12 +31,12 @@ class Metered(Wrapped):
 
     clock: Callable[[], float] = time.monotonic
     window: int = 0
-    meter: Meter = field(default_factory=Meter, compare=False)
+    meter: Meter = field(default_factory=Meter)
     tells: bool = True
     foresight: Foresight | None = None
-    account: Account = field(default_factory=Account, compare=False)
+    account: Account = field(default_factory=Account)
     price: Price = know_no_price
-    count: Callable[[Prompt], int] = field(default_factory=lambda: Counter().estimate, compare=False)
+    count: Callable[[Prompt], int] = field(default_factory=lambda: Counter().estimate)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once; the reply's timing has a first token and a total. Raises what the model raises.

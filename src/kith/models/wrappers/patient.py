@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Prompt, Wrapped
@@ -20,8 +22,7 @@ def know_nothing(prompt: Prompt) -> Forecast | None:
     return None
 
 
-@dataclass(slots=True)
-class _Now:
+class _Now(Struct):
     """One call. `began` is when the server took it, None while it waits for a slot or a load."""
 
     began: float | None
@@ -30,8 +31,7 @@ class _Now:
     first: tuple[float, int] | None = None  # when the server's first count came, and what it was
 
 
-@dataclass(frozen=True, slots=True)
-class Patient(Wrapped):
+class Patient(Wrapped, frozen=True):
     """`model`, with a Progress about every half second while nothing else arrives.
 
     `estimate` gives a prompt's tokens. `expect` forecasts a call, if possible; cached tokens count as already

@@ -4,9 +4,11 @@ import json
 from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.model import Prompt
 from kith.core.values import CacheUse, Message, Reply, Thinking, Timing, Usage
@@ -45,8 +47,7 @@ _UNCOUNTED: Final = {
 _LOAD_TOLD_S = 2.0  # a busy server takes a while to see that its model is loaded
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One part of a prompt: its digest, that of everything up to its end, and where it ends in bytes."""
 
     name: str  # as a cause: model, system, tools, message N (role)
@@ -58,8 +59,7 @@ class Link:
 Chain = tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """One answered call, in digests and counts. `reply`: the digest its message has in a later prompt."""
 
     thread: str
@@ -75,8 +75,7 @@ class Sent:
         return self.chain[0].own
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """The recent prompts of one server, from any model: only digests, of the last few calls.
 
     `counts_cache`: the server reports cached tokens; this is also detected. `read_rate` (tokens/s) is its
@@ -87,10 +86,10 @@ class Meter:
     counts_cache: bool = False
     read_rate: float = 0.0
     least_cached: int = 0
-    _recounted: bool = field(default=False, repr=False)
-    _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED), repr=False)
-    _told: set[str] = field(default_factory=set, repr=False)
-    _chained: "tuple[str, Prompt, Chain] | None" = field(default=None, repr=False)
+    _recounted: bool = False
+    _sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _told: set[str] = field(default_factory=set)
+    _chained: "tuple[str, Prompt, Chain] | None" = None
 
     def expect(self, model: str, prompt: Prompt, tokens: int) -> int:
         """Estimate how many of a prompt's `tokens` are in the server's cache."""

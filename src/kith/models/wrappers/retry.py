@@ -4,8 +4,10 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice, Progress
@@ -18,8 +20,7 @@ LONGEST_WAIT_S = 60.0
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying(Wrapped):
+class Retrying(Wrapped, frozen=True):
     """`model`, asked at most `tries` times within `budget_s` seconds.
 
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
@@ -83,8 +84,7 @@ def _tell(error: ModelError, wait: float) -> str:
     return f"{said}{' Trying' if said.endswith('?') else '; trying'} again{when}."
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """The queue of a `server` (its address), as wide as its slots: who asks there waits for its turn.
 
     All that name the same server share it, within one event loop; the first one says how many slots it has.

@@ -1,8 +1,10 @@
 """A model whose tool calls land: as its server reads them, as JSON by a schema, or as plain text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
@@ -26,19 +28,17 @@ _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
 }
 
 
-@dataclass(slots=True)
-class _Standing:
+class _Standing(Struct):
     """A model's rung on the ladder, the rung on its card, and recent faults."""
 
-    rung: Rung
-    carded: object
+    rung: Rung = "native"
+    carded: object = None
     faults: int = 0
     garbled: int = 0
     leaks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder(Wrapped):
+class Ladder(Wrapped, frozen=True, eq=False):
     """`model`, on the best rung that works for it: calls it can make, in a form that kith can read.
 
     - native: the server reads the calls; those that it leaves in the text are found there.
@@ -54,12 +54,12 @@ class Ladder(Wrapped):
     card: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     rung: Rung | None = None
-    _standing: _Standing = field(init=False, repr=False, compare=False)
+    _standing: _Standing = field(default_factory=_Standing)
 
     def __post_init__(self) -> None:
         carded = self.card.get("rung")
         known: tuple[Rung, ...] = tuple(rung for rung in get_args(Rung) if rung == carded)
-        object.__setattr__(self, "_standing", _Standing(self.rung or (*known, "native")[0], carded))
+        self._standing.rung, self._standing.carded = self.rung or (*known, "native")[0], carded
 
     @property
     def standing(self) -> Rung:

@@ -1,7 +1,9 @@
 """A model whose every answer is held against what it was sent: nothing is cut off silently."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from kith.core.errors import EXIT_LIMIT, ModelError
 from kith.core.events import Notice
@@ -25,8 +27,7 @@ class TruncatedError(ModelError):
         self.sent = sent
 
 
-@dataclass(frozen=True, slots=True)
-class Verified(Wrapped):
+class Verified(Wrapped, frozen=True, eq=False):
     """`model`, with prompts checked against its window before and after each call.
 
     The server must report at least as many prompt tokens as `counter` knows of. It knows the server's own
@@ -39,7 +40,7 @@ class Verified(Wrapped):
     counter: Counter
     recounts: bool = False
     trusts: bool = False
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask once. Raises ModelError (overflow) before a call, and TruncatedError after one."""

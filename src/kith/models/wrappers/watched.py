@@ -4,8 +4,10 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.errors import LimitError, ModelError
@@ -29,8 +31,7 @@ _STUCK, _HOPELESS = 2, 5  # exchanges that are the same in a row
 _THOUGHT = "The model thought for more than {:,} tokens (think_tokens); asked again without."
 
 
-@dataclass(frozen=True, slots=True)
-class Watched(Wrapped):
+class Watched(Wrapped, frozen=True):
     """`model`, cancelled in mid-reply when it turns in a circle or has thought for more than its budget.
 
     A reply that repeats itself is asked for again with more variety; thinking beyond `Sampling.think_tokens`,
@@ -87,8 +88,7 @@ class Watched(Wrapped):
             return None
 
 
-@dataclass(slots=True)
-class _Ear:
+class _Ear(Struct):
     """Hears one reply as it arrives. `repeats`: a sample of what came again and again."""
 
     budget: int | None

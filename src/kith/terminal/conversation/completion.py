@@ -3,11 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from heapq import nsmallest
 from shlex import quote
 from threading import Thread
 from typing import Final
+
+from msgspec import Struct, field
 
 from kith.memory.typed import Typed, TypedLines
 from kith.terminal.conversation.slash_commands import loaded_commands
@@ -24,14 +25,13 @@ _SMALL: Final = 4_000  # paths that need no thread of their own
 Listing = tuple[Sequence[str], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True, eq=False):
     """Files and folders (with a slash at their end); from number `ignored` on they are ignored ones."""
 
     all: tuple[str, ...] = ()
     ignored: int = 0
     # The last search: its letters, and the numbers that it found; the next letter is looked for among these.
-    _last: dict[str, Sequence[int]] = field(default_factory=dict, compare=False, repr=False)
+    _last: dict[str, Sequence[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, files: Iterable[str], ignored: Iterable[str] = ()) -> "Paths":
@@ -172,8 +172,7 @@ _UNNAMED: Final = frozenset('"\n')  # no path with these can be named in a line
 Offer = tuple[str, str]  # a word, and what it means
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """`text` in place of the last `replaces` letters before the cursor.
 
     `goes_on`: more is expected behind it, so the line is not sent with it. `whole`: it is the whole line.
@@ -187,16 +186,14 @@ class Suggestion:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
+class Suggestions(Struct, frozen=True):
     """In their order, and which one Enter takes: -1 none, as long as the person does not choose one."""
 
     rows: tuple[Suggestion, ...] = ()
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Where suggestions come from: paths, words for a command's argument (by its kind), lines sent before."""
 
     paths: Callable[[], Paths] = Paths
@@ -204,8 +201,7 @@ class Sources:
     earlier: Callable[[str, int], Sequence[str]] = lambda words, most: ()
 
 
-@dataclass(frozen=True, slots=True)
-class LineContext:
+class LineContext(Struct, frozen=True):
     """What a line is told of its folder: what to suggest, and what was typed there before (`earlier`).
 
     What is typed now is `kept` there for the `session`, where `keeps` allows it.

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -29,8 +29,7 @@ _GAP: Final = 2
 _SHARE: Final = 0.6  # of the width, for what is suggested; its meaning gets the rest
 
 
-@dataclass(slots=True)
-class Menu:
+class Menu(Struct):
     """`before` are the words that the suggestions are for; `title` says what they are, where that helps."""
 
     rows: tuple[Suggestion, ...] = ()

@@ -3,10 +3,11 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from textwrap import indent
 from threading import Lock
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from kith.agent.command_output import output_text
 from kith.core.events import (
@@ -47,8 +48,7 @@ _LIVE: Final = 4  # lines of a running command that are seen
 _HEARD: Final = 4_000  # bytes of what it prints that are kept
 
 
-@dataclass(slots=True)
-class Details:
+class Details(Struct):
     """The last things that were folded into a line: a title, and all of it."""
 
     kept: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct, field
 from prompt_toolkit.buffer import Buffer
 
 from kith.terminal.rendering.panels import key_lines
@@ -24,8 +24,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-@dataclass(slots=True, eq=False)
-class OpenPrompt:
+class OpenPrompt(Struct, eq=False):
     """What is waited for: one of `keys`, one of `rows`, or a line where there is neither."""
 
     words: str

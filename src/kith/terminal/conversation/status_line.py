@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from kith.core.events import Engaged, Event
 from kith.core.numbers import dollars
@@ -17,8 +18,7 @@ _GAP: Final = "  "
 _NAME: Final = 40  # columns of a model's name: it is whatever its server says
 
 
-@dataclass(slots=True)
-class StatusLine:
+class StatusLine(Struct):
     """What the line says; `hear` is called by the thread that works, `line` by the one that draws."""
 
     mode: Mode = "ask"

@@ -4,9 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kith.agent.asking.routes import need_router
 from kith.agent.command_output import hearing_commands

@@ -7,9 +7,11 @@ are indented too little than CommonMark is, and a line's end stays a line's end,
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.terminal.rendering.code import Colours
 from kith.terminal.rendering.glyphs import Glyphs
@@ -29,8 +31,7 @@ _LEAVES: Final = frozenset(("paragraph_open", "heading_open", "fence", "code_blo
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _Place(Struct, frozen=True, eq=False):
     """A quote or a list item: what its lines begin with in the source, and on the screen."""
 
     opening: str
@@ -51,14 +52,12 @@ class _Place:
         return text[min(indent, len(self.more)) :] if indent >= self.edge + 2 else None
 
 
-@dataclass(slots=True)
-class _Code:
+class _Code(Struct):
     colours: Colours
     prefix: Line
 
 
-@dataclass(slots=True)
-class _Leaf:
+class _Leaf(Struct):
     """A block without blocks in it: its tokens, its places, and its lines from and to."""
 
     tokens: list["Token"]
@@ -96,8 +95,7 @@ class _Leaf:
         return is_closed or self.kind in ("heading_open", "hr")
 
 
-@dataclass(slots=True)
-class Blocks:
+class Blocks(Struct):
     """Takes lines of Markdown, gives lines of a screen; holds only what is not certain yet."""
 
     width: int

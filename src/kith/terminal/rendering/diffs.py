@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, FileChange
 from kith.edits.rows import Spans, changed_words
@@ -26,8 +27,7 @@ _KNOWN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DiffRow:
+class DiffRow(Struct, frozen=True):
     """A line of a piece: its sign, its words, its number (before for what is removed, else after)."""
 
     sign: str
@@ -35,16 +35,14 @@ class DiffRow:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class DiffPiece:
+class DiffPiece(Struct, frozen=True):
     """Rows that belong together; `place` is what the diff says of where they are, such as a function."""
 
     rows: tuple[DiffRow, ...]
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """One file's diff. `state` says in words what happened to the whole file; "" for an ordinary edit."""
 
     state: str = ""

@@ -4,8 +4,9 @@ import locale
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import IO, Final
+
+from msgspec import Struct
 
 _SIGNS: Final = (
     "good",
@@ -20,8 +21,7 @@ _SIGNS: Final = (
 _BARE_TERMS: Final = ("dumb", "linux", "vt100", "vt220", "cons25", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """One sign for each thing; `spinner` holds the frames of what moves, `shades` the parts of a bar."""
 
     bullet: str = "•"

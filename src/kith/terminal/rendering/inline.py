@@ -3,10 +3,12 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.terminal.rendering.parser import make_parser
 from kith.terminal.rendering.spans import WIDE, Line, Span, columns_of, merged, shown, wrap
@@ -29,8 +31,7 @@ _ROLES: Final = {"em_open": "emphasis", "strong_open": "strong", "s_open": "stru
 _CUT: Final = re.compile(rf"(?<=[^\s;>])(?=\s)|(?<={WIDE})(?={WIDE})")
 
 
-@dataclass(slots=True)
-class _Notes:
+class _Notes(Struct):
     """Where markdown-it's steps through a text began, and what became of the marks in it."""
 
     text: str
@@ -270,8 +271,7 @@ def _trim(address: str) -> str:
 # A paragraph that is not over yet: each row of it is shown once nothing that may come can change it.
 
 
-@dataclass(slots=True)
-class Paragraph:
+class Paragraph(Struct):
     """Words that are read for good but fill no row yet, and the source that is not certain."""
 
     first: Line  # what its first row begins with, and the others

@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import IO, TYPE_CHECKING, Final, Literal, NamedTuple, Self
+
+from msgspec import Struct
 
 from kith.terminal.rendering.glyphs import UNICODE, Glyphs, choose_glyphs
 from kith.terminal.rendering.spans import Line, Span
@@ -99,8 +100,7 @@ _GROUNDS: Final[dict[tuple[str, bool], tuple[str, str, str, str]]] = {
 _ON_GROUNDS: Final = {"dark": "ffffff", "light": "000000"}  # words without a colour of their own
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(Struct, frozen=True):
     """Turns lines of roles into what a terminal or rich takes."""
 
     theme: Theme = "auto"
@@ -236,8 +236,7 @@ def paint(lines: Iterable[Line], palette: Palette) -> str:
     return "".join(f"{palette.ansi(line)}\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """Signs and colours that go together."""
 
     glyphs: Glyphs = UNICODE

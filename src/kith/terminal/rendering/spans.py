@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from kith.core.patterns import lazy_pattern
 from kith.view.printing import printable
 
 _NARROWEST: Final = 8  # columns that words get, however deep they stand
@@ -15,9 +16,9 @@ WIDE: Final = (
     "[\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3"
     "\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd]"
 )
-_PIECE: Final = re.compile(rf"\n|[ \t]+|{WIDE}[\u0300-\u036f]*|(?:(?!{WIDE})[^ \t\n])+")
+_PIECE: Final = lazy_pattern(rf"\n|[ \t]+|{WIDE}[\u0300-\u036f]*|(?:(?!{WIDE})[^ \t\n])+")
 # What makes an emoji of a sign, or one of two; without it each is drawn by itself.
-_JOINERS: Final = re.compile("(?<=[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f\u200d]+")
+_JOINERS: Final = lazy_pattern("(?<=[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f\u200d]+")
 
 
 class Span(NamedTuple):

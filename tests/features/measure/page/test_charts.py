@@ -2,7 +2,6 @@
 
 import random
 import time
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.core.decisions import Coached, Compared, Routed

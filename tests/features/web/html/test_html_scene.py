@@ -1,11 +1,11 @@
 """A session as a page: whatever happens, patches and a fresh fold give the same."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.events import (
     Asked,

@@ -5,9 +5,10 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
 
 from kith.features.demo.standin.engine import (
     Behaviour,
@@ -25,8 +26,7 @@ from kith.features.demo.standin.http import Request, Response, json_bytes, json_
 LOOKBACK = 20  # blocks before a mark that are compared with what is known
 
 
-@dataclass(frozen=True, slots=True)
-class CacheReading:
+class CacheReading(Struct, frozen=True):
     """Tokens of a prompt: all of them, those found in the cache, and those put into it."""
 
     total: int

@@ -7,10 +7,11 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from kith.features.demo.standin.http import Cut, Request
 
@@ -82,8 +83,7 @@ Script = Sequence[Mapping[str, Any] | str] | Callable[[Request], Mapping[str, An
 OVERFLOW = "the prompt exceeds the available context size"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """An error to answer with. Status 200 means: in the middle of the stream, after the reply's text.
 
     `body` is sent as it is. Without one, `text` is put into the server's own form; without either, the
@@ -100,8 +100,7 @@ class Failure:
         return {} if self.after_s is None else {"Retry-After": f"{self.after_s:g}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Scripted:
+class Scripted(Struct, frozen=True):
     """One reply of the script. Its calls are (name, arguments) pairs; text as arguments is sent as it is."""
 
     text: str = ""
@@ -143,7 +142,7 @@ def read_reply(data: Mapping[str, Any] | str) -> Scripted:
     """
     if isinstance(data, str):
         return Scripted(data)
-    unknown = data.keys() - Scripted.__dataclass_fields__.keys()
+    unknown = data.keys() - Scripted.__struct_fields__
     if unknown:
         raise ValueError(f"a scripted reply has no {', '.join(sorted(unknown))}")
     calls = tuple((call["name"], call.get("raw", call.get("args", {}))) for call in data.get("calls", ()))
@@ -187,8 +186,7 @@ DECODE_RATE = 50.0  # tokens a second, as reported
 SIMILAR = 0.1  # the part of a prompt that a slot must know to be chosen for it
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """The differences from a fast and healthy server. Times in seconds, windows in tokens."""
 
     model: str = "standin"
@@ -222,8 +220,7 @@ class Behaviour:
     binds: bool = False  # Anthropic: a thought is bound to all that came before it
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Tokens and reported seconds of one reply; `prompt` includes `cached`."""
 
     number: int  # which reply this is

@@ -6,19 +6,19 @@ import socket
 import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from http.client import responses
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import parse_qsl
+
+from msgspec import Struct, field
 
 JSON = "application/json; charset=utf-8"
 # How an answer breaks off: the connection closes, is reset, ends as if all were said, or falls silent.
 Cut = Literal["close", "reset", "end", "hang"]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A client's request. `body` is `raw` read as JSON: None when empty or not JSON."""
 
     method: str
@@ -32,8 +32,7 @@ class Request:
         return self.body[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer: a complete body, or pieces that are sent as they come.
 
     It breaks off after `cut_after` bytes of the body, if that is not None. `chunk`: bytes of one HTTP chunk

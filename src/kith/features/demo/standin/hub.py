@@ -4,10 +4,11 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, unquote
+
+from msgspec import Struct, field
 
 from kith.features.demo.standin.http import Answer, Request, Response, converse, json_response
 
@@ -16,8 +17,7 @@ PIECE = 64 * 1024  # bytes that are sent at once when a file is sent slowly
 _FILE = "application/octet-stream"
 
 
-@dataclass(slots=True)
-class HubBehaviour:
+class HubBehaviour(Struct):
     """The differences from a fast and healthy hub; they may change while the hub runs."""
 
     secret: str = ""  # files are for those who bring this token
@@ -38,8 +38,7 @@ class HubBehaviour:
     html: bool = False  # answer everything with a web page
 
 
-@dataclass(slots=True)
-class HubServer:
+class HubServer(Struct):
     """A running stand-in hub: `files` by USER/REPO/PATH, which may change, and what it has seen.
 
     `requests` came to the hub, `elsewhere` to the second server that files may be redirected to; `sent`

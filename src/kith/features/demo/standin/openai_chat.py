@@ -4,8 +4,9 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kith.features.demo.standin.engine import (
     Counts,
@@ -37,8 +38,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(Struct, frozen=True):
     """In what the servers differ. `overflow` gets the tokens of the prompt, the window and the answer."""
 
     overflow: Callable[[int, int, int], dict[str, Any]]

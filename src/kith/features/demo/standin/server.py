@@ -14,11 +14,13 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, TextIO, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.event_loop import run_loop
 from kith.features.demo.standin import anthropic, gemini, llama, lmstudio, ollama, vllm
@@ -40,8 +42,7 @@ WEB_PAGE = (
 )
 
 
-@dataclass(slots=True)
-class Server:
+class Server(Struct):
     """A running stand-in, and what it has seen so far.
 
     `requests` are the chats in order, parsed and raw; `visits` is every request as "GET /props".
@@ -171,7 +172,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _behaviour(given: argparse.Namespace) -> dict[str, Any]:
     """The fields of Behaviour that the flags set."""
-    said = {name: value for name, value in vars(given).items() if name in Behaviour.__dataclass_fields__}
+    said = {name: value for name, value in vars(given).items() if name in Behaviour.__struct_fields__}
     for several in ("router", "capabilities", "modes"):
         said[several] = tuple(filter(None, said[several].split(",")))
     return said

@@ -5,9 +5,11 @@ import json
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import ModelError
 from kith.core.events import Stepped
@@ -37,8 +39,7 @@ _QUICK: Final = 0.75  # of the time that a whole prompt takes: in less, only a p
 _SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
 
 
-@dataclass(frozen=True, slots=True)
-class Paces:
+class Paces(Struct, frozen=True):
     """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown).
 
     `deepest`: no prompt has more tokens that come first, for who pays for each.
@@ -251,8 +252,7 @@ _LEAST_TASK_S: Final = 45.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The model that is measured: as its server speaks, and at work; `about` is what is known of it.
 
     `deepest`: as many tokens come first at most, where speed is measured.

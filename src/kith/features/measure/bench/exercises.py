@@ -4,10 +4,12 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.attempt import attempt
 from kith.agent.judges import Checking, make_judges
@@ -26,8 +28,7 @@ _FILE: Final = re.compile(r"^## (\S+)\n```\w*\n(.*?)^```$\n?", re.M | re.S)
 _TEST: Final = re.compile(r"(?:^|/)test_[^/]*\.py$")
 
 
-@dataclass(frozen=True, slots=True)
-class Exercise:
+class Exercise(Struct, frozen=True):
     """One task: what sort of work it is, the project's files by path, what is asked, and the judge.
 
     `check` is a command that fails in the project as it is, and succeeds when the task is solved.

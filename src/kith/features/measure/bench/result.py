@@ -1,14 +1,14 @@
 """Define a benchmark's result for one model on one machine: plain figures, for card and log."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from kith.features.measure.intervals import Share
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSpeed:
+class BenchSpeed(Struct, frozen=True):
     """Speed behind `depth` tokens that were there already: tokens a second, one figure for each time.
 
     `read` is of `new` tokens, `written` of the reply's. `by`: the server measured it, or our own clock.
@@ -22,8 +22,7 @@ class BenchSpeed:
     by: str = "server"
 
 
-@dataclass(frozen=True, slots=True)
-class TriedExercise:
+class TriedExercise(Struct, frozen=True):
     """One thing that was tried: `why` it went wrong ("": it did not), and the seconds and tokens it took."""
 
     name: str
@@ -32,8 +31,7 @@ class TriedExercise:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried."""
 
     name: str
@@ -46,8 +44,7 @@ class Score:
         return Share(sum(not each.why for each in self.tried), len(self.tried))
 
 
-@dataclass(frozen=True, slots=True)
-class BenchResult:
+class BenchResult(Struct, frozen=True):
     """One run. `window` in tokens; `at` in seconds since the epoch; `seconds` is how long it took."""
 
     model: str
@@ -66,7 +63,8 @@ class BenchResult:
     @property
     def facts(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self)
+        data: dict[str, Any] = to_builtins(self)
+        return data
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":

@@ -5,11 +5,13 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kith import __version__
 from kith.agent.asking.roles import find_role
@@ -40,8 +42,7 @@ Finding = Literal["better", "worse", "no difference shown", "one value each"]
 _T: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One figure of both runs. Of speeds `change` is a factor, of scores a difference of shares (0 to 1).
 
     `interval`: where the change lies with 95 % confidence, None where nothing tells.
@@ -130,8 +131,7 @@ _CARD_KEY = "bench"
 _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 
-@dataclass(frozen=True, slots=True)
-class BenchAllowance:
+class BenchAllowance(Struct, frozen=True):
     """The time limit of a benchmark for each model, and if it includes the small tasks."""
 
     seconds: float = 180.0

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.numbers import dollars
 from kith.features.measure.intervals import Share
@@ -22,8 +23,7 @@ _DAY_S: Final = 86_400
 _HOURS: Final = (1, 2, 3, 6, 12)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """The plotted field: moments from `first` to `last` across it, values from 0 to `top` up."""
 
     first: float

@@ -4,13 +4,13 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import groupby
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
+from msgspec.structs import replace
 
 from kith.agent.models import list_all
 from kith.agent.project import Project

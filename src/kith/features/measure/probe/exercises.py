@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.context.budget import estimate_tokens
 from kith.core.model import Tool
@@ -55,8 +56,7 @@ if __name__ == "__main__":
 _CHANGE: Final = "Change it so that the result is rounded to 2 digits in place of 1."
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeExercise:
+class ProbeExercise(Struct, frozen=True):
     """One thing to try.
 
     `answer` is a good answer as a model writes it: its size sets the limits. `judge` says what was wrong with

@@ -3,8 +3,9 @@
 import ast
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from kith.core.loop import check_args
 from kith.core.model import Tool
@@ -40,8 +41,7 @@ BEFORE: Final = f'''def invoice_total(prices, tax):
 AFTER: Final = BEFORE.replace(OLD, NEW)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A file that is to be edited, and how it should be afterwards."""
 
     path: str

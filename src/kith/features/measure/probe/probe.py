@@ -4,8 +4,10 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.core.errors import ModelError
@@ -38,8 +40,7 @@ _LEAST_WRITTEN = 5  # tokens; fewer say nothing about speed
 _SPARE = 48  # tokens of politeness that a good answer may have around it
 
 
-@dataclass(slots=True)
-class TimedModel:
+class TimedModel(Struct):
     """A model, the time left for it (`until`, on the monotonic clock), and what is known of it so far.
 
     `nonce` begins every prompt: what a server cached before this probe helps nothing, what it caches within
@@ -177,8 +178,7 @@ _IN_WORDS: Final = (tasks.EDIT_BY_BLOCK, tasks.EDIT_BY_WHOLE)
 _AT_LAST: Final = (tasks.CODE_THERE_AND_BACK, tasks.EDIT_BY_DIFF)
 
 
-@dataclass(slots=True)
-class _Findings:
+class _Findings(Struct):
     """The findings of the probe so far."""
 
     items: dict[str, Item] = field(default_factory=dict)

@@ -1,7 +1,9 @@
 """Define a probe's result, and the rules that turn it into words and a card."""
 
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 State = Literal["passed", "failed", "not tested"]
 
@@ -16,8 +18,7 @@ SLOW_WRITING = 3.0  # tokens/s: a person reads faster
 SLOW_READING = 40.0  # tokens/s: a prompt of 8,000 tokens takes over three minutes
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing that was tried; `why` says what went wrong, or why it was not tested ("" when it passed)."""
 
     name: str
@@ -25,8 +26,7 @@ class Item:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(Struct, frozen=True):
     """Tokens a second of one call whose prompt had `depth` tokens, none of them cached; 0.0 is unknown.
 
     `by`: the server measured it, or our own clock did, which counts the way there and back.
@@ -38,8 +38,7 @@ class Speed:
     by: Literal["server", "clock"]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True):
     """All that was measured of one model in `seconds`. Only what was tried is said of it.
 
     `thinking_tokens`: what it spent on a trivial question before it answered, or until it was stopped.

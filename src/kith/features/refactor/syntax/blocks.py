@@ -3,7 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.import_statements import is_alone, is_docstring
@@ -11,8 +12,7 @@ from kith.features.refactor.syntax.scopes import ModuleNames
 from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionBlock:
+class DefinitionBlock(Struct, frozen=True):
     """Whole lines, from `start` to `end` (offsets), with the names that they define."""
 
     start: int

@@ -3,8 +3,9 @@
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from posixpath import dirname
+
+from msgspec import Struct, field
 
 from kith.context.python_modules import Modules, find_modules, stem_of
 from kith.core.errors import UsageError
@@ -13,16 +14,14 @@ from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope
 from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices, read_source
 
 
-@dataclass(frozen=True, slots=True)
-class Refactoring:
+class Refactoring(Struct, frozen=True):
     """New contents of files (None: deleted), and notes for the person."""
 
     files: Mapping[str, bytes | None]
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Codebase:
+class Codebase(Struct, frozen=True):
     """Python files by their paths, and the paths of all files (of those that are not here, too)."""
 
     files: Mapping[str, bytes]
@@ -192,8 +191,7 @@ def _takes(code: Codebase, other: str, path: str, name: str) -> bool:
 # --- the definition behind an expression -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """A definition: its file and its name in it, with what encloses it (`Cache.get`)."""
 
     path: str

@@ -5,7 +5,8 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.blocks import block_of, first_line
@@ -27,8 +28,7 @@ from kith.features.refactor.syntax.source import PythonSource, Splice, apply_spl
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Statements in a row, the function around them, and the blocks between the two, outermost first."""
 
     function: FunctionNode
@@ -42,8 +42,7 @@ class Region:
         return self.first <= getattr(mention.node, "lineno", 0) <= self.last
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """The names that a region takes in, and those that it gives back."""
 
     takes: tuple[str, ...]

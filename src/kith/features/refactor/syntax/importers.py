@@ -3,7 +3,8 @@
 import ast
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kith.context.python_modules import stem_of
 from kith.core.errors import UsageError
@@ -13,8 +14,7 @@ from kith.features.refactor.syntax.scopes import Mention, NameScope, find_owner
 from kith.features.refactor.syntax.source import Splice
 
 
-@dataclass(frozen=True, slots=True)
-class MovedNames:
+class MovedNames(Struct, frozen=True):
     """The names that move, from one file to another."""
 
     path: str
@@ -22,8 +22,7 @@ class MovedNames:
     names: Collection[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """The edits of one file, and the imports that it needs beside them."""
 
     splices: list[Splice] = field(default_factory=list)

@@ -3,8 +3,9 @@
 import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import dirname
+
+from msgspec import Struct
 
 from kith.context.python_modules import Modules, stem_of
 from kith.core.errors import UsageError
@@ -31,8 +32,7 @@ from kith.features.refactor.syntax.scopes import Mention, ModuleNames, find_owne
 from kith.features.refactor.syntax.source import apply_splices, read_source
 
 
-@dataclass(frozen=True, slots=True)
-class MovedNeeds:
+class MovedNeeds(Struct, frozen=True):
     """The imports that a moved piece takes along, the names that stay behind, and what only it used."""
 
     imports: dict[str, ast.alias]

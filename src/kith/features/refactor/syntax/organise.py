@@ -6,8 +6,9 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.blocks import cut_blocks, find_block
@@ -142,8 +143,7 @@ _SKIP_FILE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """One import of a block as text: its lines, with the comments above it that belong to it."""
 
     key: tuple[int, bool, int, str, str]

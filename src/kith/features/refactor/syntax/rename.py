@@ -7,7 +7,6 @@ import re
 import tokenize
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from inspect import Signature
@@ -17,6 +16,8 @@ from posixpath import splitext
 from subprocess import Popen
 from threading import Thread
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.codebase import (
@@ -133,8 +134,7 @@ _COMMON: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(Struct, frozen=True):
     """The classes that share an attribute, and all that inherit it; `alone`: no other class has it."""
 
     members: frozenset[Meaning]

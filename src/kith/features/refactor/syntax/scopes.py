@@ -6,8 +6,9 @@ import keyword
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from kith.core.errors import UsageError
 from kith.features.refactor.syntax.source import PythonSource
@@ -16,8 +17,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 How = Literal["bind", "read", "delete", "declare", "text"]
 
 
-@dataclass(eq=False, slots=True)
-class NameScope:
+class NameScope(Struct, eq=False):
     """A module, class, function, lambda or comprehension, and the names that belong to it."""
 
     kind: Literal["module", "class", "function", "inner"]
@@ -35,8 +35,7 @@ class NameScope:
             scope = scope.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A name at a place: its use, its node, and its scope.
 
     `start` is -1 where the place cannot be told (an f-string of an old parser).
@@ -49,8 +48,7 @@ class Mention:
     scope: NameScope
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleNames:
+class ModuleNames(Struct, frozen=True):
     """All names of one file."""
 
     source: PythonSource
@@ -329,8 +327,7 @@ def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 # --- the name that a person points at --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTarget:
+class NamedTarget(Struct, frozen=True):
     """A name, and the scope it belongs to: of a class it may also be an attribute that only methods set."""
 
     scope: NameScope

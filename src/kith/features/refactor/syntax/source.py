@@ -7,16 +7,16 @@ import tokenize
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.errors import UsageError
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Splice:
+class Splice(Struct, frozen=True):
     """The text from `start` to `end` (offsets in characters) becomes `text`."""
 
     start: int
@@ -24,8 +24,7 @@ class Splice:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class PythonSource:
+class PythonSource(Struct, frozen=True):
     """A Python file: its text and tree, the offset at which each line starts, how its bytes are written."""
 
     path: str

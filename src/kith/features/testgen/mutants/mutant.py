@@ -1,13 +1,13 @@
 """One mutant as a value: its place, the old code, and the new code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Lines = Sequence[tuple[int, int]]  # first and last line of each part, from 1; () means the whole file
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """One fault in one file; everything outside its span stays byte for byte.
 
     `line` counts from 1, `start` is the byte offset of `before`. `statement` is the line on which its

@@ -7,17 +7,17 @@ import tokenize
 import warnings
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from kith.features.testgen.mutants.mutant import Mutant, keep_apart
 
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class MutableSource:
+class MutableSource(Struct, frozen=True):
     """A parsed file: `rows` are the offsets at which its lines begin, `tokens` (start, end, text) in order.
 
     `parents` leads from each expression to the node that holds it.
@@ -316,8 +316,7 @@ def _behind_blanks(data: bytes, at: int) -> int:
 # --- the mutants -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _FaultPlace:
+class _FaultPlace(Struct, frozen=True):
     """A place in the tree: the statement, and the function or class around it."""
 
     statement: int = 1

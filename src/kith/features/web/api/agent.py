@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Request, Response
+from msgspec import Struct, field
 from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
 
@@ -64,8 +64,7 @@ class Step(TypedDict):
     tasks: list[ListedTodo]
 
 
-@dataclass(slots=True)
-class Story:
+class Story(Struct):
     """A task in steps, and the last words that the model said of it."""
 
     steps: list[Step] = field(default_factory=list)

@@ -6,9 +6,10 @@ Pieces of a reply are shown at once, and read as Markdown when a block is whole.
 import re
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from kith.core.events import (
     Answered,
@@ -36,8 +37,7 @@ SLOT: Final = "live"  # the element that holds all drafts
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """One reply: whole blocks of its words, the rest of them, its thoughts, and the calls it writes."""
 
     id: str

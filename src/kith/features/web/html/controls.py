@@ -1,10 +1,11 @@
 """What frames a session's steps: its title; where one speaks to the model; what can be done now."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from kith.core.events import Applied, Event, Named, Resumed, RunEnded, RunStarted
 from kith.features.web.html.listing import select, title_of
@@ -15,8 +16,7 @@ CONTROLLING: Final = frozenset(("Applied", "Named", "Resumed", "RunEnded", "RunS
 _SAY: Final = "Steer the model, or write the next task"
 
 
-@dataclass(slots=True)
-class Controls:
+class Controls(Struct):
     """A fold of what stands above and below a session's steps."""
 
     session: str

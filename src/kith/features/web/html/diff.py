@@ -6,10 +6,11 @@ stayed stands in a row twice.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import groupby, pairwise
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, FileChange
 from kith.edits.pieces import Piece, pieces_of
@@ -191,8 +192,7 @@ def _tools(which: str) -> Html:
 _OPEN_END: Final = '<i class="mark">no line break at the end</i>'
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """A line of a piece: its sign, its words, and its numbers before and after ("" where it is not)."""
 
     sign: str

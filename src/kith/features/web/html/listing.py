@@ -1,8 +1,9 @@
 """Sessions in a list, and the form in which the next one begins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kith.view.lines import figure
 from kith.view.markup import NOTHING, Html, element, joined
@@ -25,8 +26,7 @@ _PROMISES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A session in the list; `status` is how it ended, or "working" or "asks". `at` counts in seconds."""
 
     id: str
@@ -38,8 +38,7 @@ class Row:
     waits: bool = False  # its change was not applied, and can be
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """What the form for a new task offers beside its words."""
 
     tools: Sequence[str] = ()

@@ -3,9 +3,10 @@
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct
 
 from kith.view.markup import Html, element
 
@@ -15,8 +16,7 @@ _PANELS: Final = frozenset(
 _BUG: Final = "This cannot be shown (a bug in kith)."
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     """One change of the page, carried out by the script in the order they come.
 
     `append` puts `html` at the end of the element called `target`, `replace` puts it in the element's place,

@@ -1,9 +1,10 @@
 """A project's files, listed or with numbered lines, and the tools that need no model, as forms."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from kith.agent.direct_tools import TODO, DirectTool
 from kith.features.web.html.assets import address
@@ -67,8 +68,7 @@ def file_address(path: str, project: str = "") -> str:
 _LONG: Final = ("content", "new", "old", "text")  # arguments that hold lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A tool as a person is told of it: a sentence, and an example for each field."""
 
     about: str

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.core.events import (
     Advanced,

@@ -1,10 +1,11 @@
 """The change of a conversation: shown, applied after all, thrown away, taken back; and a look at git."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from textwrap import shorten
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.agent.permits import look_with_git
 from kith.agent.waiting_changes import (
