@@ -14,7 +14,8 @@ BEHAVIOURS = {
     *("models/dialects/test_any_cloud_answer", "models/providers/test_model_contract"),
     *("models/providers/test_recordings", "terminal/conversation/test_answered_elsewhere"),
     *("terminal/conversation/test_hostile_words", "terminal/conversation/test_writing"),
-    *("terminal/test_waiting", "tools/test_standard_tools"),
+    *("features/web/test_page_browsers", "features/web/test_page_follows", "terminal/test_waiting"),
+    *("tools/test_standard_tools", "view/test_odd_values"),
 }
 
 
