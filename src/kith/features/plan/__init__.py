@@ -23,11 +23,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "plan",
-            "Show which files a task needs, and why",
+            "Show the files a task needs",
             Lazy(f"{__name__}:plan_arguments"),
             _here("command:plan_command"),
             "TASK",
-            group="Measure",
+            group="Look back",
         ),
     ),
 )
