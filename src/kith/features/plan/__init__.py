@@ -27,7 +27,7 @@ FEATURE = Feature(
             Lazy(f"{__name__}:plan_arguments"),
             _here("command:plan_command"),
             "TASK",
-            group="Look back",
+            group="Measure",
         ),
     ),
 )
