@@ -359,7 +359,7 @@ async def _ask_end(
 
 _KEYS: Final = (
     *(("a", "all", "[a]ll"), ("n", "none", "[n]one"), ("h", "some", "[h]unk by hunk")),
-    *(("p", "planned", "[p]lanned only"), ("e", "edit", "[e]dit files")),
+    *(("p", "planned", "[p]lanned"), ("e", "edit", "[e]dit files")),
     ("b", "back", "[b]ack to the whole change"),
     ("s", "revise", "[s]ay why not"),
 )
