@@ -310,7 +310,7 @@ def _show(screen: Screen, piece: ChangePiece) -> bool:
     """A piece under its name, with what was decided of it before; True where not all of it is shown."""
     state = {None: "", True: "  (kept)", False: "  (left out)"}[piece.kept]
     edited = "  (edited)" if piece.edited is not None else ""
-    planned = {None: "", True: "  (planned)", False: "  (outside the plan)"}[piece.planned]
+    planned = {None: "", True: "  (planned)", False: "  (unplanned)"}[piece.planned]
     screen.show("", f"{printable(piece.name)}{planned}{edited}{state}", style="bold")
     return show_piece(screen, piece.path, piece.text)
 

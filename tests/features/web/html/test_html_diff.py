@@ -266,9 +266,9 @@ def test_a_change_that_leaves_the_plan_is_marked_and_can_be_cut() -> None:
         question_html("s", Question("q", "change", "Apply?", ("all", "some", "planned"), files=files))
     )
     assert "planned" in page.values("value")
-    assert [word for word in page.all("span") if word in ("planned", "outside the plan")] == [
+    assert [word for word in page.all("span") if word in ("planned", "unplanned")] == [
         "planned",
-        "outside the plan",
+        "unplanned",
     ]
 
 

@@ -60,7 +60,7 @@ _OPEN_FILE: Final = 400  # changed lines of a file, from which on it is folded
 _OPEN_ALL: Final = 2_000  # changed lines that are open at once
 _COLOURED: Final = 40_000  # characters of diffs; beyond it colours take longer than anybody waits
 _MODES: Final = {FILE: "an ordinary file", EXECUTABLE: "executable", SYMLINK: "a symbolic link"}
-_PLANNED: Final = {True: "planned", False: "outside the plan"}
+_PLANNED: Final = {True: "planned", False: "unplanned"}
 _BEGUN: Final = {"new file mode ": "new", "deleted file mode ": "deleted"}
 
 
