@@ -4,7 +4,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from outside import Kith
+import pytest
+
+from outside import Kith, Serve
 
 TASK = "clamp gives the wrong bound"
 
@@ -46,3 +48,43 @@ def test_commits_measure_how_well_files_are_found(kith: Kith, repository: Path) 
     measured = json.loads(kith("plan", "--measure", "--json").stdout)
     assert measured["requests"] == 2 and 0 <= measured["kith"]["reciprocal_rank"] <= 1
     assert measured["kith"]["reciprocal_rank"] >= measured["names"]["reciprocal_rank"]
+
+
+def test_a_saved_plan_is_run_with_its_files(kith: Kith, serve: Serve) -> None:
+    kith("plan", "--save", "plan.json", TASK)
+    saved = json.loads((kith.folder / "plan.json").read_text())
+    assert saved["task"] == TASK and saved["files"][0]["path"] == "utils.py"
+    server = serve(["Done."])
+    kith("run", "--from-plan", "plan.json")
+    asked = server.requests[0]["messages"][-1]["content"]
+    assert TASK in asked and "Files to modify: utils.py" in asked
+
+
+def test_a_plan_of_a_model_is_run_with_its_steps(kith: Kith, serve: Serve) -> None:
+    (kith.folder / "result.json").write_text(
+        json.dumps({"plan": {"steps": ["Look", "Clamp"], "modify": ["utils.py"]}})
+    )
+    kith("run", "--from-plan", "result.json", code=2)
+    server = serve(["Done."])
+    kith("run", "--from-plan", "result.json", TASK)
+    assert "2. Clamp" in server.requests[0]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("text", ["no json", "[]", '{"task": "x"}', '{"files": []}'])
+def test_a_file_without_a_plan_is_refused(kith: Kith, text: str) -> None:
+    (kith.folder / "plan.json").write_text(text)
+    kith("run", "--from-plan", "plan.json", code=2)
+
+
+@pytest.mark.parametrize("rule", ['extensions = [".md"]', 'deny = ["*.py"]'])
+def test_settings_keep_files_out(kith: Kith, home: Path, rule: str) -> None:
+    file = home / ".config/kith/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"[plan]\n{rule}\n")
+    listed = [each["path"] for each in json.loads(kith("plan", "--json", TASK).stdout)["files"]]
+    assert not any(path.endswith(".py") for path in listed)
+
+
+def test_the_list_fits_its_columns(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, kith("plan", TASK).stdout.splitlines())) <= 60

@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -13,17 +16,20 @@ from msgspec import Struct
 from kith.agent.project import Project
 from kith.context.rank_files import Scored, Signal, kind_of, rank
 from kith.context.task_words import find_words
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_until_signal
+from kith.features.plan import PlanSettings
 from kith.features.plan.measure import Found, choose_requests, order_by, order_of, place_of, summarise
 from kith.memory.index import Index, open_index, refresh
 from kith.terminal.options import find_root
 from kith.trees.history import read_commits
+from kith.view.lines import paragraph
 from kith.view.printing import printable
 
 _REQUESTS: Final = 200  # commits that `--measure` ranks
 _CLEAR: Final = 1.5  # times the score of the next file: the first one stands out
 _MODIFIED: Final = 0.5  # of the best score: files that the task likely changes
+_INDENT: Final = 15  # columns before a path
 _REASONS: Final[dict[Signal, str]] = {
     "path": "path",
     "names": "names in it",
@@ -47,15 +53,37 @@ def plan_command(args: argparse.Namespace) -> int:
     if bool(args.task) == args.measure:
         raise UsageError("Give a task, or --measure to rank your own commits' messages.")
     project = Project.open(find_root(args.folder), {})
+    if args.measure and args.save:
+        raise UsageError("--measure has no files to save.")
     if args.measure:
         measured = run_until_signal(_measure(project))
         print(json.dumps(_figures(measured)) if args.json else "\n".join(_measured_lines(measured)))
     else:
-        ranked = run_until_signal(_rank(project, args.task))
-        print(
-            json.dumps(_as_json(ranked[: args.limit])) if args.json else "\n".join(_lines(ranked, args.limit))
-        )
+        chosen = project.settings.section(PlanSettings)
+        limit = args.limit or chosen.limit
+        ranked = choose(run_until_signal(_rank(project, args.task)), chosen)
+        answer = _as_json(ranked[:limit])
+        if args.save:
+            _save(args.save, {"task": args.task, **answer})
+        print(json.dumps(answer) if args.json else "\n".join(_lines(ranked, limit)))
     return EXIT_DONE
+
+
+def choose(ranked: Sequence[Scored], settings: PlanSettings) -> tuple[Scored, ...]:
+    """The files that the settings allow; one that the task names needs no allowed extension."""
+    return tuple(
+        each
+        for each in ranked
+        if (not settings.extensions or each.named or each.path.endswith(settings.extensions))
+        and not any(fnmatchcase(each.path, pattern) for pattern in settings.deny)
+    )
+
+
+def _save(path: Path, plan: dict[str, object]) -> None:
+    try:
+        path.write_text(json.dumps(plan, indent=2) + "\n")
+    except OSError as error:
+        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 async def _rank(project: Project, task: str) -> tuple[Scored, ...]:
@@ -96,14 +124,22 @@ def _lines(ranked: Sequence[Scored], limit: int) -> Iterator[str]:
     if not ranked:
         yield "No file here has to do with that. Name a file, a function or a word that stands in the code."
         return
-    shown = ranked[:limit]
-    wide = max(len(printable(each.path)) for each in shown)
-    for each in shown:
+    columns = shutil.get_terminal_size().columns
+    for each in ranked[:limit]:
         use = "modify" if _is_modified(each, ranked[0].score) else "read"
-        yield f"{use:6}  {each.score:5.1f}  {printable(each.path):{wide}}  {_why(each)}"
+        yield f"{use:6}  {each.score:5.1f}  {_short_path(printable(each.path), columns - _INDENT)}"
+        indent = " " * _INDENT
+        yield from paragraph(_why(each), indent, indent, width=columns)
     if len(ranked) > limit:
         yield f"and {len(ranked) - limit:,} more files"
     yield f"Confidence: {_confidence(ranked)}"
+
+
+def _short_path(path: str, room: int) -> str:
+    """A path, or its end after dots where it is longer than the line; whole where nobody reads it."""
+    if len(path) <= room or not sys.stdout.isatty():
+        return path
+    return f"...{path[-max(room - 3, 1) :]}"
 
 
 def _is_modified(each: Scored, best: float) -> bool:
