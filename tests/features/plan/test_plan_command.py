@@ -27,6 +27,11 @@ def test_files_are_listed_with_reasons(kith: Kith) -> None:
     assert "utils.py" in kith("plan", TASK).stdout
 
 
+def test_confidence_does_not_depend_on_how_many_are_shown(kith: Kith) -> None:
+    whole, one = (json.loads(kith("plan", "--json", "--limit", limit, TASK).stdout) for limit in ("10", "1"))
+    assert len(one["files"]) == 1 < len(whole["files"]) and one["confidence"] == whole["confidence"]
+
+
 def test_nothing_fits_is_said(kith: Kith) -> None:
     answer = json.loads(kith("plan", "--json", "frobnicate the zebra").stdout)
     assert answer == {"files": [], "confidence": "none"}
