@@ -88,7 +88,7 @@ def test_a_kept_part_is_checked_again(repository: Path, script: Any) -> None:
     screen = run(repository, script(TWO), "--check 'grep Helpers. utils.py'")
     keep_the_second(screen)
     screen.wait("fails on the part that you kept")
-    screen.wait("[a]pply")
+    screen.wait("[a]pply", times=2)
     screen.press("n")
     screen.wait("exit 3")
     assert "max(low, min(number, high))" in (repository / "utils.py").read_text()
