@@ -168,7 +168,7 @@ class Redactor:
                 if news and isinstance(value, ToolCall | Thinking):
                     news["opaque"] = ""
                 return replace(value, **news) if news else value
-        if is_dataclass(value):
+        if is_dataclass(value) and not isinstance(value, type):
             news = self._strip_fields(value, tuple(each.name for each in fields(value)), kept)
             return dataclasses.replace(value, **news) if news else value
         raise TypeError(f"Nobody knows which texts a {type(value).__name__} holds.")
