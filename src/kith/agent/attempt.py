@@ -13,7 +13,7 @@ from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_ov
 from kith.agent.roles import as_planner
 from kith.agent.verdicts import decide, in_a_line, judge
 from kith.core.errors import AbsentError, KithError, NoModelError, TreeError
-from kith.core.events import Applied, Judged, Notice, Planned, Proposed, Status
+from kith.core.events import Applied, Judged, Notice, Planned, Proposed, Reviewed, Status
 from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
@@ -21,6 +21,7 @@ from kith.core.run import Gate, Run, Thread, new_id
 from kith.core.values import Change, Changes, Message, Plan, Question, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.gates.lint_notes import AUTHOR, word_lint_notes
 from kith.settings.features import find_part
 
 # Plan first: a read-only role writes down what it means to do, and the person may correct it.
@@ -158,6 +159,7 @@ class Progress(Struct, frozen=True):
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
     `before` tells; `evidence` is what they said of the last change. `landed`: the edits in the last message
     are in the trial. `given_up`: who worked on it before, while the present model has not been told of that.
+    `linted`: a change passed the gates, and its model was told what linters found.
     """
 
     attempts: int = 0
@@ -168,6 +170,7 @@ class Progress(Struct, frozen=True):
     landed: bool = False
     given_up: GivenUp | None = None
     evidence: Evidence | None = None
+    linted: bool = False
 
 
 class Tried(Struct, frozen=True):
@@ -281,15 +284,15 @@ async def _run_leg(
         except GIVING_UP as error:
             tried = await _judge_rest(inside, trial, leg, judges, progress)
             progress = tried.after(progress)
-            if not _fixes(tried):
+            if not _is_enough(tried, progress):
                 return GivenUp(leg.role.model.name, str(error), error), progress
         if not tried.verdict.ok:
             continue
         if not tried.changes:
             return Outcome("done", leg.thread.last_words), progress
-        if judges.audit:
-            await judges.audit(inside, tried.changes)
-        await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
+        if await _look_again(inside, leg, judges, tried.changes, progress):
+            progress = replace(progress, linted=True)
+            continue
         decision = await decide(run, trial, judges, tried.changes, tried.verdict.evidence)
         if decision.ok:
             text = leg.thread.last_words or STOPPED
@@ -313,7 +316,7 @@ async def _take_over(
 
 async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
     """Judge the change of a stopped model before another one takes over; it may be good already."""
-    changes = () if leg.last else await trial.changes()
+    changes = () if leg.last and not progress.linted else await trial.changes()
     if not changes:
         return Tried((), Verdict(True, by="edits"))
     run.emit(Proposed(summarise(changes)))
@@ -323,8 +326,26 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
     )
 
 
-def _fixes(tried: Tried) -> bool:
-    """True if a test that failed without the change passes with it, and none is lost."""
+async def _look_again(run: Run, leg: Leg, judges: Judges, changes: Changes, progress: Progress) -> bool:
+    """Look at a change that passed; True if its model was told what linters found, and should go on."""
+    found = await judges.lint(run, changes) if judges.lint and not progress.linted else ()
+    if found:
+        run.emit(Reviewed(tuple(found)))
+        begin_turn(run, leg.thread, say(word_lint_notes(found), AUTHOR))
+        return True
+    if judges.audit:
+        await judges.audit(run, changes)
+    await _tell_notes(run, changes, leg.role if judges.review else None, leg.thread)
+    return False
+
+
+def _is_enough(tried: Tried, progress: Progress) -> bool:
+    """True if the change of a stopped model counts: it passed before linters spoke, or it fixes a test.
+
+    A fix is a test that failed without the change and passes with it, where none is lost.
+    """
+    if progress.linted and tried.changes and tried.verdict.ok:
+        return True
     evidence = tried.verdict.evidence
     return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
 

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
 from kith.core.run import Gate, Run, new_id
-from kith.core.values import Changes, Question
+from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
@@ -27,6 +27,8 @@ from kith.settings.features import features
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
 # Looks once more at a change that the gates let pass; it decides nothing.
 Audit = Callable[[Run, Changes], Awaitable[None]]
+# Finds what linters say of a change's lines; the model hears of it once.
+Lint = Callable[[Run, Changes], Awaitable[Sequence[Finding]]]
 
 
 class Gates(Protocol):
@@ -60,9 +62,9 @@ class Judges(Struct, frozen=True):
     `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
     that in the background and returns the known results. `must_check`: the person named a check, so it
     runs even without a change. `review`: a model's notes are shown beside the change. `audit` checks
-    again what the gates pass. `named`: patterns of files that run automatically and that the person
-    allowed in advance. `ending` is asked whenever the model has ended its work, with or without a change.
-    `aclose` stops the background work.
+    again what the gates pass; `lint` has notes for the model on it. `named`: patterns of files that run
+    automatically and that the person allowed in advance. `ending` is asked whenever the model has ended its
+    work, with or without a change. `aclose` stops the background work.
     """
 
     gates: Gates
@@ -72,6 +74,7 @@ class Judges(Struct, frozen=True):
     must_check: bool = False
     review: bool = False
     audit: Audit | None = None
+    lint: Lint | None = None
     named: Sequence[str] = ()
     ending: Gate | None = None
     stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -38,6 +39,7 @@ from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
+from kith.gates.lint_notes import find_lint_notes
 from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
@@ -358,7 +360,8 @@ class Project(Struct, frozen=True):
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
 
-        return replace(make_judges(run, checking, commit), review=chosen.review)
+        lint = partial(find_lint_notes, run) if chosen.lint else None
+        return replace(make_judges(run, checking, commit), review=chosen.review, lint=lint)
 
     # --- taking back -------------------------------------------------------------------------
 

@@ -416,4 +416,13 @@ def _progress_of(past: Past) -> Progress:
     refusal = Verdict(False, no.feedback, no.gate, no.ran, figures=no.figures) if no else None
     before = tuple(each for each in past.verdicts if each.when == "before")
     given_up = GivenUp(took_over.after, took_over.why) if took_over else None
-    return Progress(past.attempts, past.refusals, refusal, bool(before), before, past.edits_landed, given_up)
+    return Progress(
+        past.attempts,
+        past.refusals,
+        refusal,
+        bool(before),
+        before,
+        past.edits_landed,
+        given_up,
+        linted=past.linted,
+    )

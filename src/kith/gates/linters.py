@@ -1,6 +1,7 @@
 """A project's linters: found, run, and as gates that let no new finding pass."""
 
 import configparser
+import json
 import posixpath
 import re
 import tomllib
@@ -31,11 +32,20 @@ from kith.gates.known_linters import (
     make_ruff,
     make_shellcheck,
 )
+from kith.gates.package_linters import (
+    CLIPPY_SUFFIXES,
+    ESLINT_CONFIGS,
+    ESLINT_SUFFIXES,
+    VET_SUFFIXES,
+    make_clippy,
+    make_eslint,
+    make_go_vet,
+)
 from kith.gates.toolchains import Read
 
 # Which linters speak for a project: its own configuration says, and the languages it is written in.
 
-_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "pyproject.toml", "setup.cfg"})
+_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "package.json", "pyproject.toml", "setup.cfg"})
 _RUFF: Final = "ruff.toml"
 _END: Final = "\0"  # no path holds it
 _READ_AT_MOST: Final = 8  # manifests of projects inside the project
@@ -58,7 +68,29 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
         found.append(make_cppcheck())
     if _has(text, SHELLCHECK_SUFFIXES):
         found.append(make_shellcheck())
-    return tuple(found)
+    return (*found, *_of_packages(names, text, read))
+
+
+def _of_packages(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
+    """The linters of the package that the tree is, by its manifest or its linter's configuration."""
+    if "Cargo.toml" in files and _has(text, CLIPPY_SUFFIXES):
+        yield make_clippy()
+    if _has(text, ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
+        yield make_eslint(configured)
+    if "go.mod" in files and _has(text, VET_SUFFIXES):
+        yield make_go_vet()
+
+
+def _eslint_config(files: Collection[str], read: Read) -> str:
+    """The file that configures eslint, "" when none does."""
+    own = next((name for name in ESLINT_CONFIGS if name in files), "")
+    if own or "package.json" not in files:
+        return own
+    try:
+        manifest = json.loads(read("package.json") or b"")
+    except (ValueError, RecursionError):
+        return ""
+    return "package.json" if isinstance(manifest, dict) and "eslintConfig" in manifest else ""
 
 
 def _as_text(files: Collection[str]) -> str:
@@ -254,6 +286,10 @@ def _relative(path: str, known: Collection[str], root: str) -> str:
 
 
 _TOLD: Final = 40  # findings in one letter
+_NOT_RUN: Final[dict[Kind, str]] = {
+    "lint": "no linter is set up for these files",
+    "types": "no type checker is set up for these files",
+}
 
 
 def lint_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:
@@ -271,7 +307,11 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
     asked = [linter for linter in linters if linter.kind == kind]
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        every = [await _new_of(run, linter, changes, limits, untouched) for linter in asked]
+        paths = _written(changes)
+        fitting = [linter for linter in asked if any(map(linter.understands, paths))]
+        if not fitting:
+            return Verdict(True, _NOT_RUN[kind], kind)
+        every = [await new_findings(run, linter, changes, limits, untouched) for linter in fitting]
         found = [finding for linted in every for finding in linted.findings]
         figures = {"findings": float(len(found))}
         if found:
@@ -284,24 +324,35 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
     return judge
 
 
-async def _new_of(
-    run: Run, linter: Linter, changes: Changes, limits: ExecLimits, untouched: Run | None
+def _written(changes: Changes) -> list[str]:
+    """The files that linters can read after the change."""
+    return [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
+
+
+async def new_findings(
+    run: Run,
+    linter: Linter,
+    changes: Changes,
+    limits: ExecLimits,
+    untouched: Run | None,
+    *,
+    lines_only: bool = False,
 ) -> Linted:
-    """Return one linter's findings that the change introduced."""
-    written = [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
-    linted = await run_linter(run, linter, written, limits)
+    """Return one linter's findings that the change introduced; with `lines_only`, on its lines."""
+    linted = await run_linter(run, linter, _written(changes), limits)
     if not linted.findings:
         return linted
     lines = {change.path: changed_lines(change) for change in changes}
     touched = [each for each in linted.findings if each.line in lines.get(each.path, ())]
-    if untouched is None:
+    if untouched is None or (lines_only and not touched):
         return Linted(linter, tuple(touched))
     earlier = [change.path for change in changes if change.before is not None]
     async with untouched.workspace.trial() as trial:
         before = await run_linter(untouched.inside(trial), linter, earlier, limits)
     if before.problem:  # what it would have said is not known
         return Linted(linter, tuple(touched))
-    return Linted(linter, fresh_findings(linted.findings, before.findings, touched))
+    fresh = fresh_findings(linted.findings, before.findings, touched)
+    return Linted(linter, tuple(each for each in fresh if each in touched) if lines_only else fresh)
 
 
 def fresh_findings(
@@ -325,13 +376,15 @@ def _sameness(finding: Finding) -> tuple[str, str, str]:
 
 def _letter(found: Sequence[Finding]) -> str:
     """The findings as a message to the model."""
-    lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
-    if len(found) > _TOLD:
-        lines.append(f"and {len(found) - _TOLD} more")
     tools = " and ".join(sorted({each.by for each in found}))
     which = "a finding that was" if len(found) == 1 else f"{len(found)} findings that were"
-    told = "\n".join(lines)
-    return f"Your change brings {which} not there before, by {tools}: {told}\n\nCorrect this."
+    return f"Your change brings {which} not there before, by {tools}: {list_findings(found)}\n\nCorrect this."
+
+
+def list_findings(found: Sequence[Finding]) -> str:
+    """One line each; the rest is counted."""
+    lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
+    return "\n".join([*lines, f"and {len(found) - _TOLD} more"] if len(found) > _TOLD else lines)
 
 
 def types_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:

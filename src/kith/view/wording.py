@@ -58,6 +58,7 @@ _STEPS: Final = {
 _STATUS: Final = {"plan": "planning"} | dict.fromkeys(
     ("measure", "lock", "check", "weigh", "finish"), "running tests and gates"
 )
+_STATIC: Final = ("lint", "types")  # gates that run no test
 _PLURAL: Final = ("tests", "types", "secrets", "limits")  # gates
 _MARKS: Final = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 _RESULTS: Final = {
@@ -163,7 +164,7 @@ def word_size(files: Sequence[FileChange]) -> str:
 def word_verdict(judged: Judged) -> str:
     """Word a gate's verdict."""
     if judged.skipped:
-        return "was not checked"
+        return "not checked"
     if judged.ok:
         return "passed"
     return "timed out" if any(ran.timed_out for ran in judged.ran) else "failed"
@@ -260,7 +261,8 @@ def _delegated_line(event: Delegated) -> tuple[str, str]:
 
 def _judged_line(event: Judged) -> tuple[str, str]:
     if event.skipped:
-        return ("tool", f"  - not checked{_reason(event.feedback)}")
+        gate = f"{event.gate} " if event.gate in _STATIC else ""
+        return ("tool", f"  - {gate}not checked{_reason(event.feedback)}")
     if not event.ran:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}{_reason(_first_line(event.feedback))}")
     ran = event.ran[-1]

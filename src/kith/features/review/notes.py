@@ -46,14 +46,14 @@ async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thre
 async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tuple[Finding, ...]:
     """Return linter findings and kith's own rules on added lines, in about so many seconds.
 
-    A linter that is not installed is ignored; one that is too slow is named. Without a sandbox only
-    kith's own rules run.
+    A linter that is not installed, or builds whole packages, is left out; one that is too slow is named.
+    Without a sandbox only kith's own rules run.
     """
     sheets, end, late = make_sheets(changes), time.monotonic() + seconds, list[str]()
     found = list(find_by_looking(changes, sheets))
     linters = await project_linters(run) if run.workspace.confined and sheets else ()
     for linter in linters:
-        if linter.kind != "lint" or linter.needs or not any(map(linter.understands, sheets)):
+        if linter.kind != "lint" or linter.needs or linter.whole or not any(map(linter.understands, sheets)):
             continue
         limits = ExecLimits(max(_LEAST, end - time.monotonic()))
         linted = await run_linter(run, linter, sorted(sheets), limits)
