@@ -36,7 +36,7 @@ LOADED = (
         "kith.models.discovery.catalogue",
     ),
     *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio", "kith.__main__"),
-    *("kith.features.coach.adaptation", "kith.features.confer.history", "kith.features.confer.settings"),
+    *("kith.features.coach.adaptation", "kith.features.confer.history"),
     *("kith.features.engine.options", "kith.features.measure.rows", "kith.features.review.notes"),
     *("kith.terminal.command_arguments", "pyflakes.checker", "importlib.resources.readers", "kith.roles"),
 )

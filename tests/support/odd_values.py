@@ -3,10 +3,10 @@
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 LONG_WORD = "y" * 300
@@ -26,7 +26,7 @@ _NUMBERS = (0, 1, 123_456_789)
 
 
 def instances(kind: type) -> Iterator[Any]:
-    """A dataclass with the same sort of odd value everywhere, once for each sort."""
+    """A struct with the same sort of odd value everywhere, once for each sort."""
     for at in range(len(TEXTS)):
         for full in (False, True):
             yield made(kind, at, full=full)
@@ -52,9 +52,9 @@ def made(hint: Any, at: int, *, full: bool, depth: int = 0) -> Any:
         return [part(inner[0])] if full else []
     if origin in (dict, Mapping):
         return {part(inner[0]): part(inner[1])} if full else {}
-    if isinstance(hint, type) and is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         hints = get_type_hints(hint)
-        return hint(**{each.name: part(hints[each.name]) for each in fields(hint) if each.init})
+        return hint(**{name: part(hints[name]) for name in hint.__struct_fields__})
     if isinstance(hint, TypeVar) or hint is Any or hint is object:
         return TEXTS[at]
     return _PLAIN[hint](at)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import field
 from msgspec.structs import replace
 
 from kith.agent.project import Project, Result
@@ -24,9 +25,7 @@ from mending import CHECK, DONE, NEW, OLD, blocks, edit
 class Listening(Replay):
     """A scripted model that keeps what it was sent, and holds it to what strict chat templates accept."""
 
-    def __init__(self, *replies: Any) -> None:
-        super().__init__("replay/turns", list(replies))
-        self.prompts: list[Prompt] = []
+    prompts: list[Prompt] = field(default_factory=list)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         self.prompts.append(prompt)
@@ -37,6 +36,10 @@ class Listening(Replay):
     def told(self) -> str:
         """The newest message."""
         return self.prompts[-1].messages[-1].text
+
+
+def listening(*replies: Any) -> Listening:
+    return Listening("replay/turns", list(replies))
 
 
 def check_order(prompt: Prompt) -> None:
@@ -73,7 +76,7 @@ PLAN = json.dumps({"steps": ["do it"]})
 
 
 def test_a_refused_change_is_told_to_the_model(repository: Path) -> None:
-    model = Listening(edit(), DONE, "Understood.")
+    model = listening(edit(), DONE, "Understood.")
     talk = Talk(repository, model)
     assert talk("fix mean", NO).report["status"] == "rejected"
     talk("why?")
@@ -82,7 +85,7 @@ def test_a_refused_change_is_told_to_the_model(repository: Path) -> None:
 
 @pytest.mark.slow
 def test_a_change_that_was_taken_back_is_told_and_one_that_was_brought_again_is_not(repository: Path) -> None:
-    model = Listening(edit(), DONE, "Hm.", edit(), DONE, "Fine.")
+    model = listening(edit(), DONE, "Hm.", edit(), DONE, "Fine.")
     talk = Talk(repository, model)
     talk("fix mean", YES)
     asyncio.run(talk.app.undo())
@@ -97,7 +100,7 @@ def test_a_change_that_was_taken_back_is_told_and_one_that_was_brought_again_is_
 
 def test_what_a_person_kept_is_told(repository: Path) -> None:
     both = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(OLD, NEW)
-    model = Listening(both, "ok")
+    model = listening(both, "ok")
     talk = Talk(repository, model)
     change = {}
 
@@ -147,7 +150,7 @@ def do(talk: Talk, words: str, answerer: Any) -> None:
 
 
 def test_what_is_sent_back_is_taken_out_and_told(repository: Path) -> None:
-    model = Listening(TWO_PARTS, "As you wish.")
+    model = listening(TWO_PARTS, "As you wish.")
     talk = Talk(repository, model)
     do(talk, "tidy up", keep_first(talk, "revise", "no, keep the order"))
     text = (repository / "utils.py").read_text()
@@ -157,7 +160,7 @@ def test_what_is_sent_back_is_taken_out_and_told(repository: Path) -> None:
 
 
 def test_why_something_was_left_out_is_told_with_the_next_task(repository: Path) -> None:
-    model = Listening(TWO_PARTS, "I see.")
+    model = listening(TWO_PARTS, "I see.")
     talk = Talk(repository, model)
     do(talk, "tidy up", keep_first(talk, "some", "keep the order"))
     talk("go on")
@@ -165,7 +168,7 @@ def test_why_something_was_left_out_is_told_with_the_next_task(repository: Path)
 
 
 def test_words_with_a_no_are_told_with_the_next_task(repository: Path) -> None:
-    model = Listening(TWO_PARTS, "I see.")
+    model = listening(TWO_PARTS, "I see.")
     talk = Talk(repository, model)
     talk("tidy up", Answer("none", "not today"))
     talk("what now?")
@@ -174,7 +177,7 @@ def test_words_with_a_no_are_told_with_the_next_task(repository: Path) -> None:
 
 @pytest.mark.slow
 def test_after_a_refused_task_the_next_one_starts_afresh(repository: Path) -> None:
-    model = Listening(edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, edit(), DONE)
+    model = listening(edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, edit(), DONE)
     talk = Talk(repository, model, CHECK, tries=1)
     assert talk("fix mean", NO).report["status"] == "rejected"
     assert talk("try again", YES).report["status"] == "done"
@@ -184,7 +187,7 @@ def test_after_a_refused_task_the_next_one_starts_afresh(repository: Path) -> No
 @pytest.mark.slow
 def test_each_plan_of_a_conversation_is_made_and_carried_out(repository: Path) -> None:
     back = edit(NEW, OLD)
-    model = Listening(PLAN, edit(), DONE, PLAN, back, DONE)
+    model = listening(PLAN, edit(), DONE, PLAN, back, DONE)
     talk = Talk(repository, model)
     assert talk("fix mean", Answer("yes"), YES, plan="show").report["status"] == "done"
     assert talk("undo that by hand", Answer("yes"), YES, plan="show").report["status"] == "done"
@@ -192,7 +195,7 @@ def test_each_plan_of_a_conversation_is_made_and_carried_out(repository: Path) -
 
 
 def test_a_plan_is_corrected_in_words(repository: Path) -> None:
-    model = Listening(PLAN, {"expect": "^smaller steps", "text": PLAN}, edit(), DONE)
+    model = listening(PLAN, {"expect": "^smaller steps", "text": PLAN}, edit(), DONE)
     talk = Talk(repository, model)
     correction = Answer("revise", "smaller steps")
     assert talk("fix mean", correction, Answer("yes"), YES, plan="show").report["status"] == "done"
@@ -201,7 +204,7 @@ def test_a_plan_is_corrected_in_words(repository: Path) -> None:
 def test_words_at_the_question_do_not_use_up_tries(repository: Path) -> None:
     steps = [OLD.replace("+ 1", f"+ {n}") for n in (1, 2, 3, 4)] + [NEW]
     replies = [reply for a, b in pairwise(steps) for reply in (edit(a, b), DONE)]
-    talk = Talk(repository, Listening(*replies), tries=2)
+    talk = Talk(repository, listening(*replies), tries=2)
     again = [Answer("revise", f"not yet {n}") for n in range(3)]
     assert talk("fix mean", *again, YES).report["status"] == "done"
     assert NEW in (repository / "utils.py").read_text()
@@ -209,14 +212,14 @@ def test_words_at_the_question_do_not_use_up_tries(repository: Path) -> None:
 
 def test_edits_that_do_not_fit_leave_nothing_half_done(repository: Path) -> None:
     half = blocks(OLD, NEW) + "utils.py/inner.txt\n```\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n```\n"
-    model = Listening(half, "Then I cannot.")
+    model = listening(half, "Then I cannot.")
     report = Talk(repository, model)("fix mean").report
     assert report["changes"] == [] and OLD in (repository / "utils.py").read_text()
     assert "utils.py" in model.told
 
 
 def test_edits_beside_a_tool_call_are_asked_for_again(repository: Path) -> None:
-    model = Listening(
+    model = listening(
         {"text": blocks(OLD, NEW), "calls": [{"name": "list", "args": {}}]}, DONE, blocks(OLD, NEW)
     )
     report = Talk(repository, model)("fix mean", YES).report
@@ -224,15 +227,15 @@ def test_edits_beside_a_tool_call_are_asked_for_again(repository: Path) -> None:
 
 
 def test_an_empty_reply_is_no_answer(repository: Path) -> None:
-    model = Listening("", {"thinking": "hm"}, "It is a mean.")
+    model = listening("", {"thinking": "hm"}, "It is a mean.")
     assert Talk(repository, model)("what is it?").report["text"] == "It is a mean."
-    mute = Talk(repository, Listening("", "", "", ""))
+    mute = Talk(repository, listening("", "", "", ""))
     assert "empty replies" in mute("what is it?").report["text"]
 
 
 def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path) -> None:
     cut = {"text": blocks(OLD, NEW), "stop": "length"}
-    talk = Talk(repository, Listening(cut))
+    talk = Talk(repository, listening(cut))
     said: list[Said] = []
 
     class Crash(BaseException):
@@ -262,7 +265,7 @@ def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path
 
 @pytest.mark.slow
 def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> None:
-    talk = Talk(repository, Listening())
+    talk = Talk(repository, listening())
     talk.app = Project.open(repository, {"check": ("false", "grep -q 'len(numbers) + 1' utils.py")})
     report = talk('replace "+ 1)" with ")" in utils.py', YES).report
     assert report["status"] == "failed" and OLD in (repository / "utils.py").read_text()
@@ -272,7 +275,7 @@ def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> No
 def test_the_receipt_speaks_of_the_last_proposal_only(repository: Path) -> None:
     bad = "utils.py\n```python\n<<<<<<< SEARCH\nnot there\n=======\nx\n>>>>>>> REPLACE\n```\n"
     later = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": NEW, "new": OLD}}]}
-    talk = Talk(repository, Listening(edit(), DONE, later, bad), CHECK, tries=1)
+    talk = Talk(repository, listening(edit(), DONE, later, bad), CHECK, tries=1)
     report = talk("fix mean", Answer("revise", "differently")).report
     assert report["status"] == "failed"
     assert [each["of_this_change"] for each in report["receipt"]["checks"]["after"]] == [False]

@@ -51,7 +51,7 @@ class _Limits(Struct, frozen=True):
     goal: int
 
 
-class Fitted(Wrapped, frozen=True, eq=False):
+class Fitted(Wrapped, frozen=True, eq=False, dict=True):
     """`model`, with every prompt made to fit `counter.window`, and shortened when the server refuses it.
 
     At three quarters of the window, old tool results are left out. If that is not enough, the model
