@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from kith.core.values import Finding
+from kith.core.values import Finding, Severity
 from kith.gates.known_linters import Linter, as_line, as_text
 
 # clippy, for Rust. It builds the package, so the project's own build scripts run.
@@ -38,7 +38,7 @@ def _clippy_finding(message: Any) -> Finding | None:
     code = message.get("code")
     rule = as_text(code.get("code")) if isinstance(code, dict) else ""
     begin, end = as_line(span.get("line_start")), as_line(span.get("line_end"))
-    severity = "error" if message["level"] == "error" else "warning"
+    severity: Severity = "error" if message["level"] == "error" else "warning"
     return Finding(
         span["file_name"],
         begin,
@@ -61,7 +61,7 @@ ESLINT_CONFIGS: Final = (
 
 def make_eslint(configured: str) -> Linter:
     def command(arguments: str) -> str:
-        return f"npx --no-install eslint --format json -- {arguments}"
+        return f'PATH="$PWD/node_modules/.bin:$PATH" eslint --format json -- {arguments}'
 
     return Linter("eslint", "lint", configured, command, parse_eslint, ESLINT_SUFFIXES, obeys=True)
 

@@ -22,6 +22,9 @@ from kith.gates.linters import project_linters, run_linter
 SECONDS: Final = 2.0  # for all linters together: a person waits to see the diff
 _LEAST: Final = 0.2  # for one of them, however slow the others were
 _MOST: Final = 3  # risks, and tests
+_TRIES: Final = 2
+_SHOWN: Final = 500  # characters of a reply that is no JSON
+_AGAIN: Final = "Your reply holds no JSON object. Answer with the JSON object and nothing else."
 _REQUEST: Final = """\
 Your change passed the checks. Before the user sees it, look at it once more as a reviewer who doubts it. \
 Use no tools now. Answer with one JSON object and nothing else:
@@ -72,14 +75,23 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
     It does not join the thread: the model goes on from its change, not from its doubts.
     """
     messages = (*thread.messages, say(_REQUEST, "kith"))
-    prompt = Prompt(role.system, messages, role.tools, "notes", 1, role.sampling, thread.name)
+    words = ""
     try:
         with run.step("notes") as step:
-            reply = await role.model(prompt, step.emit)
+            for attempt in range(1, _TRIES + 1):
+                prompt = Prompt(
+                    role.system, messages, role.tools, "notes", attempt, role.sampling, thread.name
+                )
+                reply = await role.model(prompt, step.emit)
+                words = reply.message.text
+                if isinstance(load_json(words), Mapping):
+                    return read_notes(words, sheets, role.model.name)
+                messages = (*messages, reply.message, say(_AGAIN, "kith"))
     except KithError as error:  # a note less is no reason to end
         run.emit(Notice(f"The model wrote no notes: {error}"))
         return ()
-    return read_notes(reply.message.text, sheets, role.model.name)
+    run.emit(Notice(f"The model's notes are no JSON. It wrote: {' '.join(words.split())[:_SHOWN]}"))
+    return ()
 
 
 def read_notes(words: str, sheets: Sheets, by: str) -> tuple[Finding, ...]:

@@ -269,7 +269,7 @@ class Subject(Struct, frozen=True):
 async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     """Measure a model in about `budget_s` seconds; what there is no time for is left out, and said.
 
-    Raises ModelError when it does not answer at all.
+    Raises ModelError when it does not answer at all, or nothing could be measured.
     """
     began, emit = time.monotonic(), run.emit
     table = TimedModel(subject.model, emit, began + budget_s, uuid.uuid4().hex[:12], purpose="bench")
@@ -295,6 +295,9 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
             ),
         )
     )
+    if not speeds and not any(score.tried for score in scores):
+        why = next(filter(None, (*(score.skipped for score in scores), *notes)), "no call ended in time")
+        raise ModelError(f"Nothing was measured in {budget_s:.0f} s: {why}. Give it more time: --minutes 10")
     seconds = round(time.monotonic() - began, 1)
     return replace(subject.about, seconds=seconds, speeds=speeds, scores=tuple(scores), notes=notes)
 
