@@ -168,7 +168,7 @@ def _check_task(words: Sequence[str], typed: Sequence[str]) -> None:
         raise UsageError(f"Options come after the command: kith {words[0]} {typed[0]} ...")
     _refuse_switched_off(words[0])
     alone = len(words) == 1 and " " not in words[0]
-    if alone and (close := difflib.get_close_matches(words[0], commands(), 1)):
+    if alone and (close := difflib.get_close_matches(words[0], commands(), 1, 0.75)):
         raise UsageError(f"There is no command {words[0]!r}; did you mean `kith {close[0]}`?")
 
 

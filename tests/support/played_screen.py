@@ -26,6 +26,7 @@ class PlayedScreen:
         self.look = Look(palette=Palette(depth=0))
         self.told: list[str] = []
         self.asked: list[str] = []
+        self.notices: list[str] = []
         self.offered: list[Sequence[str]] = []  # the rows of each choice
         self.line, self.signals = "", list[str]()
         self.regions: dict[str, Any] = {}

@@ -15,4 +15,4 @@ def test_the_demo_takes_two_tries_and_proves_its_change(tmp_path: Path) -> None:
         "✓ unittest: 3 pass, 1 fixed"
     )
     assert "Proven: a test that failed before passes now" in told
-    assert "back; stats.py is as it was." in told and not list(tmp_path.iterdir())
+    assert "Undid" in told and "stats.py is as it was." in told and not list(tmp_path.iterdir())

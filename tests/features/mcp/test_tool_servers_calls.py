@@ -76,7 +76,7 @@ def test_always_is_for_one_tool_as_it_describes_itself(repository: Path, home: P
     (question,) = person.asked
     assert question.target and question.target.text == '{"who": "Ada"}'
     assert question.effect == "call" and question.choices == ("yes", "always", "no")
-    assert always_words(question).startswith("Always: in this project, greet of demo, whatever its arguments")
+    assert always_words(question).startswith("Always: in this project, greet of demo, with any arguments")
     (permit,) = remembered(repository)
     assert permit.effect == "call" and permit.pattern.startswith("demo/greet@")
     play(repository, Person([]), {"who": "Cy"})

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -37,7 +38,8 @@ from kith.view.wording import question_text
 # What the tools answer, as values from which their schemas are made.
 
 
-class Trial(Struct, frozen=True):
+@dataclass(frozen=True)
+class Trial:
     """`diff` is all that differed from the user's files after the check; nothing was applied."""
 
     ok: bool
@@ -49,7 +51,8 @@ class Trial(Struct, frozen=True):
     session: str
 
 
-class Applied(Struct, frozen=True):
+@dataclass(frozen=True)
+class Applied:
     """`change` is the id that undo takes; "" when nothing was applied, and `text` says why."""
 
     applied: bool
@@ -60,7 +63,8 @@ class Applied(Struct, frozen=True):
     session: str
 
 
-class Task(Struct, frozen=True):
+@dataclass(frozen=True)
+class Task:
     """`status` "waiting": a person has to answer first, see `text`."""
 
     status: str
@@ -74,7 +78,8 @@ class Task(Struct, frozen=True):
     session: str
 
 
-class Finding(Struct, frozen=True):
+@dataclass(frozen=True)
+class Finding:
     path: str
     line: int
     severity: str
@@ -83,26 +88,30 @@ class Finding(Struct, frozen=True):
     diff: str
 
 
-class Review(Struct, frozen=True):
+@dataclass(frozen=True)
+class Review:
     reviewed: str
     findings: list[Finding]
     text: str
 
 
-class Scan(Struct, frozen=True):
+@dataclass(frozen=True)
+class Scan:
     summary: str
     languages: list[str]
     tests: list[str]
 
 
-class Session(Struct, frozen=True):
+@dataclass(frozen=True)
+class Session:
     id: str
     task: str
     status: str
     at: str
 
 
-class Sessions(Struct, frozen=True):
+@dataclass(frozen=True)
+class Sessions:
     sessions: list[Session]
 
 
@@ -292,7 +301,7 @@ class Offered(Struct):
         if told.result.report["status"] != "done":
             raise KithError(told.result.report["text"])
         shown = as_json(told, told.review.findings[:_MOST])
-        fields = Finding.__struct_fields__
+        fields = Finding.__dataclass_fields__
         findings = [Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
         left = len(told.review.findings) - len(findings)
         text = shown["text"] or (f"{left} more findings are not shown." if left else "")

@@ -23,10 +23,11 @@ FEATURE = Feature(
     commands=(
         Command(
             "plan",
-            "show which files a task needs, and why",
+            "Show the files a task needs",
             Lazy(f"{__name__}:plan_arguments"),
             _here("command:plan_command"),
             "TASK",
+            group="Look back",
         ),
     ),
 )
