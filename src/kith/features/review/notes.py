@@ -90,7 +90,8 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
     except KithError as error:  # a note less is no reason to end
         run.emit(Notice(f"The model wrote no notes: {error}"))
         return ()
-    run.emit(Notice(f"The model's notes are no JSON. It wrote: {' '.join(words.split())[:_SHOWN]}"))
+    said = " ".join(words.split())[:_SHOWN]
+    run.emit(Notice(f"The model's notes are no JSON. It wrote: {said}", "warning"))
     return ()
 
 
