@@ -260,7 +260,7 @@ def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> 
 
 def _not_applied(why: str, refusal: Verdict | None) -> str:
     """For the person; where a command decided, also how to name another one."""
-    other = " Another check: --check CMD, in a conversation /config check CMD; `none` is none."
+    other = " For another check: --check CMD, or /config check CMD in a conversation. `none` runs no tests."
     hint = other if refusal and refusal.ran else ""
     return f"Nothing was applied: {why}{hint}"
 
