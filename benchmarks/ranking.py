@@ -16,13 +16,12 @@ from math import log
 from pathlib import Path
 from statistics import fmean, median
 
-from kith.trees.open_tree import open_tree
-
 from kith.context.rank_files import Signals, rank
 from kith.context.task_words import find_words, stems_of
 from kith.features.plan.measure import Request, choose_requests, order_by, order_of, place_of, summarise
 from kith.memory.index import open_index, refresh
 from kith.trees.history import read_commits
+from kith.trees.local import open_tree
 
 REQUESTS = 50  # of each repository
 WAYS = ("kith", "without history", "without an index", "names in files", "names in paths")

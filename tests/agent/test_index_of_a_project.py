@@ -35,7 +35,7 @@ def test_the_first_time_makes_the_index_that_the_second_asks(repository: Path) -
             await wait_for_index(project)
         (repository / "average.py").write_text("def mean(numbers):\n    return sum(numbers)\n")
         async with open_known(project, told.append) as known:
-            assert {"average.py", "utils.py"} <= (await known.fitting())(TASK).keys()
+            assert {"average.py", "utils.py"} <= (await known.fitting())(TASK).names.keys()
             assert known.look and {each.path for each in known.look("mean").definitions} == {
                 "average.py",
                 "utils.py",
@@ -122,7 +122,7 @@ def test_after_a_scan_of_a_large_tree_it_is_known_at_once(repository: Path) -> N
     async def scenario() -> None:
         async with open_known(project, lambda event: None) as known:
             assert known.look and known.look("mean").definitions
-            assert "utils.py" in (await known.fitting())(TASK)
+            assert "utils.py" in (await known.fitting())(TASK).names
 
     asyncio.run(scenario())
 

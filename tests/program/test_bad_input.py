@@ -222,7 +222,7 @@ def test_a_signal_leaves_one_object_too(kith: Kith, serve: Serve) -> None:
         process.terminate()
         report = json.loads(process.communicate(timeout=60)[0])
     assert process.returncode == 143 and report["status"] == "interrupted"
-    assert report["session"] in report["text"]
+    assert report["session"][:6] in report["text"]
 
 
 @pytest.mark.slow

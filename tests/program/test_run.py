@@ -137,6 +137,15 @@ def test_the_plan_comes_first_and_reads_only(kith: Kith, serve: Serve) -> None:
     assert "not allowed in read-only mode" in server.requests[1]["messages"][-1]["content"]
 
 
+def test_the_report_tells_what_left_the_plan(kith: Kith, serve: Serve) -> None:
+    plan = {"steps": ["Divide"], "modify": ["other.py"], "questions": ["Round?"], "confidence": "medium"}
+    serve([json.dumps(plan), edit(), DONE])
+    report = kith.run("--plan", "--yes", "--check", CHECK, "fix mean")
+    assert report["plan"]["confidence"] == "medium" and report["plan"]["questions"] == ["Round?"]
+    assert report["plan"]["absent"] == ["other.py"]
+    assert [change["planned"] for change in report["changes"]] == [False]
+
+
 @pytest.mark.slow
 def test_a_plan_nobody_agrees_to_ends_it(kith: Kith, serve: Serve) -> None:
     serve([json.dumps({"steps": ["x"]})])

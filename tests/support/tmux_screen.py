@@ -1,5 +1,6 @@
 """kith in a real terminal: tmux, its keys and its screen."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -12,13 +13,16 @@ import pytest
 from mending import blocks
 
 KITH = f"{sys.executable} -m kith"
+_open: list["Screen"] = []
+_numbers = itertools.count(1)
 
 
 class Screen:
     """A terminal of 80 columns that runs one program."""
 
     def __init__(self, folder: Path, command: str, width: int = 80) -> None:
-        self.tmux = ["tmux", "-L", f"kith{os.getpid()}", "-f", "/dev/null"]
+        self.tmux = ["tmux", "-L", f"screen{os.getpid()}-{next(_numbers)}", "-f", "/dev/null"]
+        _open.append(self)
         shown = {
             name: value for name, value in os.environ.items() if name.startswith(("XDG_", "HOME", "PATH"))
         }
@@ -48,7 +52,8 @@ class Screen:
 @pytest.fixture(autouse=True)
 def no_terminal_is_left() -> Iterator[None]:
     yield
-    subprocess.run(["tmux", "-L", f"kith{os.getpid()}", "kill-server"], capture_output=True)
+    while _open:  # a server of its own for each: the next one cannot meet one that is ending
+        subprocess.run([*_open.pop().tmux, "kill-server"], capture_output=True)
 
 
 TWO = blocks('"""Small helpers for numbers."""\n', '"""Helpers."""\n') + blocks(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kith.core.values import Answer, Change, Changes, Kept, Question
+from kith.core.values import Answer, Change, Changes, Kept, Plan, Question
 from kith.edits import keep_hunks, split_hunks, summarise
 from kith.gates.human import CHOICES, change_question
 from kith.terminal.questions import ask
@@ -286,3 +286,18 @@ def test_a_tool_is_refused_with_words() -> None:
 def test_a_plan_is_revised_with_words() -> None:
     question = Question("q", "plan", "Go on with this plan?", ("yes", "no", "revise"))
     assert answer(question, "s", say("smaller"))[0] == Answer("revise", "smaller")
+
+
+def test_one_key_keeps_what_was_planned() -> None:
+    plan = Plan(("x",), modify=("a.py",))
+    question = change_question("Apply this change?", (THREE, NEW), CHOICES, plan=plan)
+    given, screen = answer(question, "h", "y", "q", "p")
+    assert given == Answer("planned")
+    assert "outside the plan: new.py" in screen.text and "(planned)" in screen.text
+
+
+def test_the_planned_files_of_an_edited_change_are_kept_edited() -> None:
+    plan = Plan(("x",), modify=("new.py",))
+    question = change_question("Apply this change?", (NEW, GONE), CHOICES, plan=plan)
+    given, _ = answer(question, "e", swap("1", "2"), "p")
+    assert given == Answer("edit", changes=(Change("new.py", None, b"x = 2\n"),))

@@ -442,7 +442,7 @@ def test_what_cannot_be_held_or_said_is_one_sentence(
     begin: Callable[[], AbstractAsyncContextManager[Trial]],
 ) -> None:
     async def main() -> None:
-        for line, told in (("for i in $(seq 1 20); do truncate -s 9M zeros$i; done", "more than 128 MiB"),):
+        for line, told in (("for i in $(seq 1 20); do truncate -s 9M zeros$i; done", "larger than 128 MiB"),):
             async with begin() as tree:
                 await tree.exec(Command(line))
                 with pytest.raises(TreeError, match=told):

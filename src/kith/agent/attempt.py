@@ -1,117 +1,28 @@
 """plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
 
-import json
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.agent.judges import Judges
 from kith.agent.kept_trial import kept_trial, renew
+from kith.agent.plan import PlanRejected, agree_on_plan, with_request
 from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
 from kith.agent.roles import as_planner
 from kith.agent.verdicts import decide, in_a_line, judge
-from kith.core.errors import AbsentError, KithError, NoModelError, TreeError
-from kith.core.events import Applied, Judged, Notice, Planned, Proposed, Reviewed, Status
+from kith.core.errors import AbsentError, NoModelError, TreeError
+from kith.core.events import Applied, Judged, Notice, Proposed, Reviewed, Status
 from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
-from kith.core.run import Gate, Run, Thread, new_id
-from kith.core.values import Change, Changes, Message, Plan, Question, Verdict, say
+from kith.core.run import Gate, Run, Thread
+from kith.core.values import Change, Changes, Message, Plan, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
 from kith.gates.lint_notes import AUTHOR, word_lint_notes
 from kith.settings.features import find_part
-
-# Plan first: a read-only role writes down what it means to do, and the person may correct it.
-
-
-REQUEST = """\
-Plan first; you may only read now. Look at what you need, then answer with one JSON object and nothing else:
-{"steps": ["..."], "assumptions": ["..."], "read": ["path"], "modify": ["path"]}
-steps: what you will do, in order. assumptions: what you take for granted. read and modify: files."""
-GO = "The plan is accepted. Carry it out now; you may write."
-TRIES = 3
-
-
-class PlanRejected(KithError):
-    """The person said no to the plan."""
-
-
-def with_request(words: str) -> str:
-    """Words that ask for a plan first."""
-    return f"{words}\n\n{REQUEST}"
-
-
-async def agree_on_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> None:
-    """See to it that the thread holds a plan and the word to carry it out; nothing to do if it does.
-
-    Raises PlanRejected, or KithError when no sound plan came.
-    """
-    spoken = [message.text for message in thread.messages if message.role == "user"]
-    asked = max((n for n, words in enumerate(spoken) if words.endswith(REQUEST)), default=-1)
-    if GO not in spoken[asked + 1 :]:
-        with run.step("plan") as step:
-            await make_plan(step, planner, thread, ask)
-        thread.add(run, say(GO, "kith"))
-
-
-async def make_plan(run: Run, planner: Role, thread: Thread, ask: bool) -> Plan:
-    """Let the model plan until the plan is sound and, with `ask`, the person agrees.
-
-    The thread must hold the request. Raises PlanRejected, or KithError when no sound plan came.
-    """
-    failures = 0
-    while True:
-        words = await converse(run, planner, thread)
-        plan, fault = read_plan(words)
-        if plan is None:
-            failures += 1
-            if failures == TRIES:
-                raise KithError(f"The model wrote no usable plan in {TRIES} tries: {fault}")
-            thread.add(run, say(with_request(fault), "plan"))
-            continue
-        run.emit(Planned(plan))
-        if not ask:
-            return plan
-        answer = await run.ask(Question(new_id(), "plan", "Go on with this plan?", ("yes", "no", "revise")))
-        if answer.choice == "yes":
-            return plan
-        if answer.choice != "revise" or not answer.text:
-            why = answer.text or "you rejected it"
-            raise PlanRejected(f"The plan was not carried out: {why}. (--yes accepts plans.)")
-        thread.add(run, say(with_request(answer.text), "person"))
-
-
-def read_plan(words: str) -> tuple[Plan | None, str]:
-    """The plan in a reply, or what is wrong with it in words for the model."""
-    start, end = words.find("{"), words.rfind("}")
-    data = _load(words[start : end + 1]) if 0 <= start < end else None
-    if not isinstance(data, dict):
-        return None, "Your reply holds no JSON object."
-    lists: dict[str, tuple[str, ...]] = {}
-    for key in ("steps", "assumptions", "read", "modify"):
-        value = data.get(key, [])
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            return None, f'"{key}" must be a list of texts.'
-        lists[key] = tuple(item.strip() for item in items if item.strip())
-    if not lists["steps"]:
-        return None, '"steps" must not be empty.'
-    return Plan(**lists), ""
-
-
-def _load(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        import json_repair
-
-        return json_repair.loads(text)
-
-
-# plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away.
 
 
 def claimed_tests(thread: Thread) -> tuple[str, ...]:
@@ -159,7 +70,7 @@ class Progress(Struct, frozen=True):
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
     `before` tells; `evidence` is what they said of the last change. `landed`: the edits in the last message
     are in the trial. `given_up`: who worked on it before, while the present model has not been told of that.
-    `linted`: a change passed the gates, and its model was told what linters found.
+    `linted`: a change passed the gates, and its model was told what linters found. `plan`: what was agreed on.
     """
 
     attempts: int = 0
@@ -171,6 +82,7 @@ class Progress(Struct, frozen=True):
     given_up: GivenUp | None = None
     evidence: Evidence | None = None
     linted: bool = False
+    plan: Plan | None = None
 
 
 class Tried(Struct, frozen=True):
@@ -277,7 +189,8 @@ async def _run_leg(
             begin_turn(inside, leg.thread, say(progress.refusal.feedback, progress.refusal.by))
         try:
             if plan != "no" and not progress.attempts:
-                await agree_on_plan(inside, as_planner(leg.role), leg.thread, ask=plan == "show")
+                agreed = await agree_on_plan(inside, as_planner(leg.role), leg.thread, ask=plan == "show")
+                progress = replace(progress, plan=agreed or progress.plan)
             progress = replace(progress, attempts=progress.attempts + 1, refusal=None)
             tried = await _try(inside, trial, leg, judges, progress)
             progress = tried.after(progress)
@@ -293,10 +206,11 @@ async def _run_leg(
         if await _look_again(inside, leg, judges, tried.changes, progress):
             progress = replace(progress, linted=True)
             continue
-        decision = await decide(run, trial, judges, tried.changes, tried.verdict.evidence)
+        bound = replace(run, plan=progress.plan)
+        decision = await decide(bound, trial, judges, tried.changes, tried.verdict.evidence)
         if decision.ok:
             text = leg.thread.last_words or STOPPED
-            return await adopt(run, trial, judges, tried.changes, decision, text), progress
+            return await adopt(bound, trial, judges, tried.changes, decision, text), progress
         if decision.unmet or not decision.feedback:
             return not_adopted(decision), progress
         progress = replace(progress, refusal=decision, refusals=0)

@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -270,8 +271,7 @@ def _literal(text: str) -> str:
 
 
 async def _substituted(direct: ReplaceText | DeleteText | DeleteMatching, run: Run) -> AsyncIterator[_Edited]:
-    pattern, expand = _search(direct)
-    chosen, found = await _matching(run, direct.where), False
+    pattern, chosen, found = _search(direct), await _matching(run, direct.where), False
     for path in chosen:
         try:
             text = await _read_text(run, path)
@@ -279,33 +279,37 @@ async def _substituted(direct: ReplaceText | DeleteText | DeleteMatching, run: R
             if len(chosen) == 1:
                 raise
             continue  # a pattern may match pictures and links too
-        end = text.end
-        done, places = pattern.subn(lambda match, end=end: expand(match).replace("\n", end), text.text)  # type: ignore[misc]
+        done, places = pattern.subn(partial(_replacement, direct, text.end), text.text)
         if places:
             found = True
             yield path, text.encode(done), places
     if not found:
         old = direct.old if isinstance(direct, ReplaceText) else direct.text
-        raise UsageError(f"{' and '.join(direct.where)} does not hold {old!r}.")
+        raise UsageError(f"{old!r} is not in {' or '.join(direct.where)}.")
 
 
-def _search(
-    direct: ReplaceText | DeleteText | DeleteMatching,
-) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
-    """The expression to look for, and what comes in its place. Raises UsageError where one is impossible."""
+def _search(direct: ReplaceText | DeleteText | DeleteMatching) -> re.Pattern[str]:
+    """The expression to look for. Raises UsageError where it, or what shall replace it, is impossible."""
     old, new = (direct.old, direct.new) if isinstance(direct, ReplaceText) else (direct.text, "")
     if not old or old == new:
         raise UsageError("There is nothing to do: the old text is empty or the same as the new one.")
     if isinstance(direct, DeleteMatching):
-        return re.compile(rf"^[^\n]*{_literal(old)}[^\n]*(?:\n|\Z)", re.M), lambda match: ""
+        return re.compile(rf"^[^\n]*{_literal(old)}[^\n]*(?:\n|\Z)", re.M)
     if not direct.regex:
-        return re.compile(_literal(old)), lambda match: new
+        return re.compile(_literal(old))
     try:
         pattern = re.compile(old, re.M)
         pattern.sub(new, "")  # a template may name a group that there is not
     except (re.error, IndexError) as error:
         raise UsageError(f"{old!r} cannot be used as a regular expression: {error}.") from None
-    return pattern, lambda match: match.expand(new)
+    return pattern
+
+
+def _replacement(direct: ReplaceText | DeleteText | DeleteMatching, end: str, match: re.Match[str]) -> str:
+    """The text in place of a match, in a file whose lines end with `end`."""
+    if not isinstance(direct, ReplaceText):
+        return ""
+    return (match.expand(direct.new) if direct.regex else direct.new).replace("\n", end)
 
 
 async def _matching(run: Run, where: Sequence[str]) -> Sequence[str]:
@@ -373,7 +377,7 @@ def _insert(text: _Text, direct: InsertText) -> str:
         raise UsageError("There is nothing to do: the text to insert or the text to find is empty.")
     found = list(re.finditer(_literal(direct.anchor), text.text))
     if not found:
-        raise UsageError(f"{direct.path} does not hold {direct.anchor!r}.")
+        raise UsageError(f"{direct.anchor!r} is not in {direct.path}.")
     if len(found) > 1:
         lines = ", ".join(str(text.text.count("\n", 0, match.start()) + 1) for match in found[:10])
         raise UsageError(f"{direct.anchor!r} occurs {len(found)} times in {direct.path} (lines {lines}).")

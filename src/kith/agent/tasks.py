@@ -425,4 +425,5 @@ def _progress_of(past: Past) -> Progress:
         past.edits_landed,
         given_up,
         linted=past.linted,
+        plan=past.plan,
     )

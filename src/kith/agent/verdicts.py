@@ -118,7 +118,9 @@ async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence |
         return yes
     run.emit(Notice("The part that you kept does not pass the checks.", "warning"))
     text = f"{'The check' if verdict.ok else verdict.by} fails on the part that you kept. Apply it anyway?"
-    question = replace(change_question(text, kept, _AFTER_CHECKS, judges.named), evidence=verdict.evidence)
+    question = replace(
+        change_question(text, kept, _AFTER_CHECKS, judges.named, run.plan), evidence=verdict.evidence
+    )
     answer = await run.ask(question)
     if answer.choice == "back":
         return None

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.events import Answered, Asked, Event, Said, Stepped
-from kith.core.values import Answer, Changes, Message, Question, ToolCall, Verdict
+from kith.core.values import Answer, Changes, Message, Plan, Question, ToolCall, Verdict
 from kith.core.workspace import ExecLimits, Workspace
 
 Sink = Callable[[Event, tuple[str, ...]], None]
@@ -37,6 +37,7 @@ class Run(Struct, frozen=True):
     A new field needs a written reason. `hear` gives the person's messages since the last call, so that any
     workflow can add them to its conversation. A message counts as heard once it is added. `trial_name` names
     the trial that keeps a change of this run until it is applied ("": none). Every workflow keeps it there.
+    `plan` is the agreed plan, which the question about the change compares with the change.
     """
 
     sink: Sink
@@ -46,6 +47,7 @@ class Run(Struct, frozen=True):
     path: tuple[str, ...] = ()
     hear: Hear = nobody_speaks
     trial_name: str = ""
+    plan: Plan | None = None
 
     def emit(self, event: Event) -> None:
         self.sink(event, self.path)

@@ -254,7 +254,8 @@ Changes = tuple[Change, ...]
 class FileChange(Struct, frozen=True):
     """One changed file, in numbers and as a unified diff.
 
-    `warning`, in a question: who runs what it makes, or follows it, without being told to.
+    In a question, `warning`: who runs what it makes, or follows it, without being told to. `planned`:
+    whether the plan names the file; None without a plan.
     """
 
     path: str
@@ -262,6 +263,7 @@ class FileChange(Struct, frozen=True):
     removed: int
     diff: str
     warning: str = ""
+    planned: bool | None = None
 
 
 class Reached(Struct, frozen=True):
@@ -386,12 +388,25 @@ class Answer(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """A planner's plan, made before anything is written."""
+    """A planner's plan, made before anything is written.
+
+    `absent`: paths of `read` and `modify` that did not exist then. `questions`: what is open. `confidence`:
+    "high", "medium" or "low", estimated by the planner; "" where it gave none.
+    """
 
     steps: tuple[str, ...]
     assumptions: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     modify: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    confidence: str = ""
+    absent: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool | None:
+        """True if the file, or a folder above it, is to be modified; None where the plan names no files."""
+        if not self.modify:
+            return None
+        return any(each in (path, ".") or path.startswith(f"{each}/") for each in self.modify)
 
 
 class BuildTask(Struct, frozen=True):

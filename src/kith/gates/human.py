@@ -10,7 +10,7 @@ from kith.context.secrets import is_secret_file
 from kith.core.events import Notice
 from kith.core.evidence import Evidence, Standard
 from kith.core.run import Run, new_id
-from kith.core.values import Answer, Change, Changes, FileChange, Question, Verdict
+from kith.core.values import Answer, Change, Changes, FileChange, Plan, Question, Verdict
 from kith.edits import runs_by_itself, summarise
 
 _ANY = Standard()
@@ -30,35 +30,47 @@ _MOST = 8  # files that the question itself names
 def human_gate(
     text: str = "Apply this change?", named: Sequence[str] = (), standard: Standard = _ANY
 ) -> Person:
-    """Asks about the change. "some" and "edit" keep what the answer holds; "revise" sends words back.
+    """Asks about the change. "some" and "edit" keep what the answer holds; "planned" keeps the files
+    that the run's plan names; "revise" sends words back.
 
     `named`: patterns for paths that the person needs no warning of. `standard`: how much evidence is
     enough for a yes that was given beforehand.
     """
 
     async def judge(run: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
-        question = change_question(text, changes, CHOICES, named)
+        question = change_question(text, changes, CHOICES, named, run.plan)
         if evidence is not None:
             held_back = not standard.meets(evidence)
             question = replace(question, evidence=evidence, held_back=held_back, required=standard.require)
         answer = await run.ask(question)
         if answer.choice == "none" and answer.text and any(file.warning for file in question.files):
             run.emit(Notice(answer.text, "warning"))
-        return _verdict(answer)
+        return _verdict(answer, question)
 
     return judge
 
 
 def change_question(
-    text: str, changes: Changes, choices: Sequence[str] = ("all", "none"), named: Sequence[str] = ()
+    text: str,
+    changes: Changes,
+    choices: Sequence[str] = ("all", "none"),
+    named: Sequence[str] = (),
+    plan: Plan | None = None,
 ) -> Question:
     """The question whether a change is to be applied, after a warning of each file that runs automatically.
 
-    Those that the person `named` beforehand, by shell patterns, come without a warning.
+    Those that the person `named` beforehand, by shell patterns, come without a warning. Each file is marked
+    as part of the `plan` or not; where both kinds are there, the planned ones can be kept alone.
     """
     warnings = warnings_of(changes, named)
-    files = tuple(replace(file, warning=warnings.get(file.path, "")) for file in summarise(changes))
-    return Question(new_id(), "change", text, tuple(choices), changes, files=files, warnings=_warn(files))
+    files = tuple(
+        replace(file, warning=warnings.get(file.path, ""), planned=plan.covers(file.path) if plan else None)
+        for file in summarise(changes)
+    )
+    splits = "some" in choices and {True, False} <= {file.planned for file in files}
+    offered = (*choices, "planned") if splits else tuple(choices)
+    warned = (*_warn(files), *_outside(files))
+    return Question(new_id(), "change", text, offered, changes, files=files, warnings=warned)
 
 
 def warnings_of(changes: Changes, named: Sequence[str] = ()) -> dict[str, str]:
@@ -79,16 +91,29 @@ def _warn(files: Sequence[FileChange]) -> tuple[str, ...]:
     return (*lines, *([f"Careful with {more} more files of this kind."] if more else []))
 
 
+def _outside(files: Sequence[FileChange]) -> tuple[str, ...]:
+    """`2 files are outside the plan: a.py, b.py`."""
+    paths = [_on_a_line(file.path) for file in files if file.planned is False]
+    if not paths:
+        return ()
+    shown = ", ".join(paths[:_MOST]) + (", ..." if len(paths) > _MOST else "")
+    return (f"{'1 file is' if len(paths) == 1 else f'{len(paths)} files are'} outside the plan: {shown}",)
+
+
 def _on_a_line(path: str) -> str:
     return path if path.isprintable() else ascii(path)
 
 
-def _verdict(answer: Answer) -> Verdict:
+def _verdict(answer: Answer, question: Question) -> Verdict:
     match answer.choice:
         case "all":
             return Verdict(True, by="person")
         case "some" | "edit" if answer.changes:
             return Verdict(True, by="person", changes=answer.changes)
+        case "planned":
+            planned = {file.path for file in question.files if file.planned}
+            kept = tuple(change for change in question.changes if change.path in planned)
+            return Verdict(True, by="person", changes=kept)
         case "revise" if answer.text:
             return Verdict(False, answer.text, by="person", changes=answer.changes)
         case "held":

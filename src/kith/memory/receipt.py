@@ -22,9 +22,16 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
         "session": session,
         "applied": applied.change_id if applied else None,
         "changes": [
-            {"path": file.path, "added": file.added, "removed": file.removed, "diff": file.diff}
+            {
+                "path": file.path,
+                "added": file.added,
+                "removed": file.removed,
+                "diff": file.diff,
+                "planned": past.plan.covers(file.path) if past.plan else None,
+            }
             for file in (applied.files if applied else past.proposed)
         ],
+        "plan": encode(past.plan),
         "evidence": past.evidence.grade if past.evidence else None,
         "receipt": _receipt(past),
         "notes": [encode(finding) for finding in past.findings],

@@ -40,6 +40,7 @@ class ChangePiece(Struct):
     of: int
     hunk: Hunk
     change: Change | None = None
+    planned: bool | None = None
     kept: bool | None = None
     edited: Hunk | bytes | None = None
     draft: str = ""
@@ -78,13 +79,20 @@ def _is_text(change: Change) -> bool:
 def pieces_in(question: Question, changes: Changes) -> list[ChangePiece]:
     """The pieces of `changes`; without contents, those of the question's diffs."""
     found: list[ChangePiece] = []
+    planned = {file.path: file.planned for file in question.files}
     for change in changes:
         hunks = split_hunks(change)
-        found += [ChangePiece(change.path, at, len(hunks), hunk, change) for at, hunk in enumerate(hunks)]
+        found += [
+            ChangePiece(change.path, at, len(hunks), hunk, change, planned.get(change.path))
+            for at, hunk in enumerate(hunks)
+        ]
     for file in () if changes else question.files:
         pieces = pieces_of(file)
         hunks = tuple(Hunk(piece.lines, piece.start, piece.new_start) for piece in pieces)
-        found += [ChangePiece(file.path, at, len(hunks), hunk) for at, hunk in enumerate(hunks)]
+        found += [
+            ChangePiece(file.path, at, len(hunks), hunk, planned=file.planned)
+            for at, hunk in enumerate(hunks)
+        ]
     return found
 
 
@@ -302,7 +310,8 @@ def _show(screen: Screen, piece: ChangePiece) -> bool:
     """A piece under its name, with what was decided of it before; True where not all of it is shown."""
     state = {None: "", True: "  (kept)", False: "  (left out)"}[piece.kept]
     edited = "  (edited)" if piece.edited is not None else ""
-    screen.show("", f"{printable(piece.name)}{edited}{state}", style="bold")
+    planned = {None: "", True: "  (planned)", False: "  (unplanned)"}[piece.planned]
+    screen.show("", f"{printable(piece.name)}{planned}{edited}{state}", style="bold")
     return show_piece(screen, piece.path, piece.text)
 
 
@@ -350,7 +359,8 @@ async def _ask_end(
 
 _KEYS: Final = (
     *(("a", "all", "[a]ll"), ("n", "none", "[n]one"), ("h", "some", "[h]unk by hunk")),
-    *(("e", "edit", "[e]dit files"), ("b", "back", "[b]ack to the whole change")),
+    *(("p", "planned", "[p]lanned"), ("e", "edit", "[e]dit files")),
+    ("b", "back", "[b]ack to the whole change"),
     ("s", "revise", "[s]ay why not"),
 )
 _ONLY: Final = {"[a]ll": "[a]pply", "[n]one": "[n]o"}  # where no part can be chosen
@@ -358,6 +368,7 @@ _HELP: Final = {
     "a": "apply all of it",
     "n": "apply nothing, and end",
     "h": "choose part by part",
+    "p": "apply the files that the plan names",
     "e": "write it differently first, in the editor",
     "b": "decide about the whole change once more",
     "s": "say what should be different; it is tried again",
@@ -378,6 +389,8 @@ async def ask_change(screen: Screen, question: Question) -> Answer:
             case "h":
                 if answer := await _choose(screen, question, changes):
                     return answer
+            case "p":
+                return _keep_planned(question, changes)
             case "e":
                 if (edited := await edit_changes(screen, changes)) != changes:
                     changes, hidden = edited, show_beginning(screen, summarise(edited))
@@ -388,6 +401,13 @@ async def ask_change(screen: Screen, question: Question) -> Answer:
                 return Answer("back")
             case _:
                 return Answer("none")
+
+
+def _keep_planned(question: Question, changes: Changes) -> Answer:
+    if changes == question.changes:
+        return Answer("planned")
+    planned = {file.path for file in question.files if file.planned}
+    return Answer("edit", changes=tuple(change for change in changes if change.path in planned))
 
 
 async def _press(screen: Screen, question: Question, changes: Changes, hidden: bool) -> str:

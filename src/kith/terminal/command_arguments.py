@@ -185,6 +185,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     plan = parser.add_mutually_exclusive_group().add_argument
     plan("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
     plan("--show-plan", dest="plan", action="store_const", const="show", help="plan first, and ask")
+    add("--from-plan", metavar="FILE", help="do the task that kith plan --save has saved, with its files")
     add("--review", action="store_const", const=True, help="ask the model what may go wrong with its change")
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")

@@ -18,6 +18,7 @@ _EXAMPLE = 'kith run "fix the failing test in utils.py"'
 _fill_template: Final[Lazy[Callable[[str, Sequence[str], Path], str]]] = Lazy(
     "kith.agent.templates:fill_template"
 )
+_read_plan: Final[Lazy[Callable[[Path, str], str]]] = Lazy("kith.terminal.saved_plan:read_saved_plan")
 _do_task: Final[Lazy[Callable[[argparse.Namespace, Path, str], int]]] = Lazy(
     "kith.terminal.one_task:do_task"
 )  # takes a third of a second to load
@@ -27,11 +28,14 @@ TASK_LIMIT = 200_000  # bytes: far more than any local window holds
 def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> str:
     """The task's words, and what was piped in. Raises UsageError when there are none, or far too many."""
     words = " ".join(filter(None, [args.prompt, *args.task])).strip()
+    from_plan = getattr(args, "from_plan", None)  # of `kith run` alone
     _refuse_contradictions(args, words)
     if args.resume:
         return ""
     if args.template:
         return _fill_template.load()(args.template, args.task, root)
+    if from_plan:
+        return _read_plan.load()(Path(from_plan), words)
     piped = "" if sys.stdin.isatty() else _read_piped(wait=not words)
     task = f"{words}\n\n{piped}".strip() if words and piped else words or piped
     if not task:
@@ -43,6 +47,8 @@ def _refuse_contradictions(args: argparse.Namespace, words: str) -> None:
     """What cannot be meant together is said, before one half of it is silently left out."""
     if args.resume is not None and (words or args.template or args.plan != "no"):
         raise UsageError("--resume goes on with a session's own task; leave the new task and --plan out.")
+    if getattr(args, "from_plan", None) and (args.resume is not None or args.template):
+        raise UsageError("--from-plan begins a task of its own; leave --resume and --template out.")
     if args.resume == "":
         raise UsageError("--resume needs a session's id; `kith sessions` lists them.")
     if args.read_only and (args.check or args.plan != "no"):

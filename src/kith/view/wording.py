@@ -328,10 +328,22 @@ def findings_text(findings: Sequence[Finding]) -> str:
 def plan_text(plan: Plan) -> str:
     """A plan, numbered, with what it takes for granted and touches."""
     lines = ["Plan"] + [f"  {n}. {_in_a_line(step)}" for n, step in enumerate(plan.steps, 1)]
-    for title, items in (("Assumes", plan.assumptions), ("Reads", plan.read), ("Changes", plan.modify)):
+    named = (
+        ("Assumes", plan.assumptions),
+        ("Reads", [word_planned(plan, path, "not found") for path in plan.read]),
+        ("Changes", [word_planned(plan, path, "new") for path in plan.modify]),
+        ("Open", plan.questions),
+        ("Confidence", (plan.confidence,) if plan.confidence else ()),
+    )
+    for title, items in named:
         if items:
             lines.append(f"  {title}: " + "; ".join(map(_in_a_line, items)))
     return "\n".join(lines)
+
+
+def word_planned(plan: Plan, path: str, absent: str) -> str:
+    """A path of a plan, with what it means that it does not exist."""
+    return f"{path} ({absent})" if path in plan.absent else path
 
 
 def tasks_text(tasks: tuple[BuildTask, ...]) -> str:
@@ -371,6 +383,7 @@ _ANSWERS: Final = {
     "all": "Everything was kept",
     "none": "Nothing was kept",
     "some": "A part was kept",
+    "planned": "What was planned was kept",
     "edit": "It was edited",
     "revise": "Something else was asked for",
     "back": "Back to the whole change",

@@ -71,7 +71,7 @@ def test_a_limit_of_money_ends_the_task(kith: Kith, cloud: Server, home: Path) -
     kith.run("-m", "far/standin", "--yes", *TASK)
     (home / ".config" / "kith" / "prices.toml").write_text("")
     report = kith.run("-m", "far/standin", "--yes", *TASK, code=4)
-    assert 'prices.toml beside your config.toml: ["vllm/standin"]' in report["text"]
+    assert 'prices.toml: ["vllm/standin"]' in report["text"]
     assert len(cloud.requests) == 2
 
 

@@ -90,7 +90,9 @@ def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.Monkey
 def test_work_that_blocks_does_not_keep_the_doctor() -> None:
     """In a process of its own: its end would have to wait for a thread of asyncio's pool."""
     code = (
-        "import asyncio, time; from dataclasses import replace; from kith.features.doctor.check import *\n"
+        "import asyncio, time\n"
+        "from msgspec.structs import replace\n"
+        "from kith.features.doctor.check import *\n"
         "slow = replace(blocking('slow', lambda tell: time.sleep(600)), limit_s=0.1)\n"
         "print(*asyncio.run(run_all([slow])))"
     )

@@ -127,7 +127,7 @@ def test_a_change_with_which_fewer_tests_fail_is_kept(kith: Kith, models: Models
     half = edit("    return number\n", clamp)
     models([half, DONE, DONE], [edit() | {"expect": "Its change is in the files.*min\\(number, high"}, DONE])
     told = kith("run", "--yes", "-m", "route", "--check", CHECK, "--tries", "2", "mend it")
-    assert "is kept: 1 of 3 tests fail with it, 2 without" in told.stderr
+    assert "was kept: 1 of 3 tests fail with it, 2 without" in told.stderr
     assert clamp in utils.read_text() and fixed(kith)
 
 

@@ -1,11 +1,8 @@
 """`kith run` asks in a terminal, and somebody answers elsewhere: the prompt goes, whatever it was doing."""
 
 import json
-import os
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from kith.core.values import Answer, Question
 from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
 from mending import DONE, NEW, OLD, edit
-from tmux_screen import KITH, TWO, Screen
+from tmux_screen import KITH, TWO, Screen, no_terminal_is_left  # noqa: F401
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,12 +55,6 @@ class Terminal:
 @pytest.fixture
 def log(home: Path) -> Log:
     return Log(home / ".local/state/kith" / LOG_FILE)
-
-
-@pytest.fixture(autouse=True)
-def no_terminal_is_left() -> Iterator[None]:
-    yield
-    subprocess.run(["tmux", "-L", f"kith{os.getpid()}", "kill-server"], capture_output=True)
 
 
 def test_while_a_key_is_awaited(repository: Path, log: Log) -> None:

@@ -52,6 +52,7 @@ from kith.view.wording import always_words, question_text
 # What an editor can offer of a question's choices; "say what to do differently" is the next prompt.
 _OPTIONS: Final[dict[str, tuple[PermissionOptionKind, str]]] = {
     "all": ("allow_once", "Apply"),
+    "planned": ("allow_once", "Apply only what was planned"),
     "yes": ("allow_once", "Yes"),
     "always": ("allow_always", "Always in this project"),
     "none": ("reject_once", "Do not apply"),

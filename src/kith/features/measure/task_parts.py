@@ -230,7 +230,7 @@ class LoggedTask(Struct):
 
     def _answer(self, choice: str) -> list[Said]:
         """A person's answer to the diff; words of theirs begin another attempt and decide nothing."""
-        yes = choice in ("all", "some", "edit")
+        yes = choice in ("all", "some", "planned", "edit")
         self.said = None if choice == "revise" else yes
         return [(draft, "person", yes, 0) for draft in self.bearers]
 

@@ -2,31 +2,38 @@
 
 import argparse
 import json
+import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import Final
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from kith.agent.project import Project
 from kith.context.rank_files import Scored, Signal, kind_of, rank
 from kith.context.task_words import find_words
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_until_signal
+from kith.features.plan import PlanSettings
 from kith.features.plan.measure import Found, choose_requests, order_by, order_of, place_of, summarise
 from kith.memory.index import Index, open_index, refresh
 from kith.terminal.options import find_root
 from kith.trees.history import read_commits
+from kith.view.lines import paragraph
 from kith.view.printing import printable
 
 _REQUESTS: Final = 200  # commits that `--measure` ranks
 _CLEAR: Final = 1.5  # times the score of the next file: the first one stands out
+_FEW: Final = 3  # files that are close to the best: one of them may well be meant
 _MODIFIED: Final = 0.5  # of the best score: files that the task likely changes
+_INDENT: Final = 15  # columns before a path
 _REASONS: Final[dict[Signal, str]] = {
     "path": "path",
-    "names": "names in it",
+    "names": "names in the code",
     "said": "comments",
     "defines": "defines a name",
     "holds": "uses a name",
@@ -43,34 +50,75 @@ class Measured(Struct, frozen=True):
     seconds: float
 
 
+class Confidence(Struct, frozen=True):
+    """How sure the first file is: `named` by the task, or one of some that are `close` to the best score."""
+
+    level: Literal["high", "medium", "low", "none"]
+    close: int = 1
+    named: bool = False
+
+
 def plan_command(args: argparse.Namespace) -> int:
     if bool(args.task) == args.measure:
         raise UsageError("Give a task, or --measure to rank your own commits' messages.")
     project = Project.open(find_root(args.folder), {})
+    if args.measure and args.save:
+        raise UsageError("--measure has no files to save.")
     if args.measure:
         measured = run_until_signal(_measure(project))
         print(json.dumps(_figures(measured)) if args.json else "\n".join(_measured_lines(measured)))
     else:
-        ranked = run_until_signal(_rank(project, args.task))
-        print(
-            json.dumps(_as_json(ranked[: args.limit])) if args.json else "\n".join(_lines(ranked, args.limit))
-        )
+        chosen = project.settings.section(PlanSettings)
+        limit = args.limit or chosen.limit
+        ranked = choose(run_until_signal(_rank(project, args.task)), chosen)
+        answer = _as_json(ranked, limit)
+        if args.save:
+            _save(args.save, {"task": args.task, **answer})
+        print(json.dumps(answer) if args.json else "\n".join(_lines(ranked, limit)))
     return EXIT_DONE
 
 
+def choose(ranked: Sequence[Scored], settings: PlanSettings) -> tuple[Scored, ...]:
+    """The files that the settings allow; one that the task names needs no allowed extension."""
+    return tuple(
+        each
+        for each in ranked
+        if (not settings.extensions or each.named or each.path.endswith(settings.extensions))
+        and not any(fnmatchcase(each.path, pattern) for pattern in settings.deny)
+    )
+
+
+def _save(path: Path, plan: dict[str, object]) -> None:
+    try:
+        path.write_text(json.dumps(plan, indent=2) + "\n")
+    except OSError as error:
+        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def judge_confidence(ranked: Sequence[Scored]) -> Confidence:
+    """Tell from a ranking how sure its first file is."""
+    if not ranked:
+        return Confidence("none")
+    if ranked[0].named:
+        return Confidence("high", named=True)
+    close = 1 + sum(each.score > ranked[0].score / _CLEAR for each in ranked[1:])
+    return Confidence("high" if close == 1 else "medium" if close <= _FEW else "low", close)
+
+
 async def _rank(project: Project, task: str) -> tuple[Scored, ...]:
-    with closing(await _index(project)) as index:
+    async with _index(project) as index:
         ranked = rank(task, await project.tree.files(), index.fitting(find_words(task)))
     # A file that was only changed lately has nothing to do with the task.
     return tuple(each for each in ranked if each.named or each.parts.keys() - {"recent"})
 
 
-async def _index(project: Project) -> Index:
-    index = open_index(project.settings.cache, project.root)
-    if not index.complete:
-        print("Reading the project for the first time ...", file=sys.stderr, flush=True)
-    await refresh(index, project.tree)
-    return index
+@asynccontextmanager
+async def _index(project: Project) -> AsyncIterator[Index]:
+    with closing(open_index(project.settings.cache, project.root)) as index:
+        if not index.complete:
+            print("Reading the project for the first time ...", file=sys.stderr, flush=True)
+        await refresh(index, project.tree)
+        yield index
 
 
 async def _measure(project: Project) -> Measured:
@@ -81,7 +129,7 @@ async def _measure(project: Project) -> Measured:
     if not requests:
         raise UsageError("No commit here changed one to three source files and says what was asked for.")
     ours, names, began = list[int](), list[int](), time.perf_counter()
-    with closing(await _index(project)) as index:
+    async with _index(project) as index:
         for each in requests:
             signals = index.fitting(find_words(each.words), before=each.at)
             ours.append(place_of(order_of(rank(each.words, files, signals)), each.files))
@@ -94,16 +142,24 @@ async def _measure(project: Project) -> Measured:
 
 def _lines(ranked: Sequence[Scored], limit: int) -> Iterator[str]:
     if not ranked:
-        yield "No file here has to do with that. Name a file, a function or a word that stands in the code."
+        yield "No file matches. Name a file, a function or a word from the code."
         return
-    shown = ranked[:limit]
-    wide = max(len(printable(each.path)) for each in shown)
-    for each in shown:
+    columns = shutil.get_terminal_size().columns
+    for each in ranked[:limit]:
         use = "modify" if _is_modified(each, ranked[0].score) else "read"
-        yield f"{use:6}  {each.score:5.1f}  {printable(each.path):{wide}}  {_why(each)}"
+        yield f"{use:6}  {each.score:5.1f}  {_short_path(printable(each.path), columns - _INDENT)}"
+        indent = " " * _INDENT
+        yield from paragraph(_why(each), indent, indent, width=columns)
     if len(ranked) > limit:
         yield f"and {len(ranked) - limit:,} more files"
-    yield f"Confidence: {_confidence(ranked)}"
+    yield f"Confidence: {_word_confidence(judge_confidence(ranked))}"
+
+
+def _short_path(path: str, room: int) -> str:
+    """A path, or its end after dots where it is longer than the line; whole where nobody reads it."""
+    if len(path) <= room or not sys.stdout.isatty():
+        return path
+    return f"...{path[-max(room - 3, 1) :]}"
 
 
 def _is_modified(each: Scored, best: float) -> bool:
@@ -120,13 +176,11 @@ def _why(each: Scored) -> str:
     return ", ".join(reasons)
 
 
-def _confidence(ranked: Sequence[Scored]) -> str:
-    if ranked[0].named:
+def _word_confidence(confidence: Confidence) -> str:
+    if confidence.named:
         return "high, the task names the file"
-    if len(ranked) == 1 or ranked[0].score >= _CLEAR * ranked[1].score:
-        return "high, one file stands out"
-    close = sum(each.score >= ranked[0].score / _CLEAR for each in ranked)
-    return f"medium, {close} files are close" if close <= 3 else f"low, {close} files are close"
+    told = "one file stands out" if confidence.close == 1 else f"{confidence.close} files are close"
+    return f"{confidence.level}, {told}"
 
 
 def _measured_lines(measured: Measured) -> Iterator[str]:
@@ -144,7 +198,7 @@ def _figures(measured: Measured) -> dict[str, object]:
     }
 
 
-def _as_json(ranked: Sequence[Scored]) -> dict[str, object]:
+def _as_json(ranked: Sequence[Scored], limit: int) -> dict[str, object]:
     best = ranked[0].score if ranked else 0.0
     files = [
         {
@@ -154,6 +208,6 @@ def _as_json(ranked: Sequence[Scored]) -> dict[str, object]:
             "parts": dict(each.parts),
             "named": each.named,
         }
-        for each in ranked
+        for each in ranked[:limit]
     ]
-    return {"files": files, "confidence": _confidence(ranked).partition(",")[0] if ranked else "none"}
+    return {"files": files, "confidence": judge_confidence(ranked).level}

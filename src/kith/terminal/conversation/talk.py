@@ -13,7 +13,7 @@ from kith.agent.asking.routes import need_router
 from kith.agent.command_output import hearing_commands
 from kith.agent.models import listed_name
 from kith.agent.project import Opened, Project, Result, hold_servers, tree_at
-from kith.core.errors import NoModelError, UsageError
+from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.events import Event, Said
 from kith.core.run import new_id, short_session
 from kith.core.values import Answer, Question
@@ -248,7 +248,7 @@ async def open_model(talk: Talk) -> None:
     if talk.opened is None and not talk.project.settings.is_routed:
         talk.voice.wait_for_model()
         with suppress(NoModelError):
-            talk.opened = await talk.project.open_model(talk.hear)
+            talk.opened = await _open_again(talk)
 
 
 async def need_model(talk: Talk) -> Opened:
@@ -256,8 +256,19 @@ async def need_model(talk: Talk) -> Opened:
     if talk.project.settings.is_routed:
         raise UsageError("kith chooses the model of each task here; name one first: /model NAME")
     if talk.opened is None:
-        talk.opened = await talk.project.open_model(talk.hear)
+        talk.opened = await _open_again(talk)
     return talk.opened
+
+
+async def _open_again(talk: Talk) -> Opened:
+    """The model that the person chose, else the one that answered last here, else any that can be reached."""
+    before = "" if talk.project.settings.model or not talk.past.calls else talk.past.calls[-1].model
+    if before:
+        try:
+            return await talk.project.open_model(talk.hear, before)
+        except KithError:
+            talk.say(f"{printable(before)} cannot be reached. kith looks for another model.", "yellow")
+    return await talk.project.open_model(talk.hear)
 
 
 async def choose_model(talk: Talk, name: str) -> None:

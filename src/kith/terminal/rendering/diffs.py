@@ -195,6 +195,7 @@ def piece_lines(pieces: Sequence[DiffPiece], path: str, width: int, glyphs: Glyp
 
 def _head(file: FileChange, diff: Diff, width: int, glyphs: Glyphs) -> list[Line]:
     state = f"  {_fold(diff.state)}" if diff.state else ""
+    state += {None: "", True: "  planned", False: "  unplanned"}[file.planned]
     counts = (Span("  "), *_counts(file.added, file.removed)) if file.added or file.removed else ()
     room = max(width - columns_of(counts) - cells(state), 20)
     path = cut((Span(_path(file.path), "diff.path"),), room, glyphs.more)

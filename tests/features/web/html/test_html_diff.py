@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed, Concluded
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Answer, Change, Kept, Message, Plan, Question, Text
@@ -257,6 +258,18 @@ def test_an_answer_says_what_was_kept_and_where_it_was_given() -> None:
     page = Page(answered_html(question, Answer("some", HOSTILE, kept=(Kept("a.py", (1,)),), by="a terminal")))
     assert page.all("li") == ["part 2 of 2 of a.py"]
     assert "A part was kept. (answered in a terminal)" in page.all("p")
+
+
+def test_a_change_that_leaves_the_plan_is_marked_and_can_be_cut() -> None:
+    files = (replace(FILES[0], planned=True), replace(FILES[0], path="b.py", planned=False))
+    page = Page(
+        question_html("s", Question("q", "change", "Apply?", ("all", "some", "planned"), files=files))
+    )
+    assert "planned" in page.values("value")
+    assert [word for word in page.all("span") if word in ("planned", "unplanned")] == [
+        "planned",
+        "unplanned",
+    ]
 
 
 # --- plans, builds, councils -----------------------------------------------------------------

@@ -102,6 +102,7 @@ class File(TypedDict):
     """A changed file as a unified diff; `pieces` can be kept by their numbers from 0.
 
     `warning`: in a question, who runs or follows the file without being told to; else "".
+    `planned`: in a question, if the agreed plan names the file; null without a plan.
     """
 
     path: str
@@ -110,6 +111,7 @@ class File(TypedDict):
     diff: str
     pieces: int
     warning: str
+    planned: bool | None
 
 
 class Asked(TypedDict):
@@ -250,6 +252,7 @@ def file_of(file: FileChange) -> File:
         diff=file.diff,
         pieces=len(pieces_of(file)),
         warning=file.warning,
+        planned=file.planned,
     )
 
 

@@ -60,6 +60,7 @@ _OPEN_FILE: Final = 400  # changed lines of a file, from which on it is folded
 _OPEN_ALL: Final = 2_000  # changed lines that are open at once
 _COLOURED: Final = 40_000  # characters of diffs; beyond it colours take longer than anybody waits
 _MODES: Final = {FILE: "an ordinary file", EXECUTABLE: "executable", SYMLINK: "a symbolic link"}
+_PLANNED: Final = {True: "planned", False: "unplanned"}
 _BEGUN: Final = {"new file mode ": "new", "deleted file mode ": "deleted"}
 
 
@@ -116,6 +117,7 @@ def _file(file: FileChange, is_open: bool, choose: bool, coloured: bool) -> Html
         "summary",
         element("code", path, class_="path"),
         element("span", state, class_="dim") if (state := _state(file)) else NOTHING,
+        element("span", _PLANNED[file.planned], class_="dim") if file.planned is not None else NOTHING,
         _counts(file.added, file.removed) if file.added or file.removed else NOTHING,
         kept,
         NOTHING if is_open else element("span", folded, class_="folded dim"),

@@ -10,7 +10,7 @@ from kith.features.web.html.diff import diff_html, show_path
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
-from kith.view.wording import always_words, word_answer
+from kith.view.wording import always_words, word_answer, word_planned
 
 # Plans as lists: the plan of a task, and the model's own list.
 
@@ -26,11 +26,17 @@ def plan_html(plan: Plan) -> Html:
         element(
             "dl",
             _named("Assumes", [element("span", each) for each in plan.assumptions]),
-            _named("Reads", [element("code", show_path(each)) for each in plan.read]),
-            _named("Changes", [element("code", show_path(each)) for each in plan.modify]),
+            _named("Reads", _files(plan, plan.read, "not found")),
+            _named("Changes", _files(plan, plan.modify, "new")),
+            _named("Open", [element("span", each) for each in plan.questions]),
+            _named("Confidence", [element("span", plan.confidence)] if plan.confidence else []),
         ),
         class_="plan",
     )
+
+
+def _files(plan: Plan, paths: Sequence[str], absent: str) -> list[Html]:
+    return [element("code", show_path(word_planned(plan, each, absent))) for each in paths]
 
 
 def _named(name: str, items: list[Html]) -> Html:
@@ -157,6 +163,7 @@ def _change_buttons(question: Question, choose: bool) -> list[Html]:
     return [
         _button("all", every, "Enter", "first"),
         _button("some", "Apply what is kept", "Enter", disabled=True),
+        _button("planned", "Apply only what was planned") if "planned" in question.choices else NOTHING,
         _button("none", "Apply nothing", "Enter"),
         _revise() if "revise" in question.choices else NOTHING,
     ]
