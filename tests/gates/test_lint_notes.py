@@ -17,10 +17,10 @@ def write(path: str, content: str) -> dict[str, Any]:
     return {"calls": [{"name": "write", "args": {"path": path, "content": content}}]}
 
 
-def play(kith: Kith, *replies: Any) -> dict[str, Any]:
+def play(kith: Kith, *replies: Any, check: str = "none", code: int = 0) -> dict[str, Any]:
     script = kith.folder.parent / "script.json"
     script.write_text(json.dumps(replies))
-    return kith.run("-m", f"replay/{script}", "--check", "none", "--yes", "--unproven", "Write it.")
+    return kith.run("-m", f"replay/{script}", "--check", check, "--yes", "--unproven", "Write it.", code=code)
 
 
 def make_project(tmp_path: Path) -> Kith:
@@ -34,14 +34,48 @@ def make_project(tmp_path: Path) -> Kith:
     return Kith(root)
 
 
+def rules(told: dict[str, Any]) -> list[str]:
+    return [each["rule"] for each in told["notes"]]
+
+
 def test_findings_on_changed_lines_are_told_once(tmp_path: Path, sandbox: None) -> None:
     kith = make_project(tmp_path)
-    told = play(kith, write("src/a.js", LINES), "Written.", "I leave it.")
+    leaves = {"text": "I leave it.", "expect": r"src/a\.js:2: .*no-unused-vars"}
+    told = play(kith, write("src/a.js", LINES), "Written.", leaves)
     assert told["status"] == "done" and told["usage"]["calls"] == 3
     assert (kith.folder / "src" / "a.js").read_text() == LINES
+    assert rules(told) == ["no-unused-vars", "eqeqeq"]
 
 
-def test_lint_notes_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: None) -> None:
-    monkeypatch.setenv("KITH_LINT", "false")
+@pytest.mark.slow
+def test_a_corrected_finding_is_gone(tmp_path: Path, sandbox: None) -> None:
+    told = play(
+        make_project(tmp_path), write("src/a.js", LINES), "Written.", write("src/a.js", "// 7\n"), "Done."
+    )
+    assert told["status"] == "done" and told["text"] == "Done." and not rules(told)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [write("src/a.js", "// worse\n"), pytest.param({"error": "it fell over"}, marks=pytest.mark.slow)],
+)
+def test_a_correction_that_fails_costs_nothing(reply: Any, tmp_path: Path, sandbox: None) -> None:
+    kith = make_project(tmp_path)
+    told = play(kith, write("src/a.js", LINES), "Written.", reply, "Corrected.", check="grep 1 src/a.js")
+    assert told["status"] == "done" and told["text"] == "Written."
+    assert (kith.folder / "src" / "a.js").read_text() == LINES
+    assert rules(told) == ["no-unused-vars", "eqeqeq"] and told["receipt"]["warnings"]
+
+
+def test_findings_can_reject_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: None) -> None:
+    monkeypatch.setenv("KITH_LINT", "require")
+    monkeypatch.setenv("KITH_TRIES", "1")
+    kith = make_project(tmp_path)
+    told = play(kith, write("src/a.js", LINES), "Written.", code=1)
+    assert told["status"] == "failed" and (kith.folder / "src" / "a.js").read_text() == "// old\n"
+
+
+def test_linters_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: None) -> None:
+    monkeypatch.setenv("KITH_LINT", "off")
     told = play(make_project(tmp_path), write("src/a.js", LINES), "Written.")
-    assert told["status"] == "done" and told["usage"]["calls"] == 2
+    assert told["status"] == "done" and told["usage"]["calls"] == 2 and not rules(told)

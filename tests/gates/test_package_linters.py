@@ -4,6 +4,8 @@
 the folder's name was changed.
 """
 
+import os
+import pwd
 import shutil
 from pathlib import Path
 
@@ -74,6 +76,7 @@ def test_a_cut_report_never_breaks_the_reader(name: str, cut: int, more: str) ->
         ({"package.json": "{", "a.js": ""}, []),
         ({"a.js": "", "b.go": "", "c.rs": ""}, []),
         ({"go.mod": "", "a.go": ""}, ["go vet"]),
+        ({"CMakeLists.txt": "", "a.cpp": ""}, ["cppcheck", "clang-tidy"]),
     ],
 )
 def test_a_package_says_which_linters_it_has(files: dict[str, str], names: list[str]) -> None:
@@ -87,16 +90,42 @@ def test_types_are_not_checked_without_a_type_checker(tmp_path: Path) -> None:
     assert verdict.ok and verdict.feedback and not verdict.figures
 
 
+CARGO = '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n'
+CMAKE = "cmake_minimum_required(VERSION 3.16)\nproject(p CXX)\nadd_library(a a.cpp)\n"
+# A linter's program, a project with an old finding, a file, what a change adds to it, and the finding.
+PROJECTS = {
+    "cargo-clippy": (
+        {"Cargo.toml": CARGO, "src/lib.rs": "pub fn empty(v: &[u8]) -> bool {\n    v.len() == 0\n}\n"},
+        "src/lib.rs",
+        "\npub fn full(v: &[u8]) -> bool {\n    return !v.is_empty();\n}\n",
+        "src/lib.rs:6: ",
+    ),
+    "go": (
+        {"go.mod": "module example.com/p\n\ngo 1.19\n", "a.go": "package p\n"},
+        "a.go",
+        '\nimport "fmt"\n\nfunc A() {\n\tfmt.Printf("%d", "a")\n}\n',
+        "a.go:6: ",
+    ),
+    "clang-tidy": (
+        {"CMakeLists.txt": CMAKE, ".clang-tidy": "Checks: '-*,bugprone-*'\n", "a.cpp": "int whole(int n);\n"},
+        "a.cpp",
+        "double half(int n) { return n / 2; }\n",
+        "a.cpp:2: ",
+    ),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("cargo-clippy"), reason="needs clippy")
-def test_clippy_finds_what_a_change_brings(tmp_path: Path) -> None:
-    files = {
-        "Cargo.toml": '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n',
-        "src/lib.rs": "pub fn empty(v: &[u8]) -> bool {\n    v.len() == 0\n}\n",
-    }
+@pytest.mark.parametrize("program", PROJECTS)
+def test_an_installed_linter_finds_what_a_change_brings(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not shutil.which(program):
+        pytest.skip(f"needs {program}")
+    monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)  # which has the toolchains
+    files, path, more, place = PROJECTS[program]
     root = make_repository(tmp_path / "project", files)
-    more = "\npub fn full(v: &[u8]) -> bool {\n    return !v.is_empty();\n}\n"
     linters = find_linters(list(files), lambda path: files[path].encode())
-    after: dict[str, str | None] = {"src/lib.rs": files["src/lib.rs"] + more}
+    after: dict[str, str | None] = {path: files[path] + more}
     verdict = judge(root, after, lambda home: lint_gate(linters, LIMITS, home))
-    assert "src/lib.rs:6: " in verdict.feedback and verdict.figures == {"findings": 1.0}
+    assert place in verdict.feedback and verdict.figures == {"findings": 1.0}

@@ -19,6 +19,7 @@ from kith.core.values import SYMLINK, Changes, Finding, Ran, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits.rows import changed_lines
 from kith.gates.known_linters import (
+    CLANG_TIDY_SUFFIXES,
     CPPCHECK_SUFFIXES,
     RUFF_SUFFIXES,
     SHELLCHECK_SUFFIXES,
@@ -63,8 +64,6 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     text = _as_text(files)
     found = [*_python(names, text, read)] if _has(text, RUFF_SUFFIXES) else []
     if _has(text, CPPCHECK_SUFFIXES):
-        if "CMakeLists.txt" in names:
-            found.append(make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
         found.append(make_cppcheck())
     if _has(text, SHELLCHECK_SUFFIXES):
         found.append(make_shellcheck())
@@ -72,7 +71,12 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
 
 
 def _of_packages(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
-    """The linters of the package that the tree is, by its manifest or its linter's configuration."""
+    """The linters of the package that the tree is, by its manifest or its linter's configuration.
+
+    They are slower than the others: most of them build, or know how.
+    """
+    if "CMakeLists.txt" in files and _has(text, CLANG_TIDY_SUFFIXES):
+        yield make_clang_tidy(".clang-tidy" if ".clang-tidy" in files else "")
     if "Cargo.toml" in files and _has(text, CLIPPY_SUFFIXES):
         yield make_clippy()
     if _has(text, ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
@@ -181,6 +185,7 @@ class Linted(Struct, frozen=True):
     linter: Linter
     findings: tuple[Finding, ...] = ()
     problem: str = ""
+    timed_out: bool = False
 
 
 async def project_linters(run: Run) -> tuple[Linter, ...]:
@@ -207,8 +212,6 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
     understood = [path for path in paths if linter.understands(path)]
     if not understood:
         return Linted(linter)
-    if linter.needs and not await _is_there(run, linter.needs):
-        return Linted(linter, problem=f"{linter.name} was not run: it needs {linter.needs}.")
     room = replace(limits, output=max(limits.output, _OUTPUT))
     found: list[Finding] = []
     commands = dict.fromkeys(linter.command(as_arguments(batch)) for batch in _batches(understood))
@@ -217,7 +220,7 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
         parsed = linter.parse(ran.output)
         problem = _problem(linter, ran, parsed)
         if problem:
-            return Linted(linter, tuple(found), problem)
+            return Linted(linter, tuple(found), problem, ran.timed_out)
         found += _inside(parsed, understood, run)
     return Linted(linter, tuple(found))
 
@@ -226,14 +229,6 @@ async def _check(run: Run, line: str, limits: ExecLimits) -> Ran:
     if not isinstance(run.workspace, Trial):
         raise TypeError("linters run in a trial only")
     return await run.workspace.check(Command(line), limits)
-
-
-async def _is_there(run: Run, path: str) -> bool:
-    try:
-        await run.workspace.read(path)
-    except TreeError:
-        return False
-    return True
 
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:
@@ -307,24 +302,23 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
     asked = [linter for linter in linters if linter.kind == kind]
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        paths = _written(changes)
+        paths = written(changes)
         fitting = [linter for linter in asked if any(map(linter.understands, paths))]
         if not fitting:
             return Verdict(True, _NOT_RUN[kind], kind)
         every = [await new_findings(run, linter, changes, limits, untouched) for linter in fitting]
         found = [finding for linted in every for finding in linted.findings]
-        figures = {"findings": float(len(found))}
         if found:
-            return Verdict(False, _letter(found), kind, figures=figures)
+            return Verdict(False, _letter(found), kind, figures={"findings": float(len(found))})
         problems = [linted.problem for linted in every if linted.problem]
         if problems and len(problems) == len(every):
             return Verdict(True, " ".join(problems), kind)
-        return Verdict(True, "", kind, figures=figures)
+        return Verdict(True, "", kind, figures={"findings": 0.0})
 
     return judge
 
 
-def _written(changes: Changes) -> list[str]:
+def written(changes: Changes) -> list[str]:
     """The files that linters can read after the change."""
     return [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
 
@@ -339,7 +333,7 @@ async def new_findings(
     lines_only: bool = False,
 ) -> Linted:
     """Return one linter's findings that the change introduced; with `lines_only`, on its lines."""
-    linted = await run_linter(run, linter, _written(changes), limits)
+    linted = await run_linter(run, linter, written(changes), limits)
     if not linted.findings:
         return linted
     lines = {change.path: changed_lines(change) for change in changes}

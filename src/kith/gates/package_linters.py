@@ -78,7 +78,8 @@ def _eslint_findings(files: list[Any]) -> Iterator[Finding]:
         if not isinstance(messages, list) or not isinstance(file.get("filePath"), str):
             continue
         for each in messages:
-            if isinstance(each, dict) and each.get("severity") in (1, 2):
+            # What has no line is about the file: that eslint was told to ignore it.
+            if isinstance(each, dict) and each.get("severity") in (1, 2) and each.get("line"):
                 begin = as_line(each.get("line"))
                 yield Finding(
                     file["filePath"],

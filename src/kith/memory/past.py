@@ -230,7 +230,7 @@ class Past(Struct):
         self.edits_landed, self.refusal, self.relayed = False, None, None
         self.linted = self.linted or message.author == "lint"
         if message.author == "person":
-            self.refusals = 0
+            self.refusals, self.linted = 0, False
 
     def _copy(self, fork: Forked) -> None:
         for said in fork.said:
