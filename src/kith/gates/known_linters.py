@@ -27,7 +27,8 @@ class Linter(Struct, frozen=True):
     `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its
     untrusted output, and gives paths as the tool named them. `suffixes`: the files that it reads. `why`:
     the reason for choosing it. `whole`: it checks the files of its configuration, whatever paths it is
-    given. `obeys`: it may run code that the project's files name.
+    given. `obeys`: it may run code that the project's files name. `program`: its name on PATH, where that is
+    another one.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Linter(Struct, frozen=True):
     suffixes: frozenset[str]
     whole: bool = False
     obeys: bool = False
+    program: str = ""
 
     def understands(self, path: str) -> bool:
         return PurePosixPath(path).suffix in self.suffixes and not _UNSPEAKABLE.search(path)

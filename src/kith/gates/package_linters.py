@@ -17,7 +17,15 @@ def make_clippy() -> Linter:
         return "cargo clippy --quiet --offline --all-targets --message-format=json"
 
     return Linter(
-        "clippy", "lint", "Cargo.toml", command, parse_clippy, CLIPPY_SUFFIXES, whole=True, obeys=True
+        "clippy",
+        "lint",
+        "Cargo.toml",
+        command,
+        parse_clippy,
+        CLIPPY_SUFFIXES,
+        whole=True,
+        obeys=True,
+        program="cargo-clippy",
     )
 
 
@@ -101,7 +109,17 @@ def make_go_vet() -> Linter:
     def command(arguments: str) -> str:
         return "go vet -json ./..."
 
-    return Linter("go vet", "lint", "go.mod", command, parse_go_vet, VET_SUFFIXES, whole=True, obeys=True)
+    return Linter(
+        "go vet",
+        "lint",
+        "go.mod",
+        command,
+        parse_go_vet,
+        VET_SUFFIXES,
+        whole=True,
+        obeys=True,
+        program="go",
+    )
 
 
 def parse_go_vet(output: str) -> tuple[Finding, ...]:
