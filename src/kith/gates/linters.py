@@ -378,7 +378,8 @@ def _letter(found: Sequence[Finding]) -> str:
 def list_findings(found: Sequence[Finding]) -> str:
     """One line each; the rest is counted."""
     lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
-    return "\n".join([*lines, f"and {len(found) - _TOLD} more"] if len(found) > _TOLD else lines)
+    more = len(found) - _TOLD
+    return "\n".join([*lines, f"and {more} more finding{'s' * (more > 1)}"] if more > 0 else lines)
 
 
 def types_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:

@@ -14,11 +14,10 @@ from kith.core.values import Changes, Finding, say
 from kith.features.review.changed_files import Sheets, make_sheets
 from kith.features.review.checks import find_by_looking
 from kith.features.review.evidence import check_claim
-from kith.features.review.findings import load_json, merge, read_claims
+from kith.features.review.findings import QUOTED, TRIES, load_json, merge, read_claims
+from kith.view.lines import shortened
 
 _MOST: Final = 3  # risks, and tests
-_TRIES: Final = 2
-_SHOWN: Final = 500  # characters of a reply that is no JSON
 _AGAIN: Final = "Your reply holds no JSON object. Answer with the JSON object and nothing else."
 _REQUEST: Final = """\
 Your change passed the checks. Before the user sees it, look at it once more as a reviewer who doubts it. \
@@ -53,7 +52,7 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
     words = ""
     try:
         with run.step("notes") as step:
-            for attempt in range(1, _TRIES + 1):
+            for attempt in range(1, TRIES + 1):
                 prompt = Prompt(
                     role.system, messages, role.tools, "notes", attempt, role.sampling, thread.name
                 )
@@ -65,8 +64,8 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
     except KithError as error:  # a note less is no reason to end
         run.emit(Notice(f"The model wrote no notes: {error}"))
         return ()
-    said = " ".join(words.split())[:_SHOWN]
-    run.emit(Notice(f"The model's notes are no JSON. It wrote: {said}", "warning"))
+    wrote = shortened(" ".join(words.split()), QUOTED)
+    run.emit(Notice(f"{role.model.name} wrote notes without JSON, also when asked again: {wrote}", "warning"))
     return ()
 
 
