@@ -182,8 +182,9 @@ def status_of(event: Event) -> str | None:
             return _STATUS.get(kind, "waiting for the model")
         case Progress(what, done, total):
             return _progress(what, done, total)
-        case ToolBegan(name=name, target=target):
-            return shortened(printable(f"{name} {_first_line(target)}"), 60).strip()
+        case ToolBegan(name=name, effect=effect, target=target):
+            sign = "$" if effect == "exec" else name
+            return shortened(printable(f"{sign} {_first_line(target)}"), 60).strip()
         case ToolEnded():
             return "thinking"
         case Delta(kind="thinking"):
