@@ -165,7 +165,7 @@ class _Checks(Struct):
         for check in await self._find():
             if await self._may_run(check):
                 before = await self.bench.before(self.run, check.group)
-                told += [] if check.found and before.report.problem else [_judged(check, before)]
+                told += [] if check.found and before.report.problem else [_judged(before)]
         return told
 
     async def stands(self) -> list[Stands]:
@@ -204,10 +204,12 @@ class _Checks(Struct):
         return self.answers[line]
 
 
-def _judged(check: Check, before: Before) -> Judged:
-    """The check of the untouched tree as an event."""
+def _judged(before: Before) -> Judged:
+    """The check of the untouched tree as an event, named by the command that ran."""
     report = before.report
-    return Judged(check.name, report.ok, 0, ran=(report.ran,), when="before", figures=report.figures)
+    return Judged(
+        before.toolchain.test, report.ok, 0, ran=(report.ran,), when="before", figures=report.figures
+    )
 
 
 async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
