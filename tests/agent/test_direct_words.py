@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kith.agent.direct import (
@@ -213,7 +213,13 @@ WORDS = (
 )
 
 
-@given(st.lists(st.sampled_from(WORDS.split()), max_size=60).map(" ".join) | st.text(max_size=200))
+@given(
+    st.lists(st.sampled_from([*WORDS.split(), " " * 1_500, "\n" * 1_500]), max_size=60).map(" ".join)
+    | st.text(max_size=200)
+)
+@example("replace" + " " * 3_900 + "x")
+@example("s/a/b/" + " " * 3_900 + "x")
+@example("in x.py" + " " * 3_900 + 'replace "a"')
 def test_reading_takes_no_time_and_never_fails(task: str) -> None:
     began = time.process_time()
     parse_direct(task)

@@ -24,6 +24,7 @@ from kith.agent.direct import (
     ReplaceText,
 )
 from kith.context.rank_files import kind_of
+from kith.core.patterns import lazy_pattern
 from kith.edits.rename import language_of
 
 # --- the pieces ------------------------------------------------------------------------------
@@ -74,7 +75,7 @@ _POLITE: Final = re.compile(
     r"|let'?s\s+|we\s+(?:need|have)\s+to\s+))*",
     re.I,
 )
-_THANKS: Final = re.compile(r"(?:\s*(?:,?\s*(?:please|thanks|thank\s+you)|[.!?]))*\s*\Z", re.I)
+_THANKS: Final = re.compile(r"(?<![\s,.!?])(?:[\s,]*(?:please\b|thanks\b|thank\s+you\b|[.!?]))*\s*\Z", re.I)
 _FIRST_WHERE: Final = re.compile(
     rf"(?:in|inside|within)\s+{_THE_FILE}(?P<where>{_FILES})\s*(?:[,:]\s*|\s+)(?={_PUT}\b|{_CUT}\b|replace\b|"
     r"substitute\b|change\b|turn\b|convert\b|swap\b|rename\b|use\b|please\b|update\b|exchange\b)",
@@ -82,6 +83,8 @@ _FIRST_WHERE: Final = re.compile(
 )
 
 _LONGEST: Final = 4_000  # characters; a longer request is no such edit
+# The forms try every way to share a run of spaces among their words: hours for a thousand of them.
+_SPACES: Final = lazy_pattern(rf"(?P<quoted>{_QUOTED})|\s+", re.S)
 _Read = Callable[[re.Match[str], tuple[str, ...]], Direct | None]
 
 
@@ -91,12 +94,15 @@ def parse_direct(task: str) -> Direct | None:
     Texts have straight, curly or single quotes or backticks, with the escapes `\n`, `\t`, `\\` and quotes.
     Anything that cannot be an English word (`8080`, `old_name`) needs none, nor do files and symbols.
     """
-    words = _THANKS.sub("", _without_politeness(task))
+    if len(task) > _LONGEST:
+        return None
+    words = _without_politeness(task)
+    if not words.startswith("s/"):
+        words = _SPACES.sub(_one_space, words)
+    words = _THANKS.sub("", words)
     before: tuple[str, ...] = ()
     if found := _FIRST_WHERE.match(words):
         before, words = _files(found["where"]), _without_politeness(words[found.end() :])
-    if len(words) > _LONGEST:
-        return None
     for verb, rest, read in _FORMS:
         # Only the few forms that begin so are compiled: all of them would take longer than kith's start.
         if re.match(verb, words, re.I):
@@ -122,6 +128,10 @@ def nearest_form(task: str) -> str:
         "rename": "rename OLD to NEW",
     }
     return next((form for verb, form in forms.items() if re.match(rf"{verb}\b", words, re.I)), "")
+
+
+def _one_space(found: re.Match[str]) -> str:
+    return found["quoted"] or " "
 
 
 def _without_politeness(words: str) -> str:

@@ -93,7 +93,7 @@ def line_of(item: Item, undo: str = "kith undo") -> tuple[str, str]:
             files = count(len(applied.files), "file")
             return (
                 "good",
-                f"{word_applied(applied)} {files}.  Take it back: {undo} {short_id(applied.change_id)}",
+                f"{word_applied(applied)} {files}.  Undo: {undo} {short_id(applied.change_id)}",
             )
         case RunResult(ended=RunEnded("interrupted", text)):
             return ("bad", text)

@@ -92,7 +92,7 @@ def test_a_task_from_the_first_word_to_undo(repository: Path, talk: Talk) -> Non
     terminal.wait("1 file changed")
     assert NEW in utils(repository)
     terminal.say("/undo")
-    terminal.wait("To have it again")
+    terminal.wait("/redo restores it")
     assert OLD in utils(repository)
     terminal.say("/undoo")
     terminal.wait("did you mean /undo?")

@@ -180,7 +180,7 @@ def _applied(change: AppliedChange) -> Parts:
     applied = change.applied
     head = element("span", f"{word_applied(applied)}: ", class_="good")
     undo = element("code", f"kith undo {short_id(applied.change_id)}")
-    yield element("p", head, word_size(applied.files), ". To take it back: ", undo)
+    yield element("p", head, word_size(applied.files), ". Undo: ", undo)
     if applied.files and not change.as_proposed:
         yield _diff(change, applied.files, "Applied change")
 

@@ -121,9 +121,10 @@ async def permissions(talk: Talk, rest: str) -> None:
     rows = [("mode", f"{talk.mode}: {MEANINGS[talk.mode]}")]
     rows += [("sandbox", "on" if talk.project.tree.confined else "none: kith asks before commands")]
     rows += [("host", host) for host in chosen.reachable]
-    rows += [("always", permit_text(each)) for each in permitted(talk.project.log, talk.root)]
-    _show(talk, rows)
-    talk.say("\nTo be asked again: kith permits --forget NUMBER", "dim")
+    permits = [("always", permit_text(each)) for each in permitted(talk.project.log, talk.root)]
+    _show(talk, rows + permits)
+    if permits:
+        talk.say("\nTo be asked again: kith permits --forget NUMBER", "dim")
 
 
 async def memory(talk: Talk, rest: str) -> None:
@@ -143,4 +144,4 @@ async def memory(talk: Talk, rest: str) -> None:
 
 def _places(chosen: Settings) -> str:
     own = from_home(str(chosen.config / NOTES[0]))
-    return f"Notes stand in {NOTES[0]} of this folder, and in {own} for all folders."
+    return f"Notes are in {NOTES[0]} of this folder, and in {own} for all folders."
