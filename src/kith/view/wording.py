@@ -294,7 +294,7 @@ def _reason(why: str) -> str:
 
 
 def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
-    """`  ✓ pytest: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
+    """`  ✓ pytest -q: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
     after = evidence.after or Standing()
     old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""

@@ -1,4 +1,4 @@
-"""What goes on, a line each: tools, prompts that are read, thoughts, and the lines of features."""
+"""Draw what goes on, a line each: tools, prompts that are read, thoughts, and the lines of features."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache

@@ -305,7 +305,7 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
 
 
 def _share(end: float, part: int, rest: int) -> float:
-    """When a part must end, for which the `rest` comes after it."""
+    """Return the end of a part; parts with the weight of `rest` follow it."""
     now = time.monotonic()
     return now + (end - now) * part / (part + rest)
 
