@@ -58,7 +58,7 @@ FILES_BACK = "Your correction does not pass, so it was rolled back: the files ar
 
 
 class Outcome(Struct, frozen=True):
-    """The end of a task; what the checks said of the tree `before`, and last of the change (None: nothing)."""
+    """The end of a task; what checks said of the tree `before`, and last of the change (None: nothing)."""
 
     status: Status
     text: str

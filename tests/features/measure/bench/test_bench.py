@@ -338,6 +338,21 @@ def test_a_ratio_needs_two_values_of_each() -> None:
     assert 1.9 < low < 2.0 < high < 2.1
 
 
+def test_a_slow_model_is_measured_with_fewer_tokens(folder: Path) -> None:
+    class Slow(Pupil):
+        """Never comes to the end of a prompt of 512 tokens."""
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            if len(prompt.messages[-1].text) > 1_200:
+                await asyncio.Event().wait()
+            return await super().__call__(prompt, emit)
+
+    result = take(Slow(), 1.0, folder=folder)
+    (speed,) = result.speeds
+    assert speed.depth == 0 and 100 < speed.new < 400
+    assert any("128" in note for note in result.notes)
+
+
 def test_a_bench_that_measured_nothing_fails(folder: Path) -> None:
     class Stuck(Pupil):
         """Greets, then never answers again."""
