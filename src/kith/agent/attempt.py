@@ -52,7 +52,7 @@ BESIDE = (
 RENEWED = "Your tree was edited meanwhile, so nothing was applied. This is the change on what is there now:"
 HOOKS = "hooks"  # who says no where the model may not end its work
 STOPPED = "The model was stopped before it said so, but all checks pass now."
-TO_CORRECT = "Linters have findings on changed lines; the model may correct them."
+TO_CORRECT = "Linter findings go back to the model."
 ROLLED_BACK = "No correction passed; the change is as it was before."
 FILES_BACK = "Your correction does not pass, so it was rolled back: the files are as before these findings."
 
