@@ -155,6 +155,11 @@ def word_applied(applied: Applied) -> str:
     return "Undone" if applied.undoes else "Applied"
 
 
+def word_tokens(read: int, written: int, known: str = "") -> str:
+    """`5,158 tokens read, 310 written`; `known` tells what of it was cached. Some servers count none."""
+    return f"{read:,} tokens read{known}, {written:,} written" if read or written else "tokens not reported"
+
+
 def word_size(files: Sequence[FileChange]) -> str:
     """`2 files, +4 -1`."""
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
