@@ -115,8 +115,11 @@ _BLOCK_COMMENT, _LINE_COMMENT, _HASH = r"/\*(?:[^*]|\*(?!/))*(?:\*/)?", r"//[^\n
 
 
 def _pattern(*left_out: str) -> re.Pattern[str]:
-    """Build a pattern that matches skipped text, or else a name; it skips everything between."""
-    return re.compile(rf"(?>[^\w\"'#/]*)(?:{_NAME}|{'|'.join(left_out)})", re.DOTALL)
+    """Build a pattern that matches skipped text, or else a name; it skips everything between.
+
+    It matches everywhere, if only one character or the end: a long gap is then passed once.
+    """
+    return re.compile(rf"(?>[^\w\"'#/]*)(?:{_NAME}|{'|'.join(left_out)}|.|\Z)", re.DOTALL)
 
 
 _PYTHON: Final = _pattern(_HASH, _FORMATTED, _LONG_DOUBLE, _LONG_SINGLE, _DOUBLE, _SINGLE)

@@ -183,7 +183,7 @@ _STRONG: Final = lazy_pattern(
 _WEAK: Final = lazy_pattern(r"(?i)key|auth|dsn|salt|webhook|signature|conn|cookie|session")
 # `NAME=value`, `name: value`, `"name": "value",` and the words of .netrc, a line each.
 _LINE: Final = lazy_pattern(
-    r"""^[\s,{>-]*(?:export\s+|set\s+)?["']?([\w./:@-]*?[\w-])["']?\s*(?:=>|:=|=|:)\s*(.+?)[\s,;]*$"""
+    r"""^[\s,{>-]*+(?:export\s+|set\s+)?["']?([\w./:@-]*?[\w-])["']?\s*+(?:=>|:=|=|:)\s*+(.+)$"""
 )
 _PAIR: Final = lazy_pattern(r"""["']?([\w.-]{1,80})["']?\s*(?:=>|:=|=|:)\s*("[^"]*"|'[^']*')""")
 _WORDS: Final = lazy_pattern(r"(?i)\b(?:password|passwd|account)\s+(\S+)")
@@ -254,7 +254,7 @@ def _is_secret(name: str, value: str, sure: bool) -> bool:
 
 
 def _unquoted(value: str) -> str:
-    value = value.strip()
+    value = value.strip().rstrip(" \t,;")
     if value[:1] in "\"'`" and value[:1] == value[-1:] and len(value) > 1:
         return value[1:-1]
     return value.partition(" #")[0].strip()[:_LONGEST]

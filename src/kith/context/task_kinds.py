@@ -155,5 +155,6 @@ def is_verifiable(kind: str) -> bool:
 
 
 def _without_code(words: str) -> str:
-    """Return the text outside fenced code, cut at 2,000 characters."""
-    return re.sub(r"```.*?(?:```|\Z)", " ", words, flags=re.DOTALL)[:2000]
+    """Return the text outside fenced code, cut at 2,000 characters, with each run of spaces as one."""
+    told = re.sub(r"```.*?(?:```|\Z)", " ", words, flags=re.DOTALL)[:2000]
+    return re.sub(r"\s+", lambda found: "\n" if "\n" in found[0] else " ", told)

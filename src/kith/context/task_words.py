@@ -40,7 +40,7 @@ _ENDINGS: Final = (
 )
 _QUOTED: Final = lazy_pattern(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’\n]+)’")
 _PATH: Final = lazy_pattern(
-    r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,8}(?!\w)|(?:[\w.@+-]+/)+"
+    r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,8}(?!\w)|(?<![\w.@+-])(?:[\w.@+-]+/)+"
 )
 # Behind the name of a file: `__init__.py` speaks of no method.
 _ENDING: Final = lazy_pattern(

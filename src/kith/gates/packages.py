@@ -17,7 +17,7 @@ _NAMES: Final = re.compile(
 )
 _FOLDER: Final = re.compile(r"(?:^|/)requirements/[\w.-]+\.(?:txt|in)$")
 _MOST: Final = 40
-_REQUIREMENT: Final = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~(][^;]*)?$")
+_REQUIREMENT: Final = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\]\s*)?(?:[<>=!~(][^;]*)?$")
 _AT_LEAST: Final = re.compile(r"(?:>=|~=|\^|==)\s*3\.(\d+)")
 
 

@@ -40,7 +40,7 @@ _CMAKE_TEST: Final = lazy_pattern(
     re.I,
 )
 _CMAKE_CALL: Final = lazy_pattern(r"\b\w+\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
-_TEST_SOURCE: Final = lazy_pattern(r"[\w./${}-]*test[\w./${}-]*\.(?:c|cc|cpp|cxx)\b", re.I)
+_TEST_SOURCE: Final = lazy_pattern(r"(?<![\w./${}-])[\w./${}-]*test[\w./${}-]*\.(?:c|cc|cpp|cxx)\b", re.I)
 _MAKE_RULE: Final = lazy_pattern(r"^(?:test|check)\w*\s*:(?!:?=)[^\n]*\n(?:\t[^\n]*(?:\n|$))*", re.M)
 _MAKE_VARIABLE: Final = lazy_pattern(
     r"^[ ]*(?:export\s+|override\s+)*([\w.]+)\s*(?::{0,3}|[+?!])=[^\n]*", re.M

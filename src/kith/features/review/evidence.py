@@ -17,7 +17,7 @@ from kith.features.review.syntax import count_faults, count_words, is_cpp, is_py
 # change.
 
 _FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})[\w+-]*\s*$")
-_NUMBER: Final = re.compile(r"^\s*[+-]?\s*\d+\t")
+_NUMBER: Final = re.compile(r"^\s*(?:[+-]\s*)?\d+\t")
 _LONGEST: Final = 60  # lines
 
 
@@ -163,7 +163,7 @@ def _refute_cpp(why: str, names: list[str], sheet: Sheet) -> str:
 
 NEAR: Final = 3  # lines that a claim may be off
 _SHORTEST: Final = 8  # characters, from which on a part of a line is evidence too
-_DECORATION: Final = re.compile(r"^\s*[+-]?\s*\d+\t[+-]?|^\s*(?:\d+\s*)?\|\s")
+_DECORATION: Final = re.compile(r"^\s*(?:[+-]\s*)?\d+\t[+-]?|^\s*(?:\d+\s*)?\|\s")
 
 ELSEWHERE: Final = "about a file that is not in the change"
 NO_QUOTE: Final = "quotes no line"

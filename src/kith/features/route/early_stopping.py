@@ -32,7 +32,7 @@ _UNUSABLE: Final = ("malformed", "cut")  # faults
 _NOT_ITS_FAULT: Final = ("forbidden", "denied", "interrupted")
 # What differs between two runs of one command although nothing has changed.
 _NOISE: Final = re.compile(
-    r"\b\d+(?:[.,]\d+)?\s?(?:[nµum]?s|secs?|seconds?|min)\b|\b0x[0-9a-fA-F]{6,}\b|\d+:\d\d"
+    r"\b\d+(?:[.,]\d+)?\s?(?:[nµum]?s|secs?|seconds?|min)\b|\b0x[0-9a-fA-F]{6,}\b|\b\d+:\d\d"
 )
 
 

@@ -132,7 +132,7 @@ _NO_TOOL: Final = lazy_pattern(
 )
 _NO_CMAKE_PACKAGE: Final = lazy_pattern(
     r"Could NOT find (\w+)|package configuration file provided by \"([\w.+-]+)\""
-    r"|^\s*No package '([\w.+-]+)' found",
+    r"|^[ \t]*No package '([\w.+-]+)' found",
     re.M,
 )
 _NO_HEADER: Final = lazy_pattern(r"fatal error: \'?([\w./+-]+)\'?(?:: No such file| file not found)")
@@ -178,7 +178,7 @@ _NO_CRATE: Final = lazy_pattern(
 )
 _NO_GO_MODULE: Final = lazy_pattern(
     r"no required module provides package ([^\s;:]+)|cannot find module providing package ([^\s;:]+)"
-    r"|([\w./-]+)@v[\w.+-]+: (?:Get \"https://proxy|module lookup disabled|dial tcp)"
+    r"|(?<![\w./-])([\w./-]+)@v[\w.+-]+: (?:Get \"https://proxy|module lookup disabled|dial tcp)"
     r"|missing go\.sum entry for module providing package ([^\s;:]+)"
 )
 

@@ -214,8 +214,8 @@ _MANIFESTS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")
 _LISTS: Final = lazy_pattern(r"(?:requirements/)?[\w.-]*(?:requirements|test|dev)[\w.-]*\.(?:txt|in)")
 _LISTS_READ: Final = 6
 _REQUIREMENT: Final = lazy_pattern(
-    r"^\s*(?:[\w-]+\s*=\s*\[?\s*)?[\"']?([A-Za-z][\w.-]*)(?:\[[\w, -]*\])?\s*(?:[<>=!~;@][^\n]*)?"
-    r"[\"']?\s*[,\]]*\s*$"
+    r"^\s*+(?:[\w-]+\s*+=\s*+(?:\[\s*+)?)?[\"']?([A-Za-z][\w.-]*+)(?:\[[\w, -]*\])?\s*+"
+    r"(?:[<>=!~;@][^\n]*|[\"']?\s*+[,\]]*+\s*+)$"
 )
 _WRITTEN: Final = lazy_pattern(r"(?:version[-_]file|write_to|module-name)\s*=\s*[\"\']?([\w./]+)")
 _COMPILED: Final = (".pyx", ".c", ".cc", ".cpp", ".rs")

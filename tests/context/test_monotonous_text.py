@@ -1,0 +1,33 @@
+"""A file or a task that repeats one thing a hundred thousand times is read in the time of any other."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kith.context.outline import find_references, find_said
+from kith.context.secrets import find_secrets, values_in
+from kith.context.task_kinds import kind_of
+from kith.context.task_words import find_words
+
+LONG = 100_000  # characters; what takes quadratic time needs minutes for them
+READERS: dict[str, Callable[[str], object]] = {
+    "references of Python": lambda text: find_references("a.py", text),
+    "references of JavaScript": lambda text: find_references("a.js", text),
+    "references of C++": lambda text: find_references("a.cpp", text),
+    "comments": lambda text: find_said("a.py", text),
+    "secrets": find_secrets,
+    "values": values_in,
+    "kind of a task": kind_of,
+    "words of a task": find_words,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "piece", [" ", "\n", "a", "0", "-", "_", "+", ".", "(", '"', "'", "`", "a/", "a=", "\\"]
+)
+def test_monotonous_text_is_read_at_once(reader: str, piece: str) -> None:
+    began = time.process_time()
+    READERS[reader](piece * (LONG // len(piece)) + "!")
+    assert time.process_time() - began < 2.0
