@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -53,15 +54,25 @@ SELDOM = {
 }
 
 
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@cache
+def imports_in(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Every import statement of a file, wherever it stands."""
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imports_of(file: Path) -> set[str]:
     """What a file imports of kith, at once or when it is needed (`Lazy("kith.view.lines:wrapped")`)."""
     text = file.read_text(encoding="utf-8")
     found = set(re.findall(r"\bLazy\(\s*\"(kith\.[\w.]+):", text))
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-        elif isinstance(node, ast.Import):
+    for node in imports_in(file):
+        if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
+        elif node.module:
+            found.add(node.module)
     return {name for name in found if name.startswith("kith.")}
 
 
@@ -79,13 +90,13 @@ def test_the_table_goes_from_the_bottom_up_as_it_is_told() -> None:
 
 @pytest.mark.parametrize("place", ALLOWED)
 def test_imports_go_down_only(place: str) -> None:
-    files = [file for file in SOURCE.rglob("*.py") if place_of(file) == place]
+    files = [file for file in FILES if place_of(file) == place]
     imported = {name.split(".")[1] for file in files for name in imports_of(file)} - {place}
     assert imported <= ALLOWED[place], f"{place} may not import {imported - ALLOWED[place]}"
 
 
 def test_the_kernel_asks_for_features_and_imports_none() -> None:
-    files = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
+    files = [file for file in FILES if place_of(file) != "features"]
     assert not [name for file in files for name in imports_of(file) if name.startswith("kith.features")]
 
 
@@ -100,9 +111,7 @@ def test_a_feature_imports_only_the_features_that_it_names(feature: Feature) -> 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Wherever an import stands: in a function, or for types only."""
-    modules = {
-        str(file.relative_to(SOURCE).with_suffix("")).replace("/", "."): file for file in SOURCE.rglob("*.py")
-    }
+    modules = {str(file.relative_to(SOURCE).with_suffix("")).replace("/", "."): file for file in FILES}
     graph = {name: targets(file, modules) for name, file in modules.items()}
     TopologicalSorter(graph).prepare()  # raises CycleError
 
@@ -110,7 +119,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def targets(file: Path, modules: dict[str, Path]) -> set[str]:
     """The modules of kith that a file imports, as they are called here."""
     found = set[str]()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in imports_in(file):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kith."):
             base = str(node.module).removeprefix("kith.")
             for name in (f"{base}.{alias.name}" for alias in node.names):
@@ -122,21 +131,22 @@ def targets(file: Path, modules: dict[str, Path]) -> set[str]:
 
 def test_the_kernel_imports_its_own_modules_at_the_top() -> None:
     """What must wait until it is needed is named as `Lazy`."""
-    kernel = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
+    kernel = [file for file in FILES if place_of(file) != "features"]
     assert {place_of(file) for file in kernel if has_late_import(file)} == {"__main__"}
 
 
 def test_the_kernel_imports_its_own_types_at_run_time() -> None:
     """But for the terminal's thread, which takes keys before the code of the work is loaded."""
-    kernel = [file for file in SOURCE.rglob("*.py") if place_of(file) != "features"]
+    kernel = [file for file in FILES if place_of(file) != "features"]
     found = {file.relative_to(SOURCE).as_posix() for file in kernel if has_type_import(file)}
     assert found == {"terminal/conversation/app.py"}
 
 
 def has_type_import(file: Path) -> bool:
+    text = file.read_text(encoding="utf-8")
     guarded = [
         each
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in (ast.walk(ast.parse(text)) if "TYPE_CHECKING" in text else ())
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for each in node.body
     ]
@@ -146,8 +156,11 @@ def has_type_import(file: Path) -> bool:
 
 
 def has_late_import(file: Path) -> bool:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    text = file.read_text(encoding="utf-8")
+    if not re.search(r"^\s+from kith", text, re.MULTILINE):
+        return False
+    nodes = ast.walk(ast.parse(text))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = [node for function in functions for node in ast.walk(function)]
     return any(isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kith") for node in inside)
 
@@ -156,7 +169,7 @@ def test_only_memory_speaks_sql() -> None:
     speaks = re.compile(
         r"^(import|from) sqlite3|\bSELECT [\w*(]|\bDELETE FROM |\bINSERT INTO |PRAGMA ", re.MULTILINE
     )
-    found = {file for file in SOURCE.rglob("*.py") if speaks.search(file.read_text(encoding="utf-8"))}
+    found = {file for file in FILES if speaks.search(file.read_text(encoding="utf-8"))}
     assert {place_of(file) for file in found} == {"memory"}
 
 
@@ -167,7 +180,7 @@ def test_the_picture_of_the_packages_is_the_one_that_the_code_gives() -> None:
 
 @pytest.mark.parametrize("place", ALLOWED)
 def test_every_module_opens_with_one_sentence_and_is_read_at_once(place: str) -> None:
-    for file in SOURCE.rglob("*.py"):
+    for file in FILES:
         if place_of(file) == place:
             text = file.read_text(encoding="utf-8")
             docstring = ast.get_docstring(ast.parse(text))

@@ -25,6 +25,6 @@ linger()
 def test_a_command_that_outlives_its_last_event_fails(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(AssertionError, match=r"(?s)outlived its last event.*in linger"):
-        run_watched([sys.executable, "-c", LINGERS, "60"], tmp_path)
+        run_watched([sys.executable, "-c", LINGERS, "60"], tmp_path, grace_s=0.1)
     assert time.monotonic() - began < 30
     assert run_watched([sys.executable, "-c", LINGERS, "0"], tmp_path).returncode == 0

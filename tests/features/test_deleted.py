@@ -16,7 +16,7 @@ NAMES = [each.name for each in known_features()]
 
 def without(folder: Path, *names: str) -> dict[str, str]:
     """The environment in which a copy of kith without these features is the one that is found."""
-    shutil.copytree(SOURCE, folder / "kith", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, folder / "kith")  # compiled modules too: else each copy compiles them anew
     for name in names:
         shutil.rmtree(folder / "kith" / "features" / name)
     return {**os.environ, "PYTHONPATH": str(folder)}

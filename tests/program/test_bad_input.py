@@ -74,7 +74,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
                 """Nothing is logged."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Same)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)
         url = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("OPENAI_BASE_URL", url)

@@ -20,7 +20,8 @@ OUTLIVED: Final = f"kith outlived its last event by {GRACE_S:g} s"
 class Watchdog:
     """Looks into the log of a command that has just begun, in the state folder of its environment."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], grace_s: float = GRACE_S) -> None:
+        self._grace_s = grace_s
         home = environment.get("HOME", "/nowhere")
         state = environment.get("XDG_STATE_HOME") or f"{home}/.local/state"
         self._log = Path(state, "kith", "log.sqlite3")
@@ -29,7 +30,7 @@ class Watchdog:
     def overdue(self) -> bool:
         """Whether the last event since the beginning is an end that is long past."""
         number, kind, at = self._newest()
-        return number > self._begun and kind == "RunEnded" and time.time() - at > GRACE_S
+        return number > self._begun and kind == "RunEnded" and time.time() - at > self._grace_s
 
     def _newest(self) -> tuple[int, str, float]:
         with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{self._log}?mode=ro", uri=True)) as log:
@@ -57,9 +58,11 @@ def wait_watched(child: int, watchdog: Watchdog) -> tuple[int, bool]:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), late
 
 
-def run_watched(command: Sequence[str], cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+def run_watched(
+    command: Sequence[str], cwd: Path, grace_s: float = GRACE_S, **options: Any
+) -> subprocess.CompletedProcess[str]:
     """`subprocess.run` with its output captured as text; fails where the command outlives its last event."""
-    watchdog = Watchdog(os.environ)
+    watchdog = Watchdog(os.environ, grace_s)
     environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=out, stderr=err, **options)

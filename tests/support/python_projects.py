@@ -3,7 +3,7 @@
 from prepared import Project, right, swap, useless, wrong
 
 # What this environment has for kith's own tests: starting it would take longer than the tests.
-INI = "[pytest]\naddopts = -p no:hypothesispytest -p no:xdist -p no:anyio\n"
+INI = "[pytest]\naddopts = -p no:hypothesispytest -p no:xdist -p no:anyio -p no:schemathesis\n"
 SHAPES = """\
 def area(width, height):
     return width * height
@@ -124,7 +124,7 @@ GREEN_BEFORE = (
         "a src layout hides behind an older version",
         {  # this environment has a toolz of its own, without `triple`
             "pyproject.toml": "[project]\nname = 'toolz'\nversion = '9'\n[tool.pytest.ini_options]\n"
-            "addopts = '-p no:hypothesispytest -p no:xdist -p no:anyio'\n",
+            "addopts = '-p no:hypothesispytest -p no:xdist -p no:anyio -p no:schemathesis'\n",
             "src/toolz/__init__.py": "def triple(number):\n    return 3 * number\n",
             "tests/test_triple.py": "import toolz\n\n\ndef test_triple():\n    assert toolz.triple(2) == 6\n",
         },

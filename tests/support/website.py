@@ -20,6 +20,6 @@ class _Here(BaseHTTPRequestHandler):
 def website() -> Iterator[int]:
     """It serves while the block lasts; gives its port."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Here) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server.server_port
         server.shutdown()

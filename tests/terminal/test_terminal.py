@@ -1,7 +1,6 @@
 """In a real terminal: one question, one key, and what is on the screen."""
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -112,28 +111,6 @@ def test_an_edited_change_is_what_is_applied(repository: Path, script: Any, tmp_
     assert "Tiny helpers" in text and NEW in text
 
 
-def test_a_conversation(repository: Path, script: Any) -> None:
-    screen = Screen(repository, f"{KITH} -m {script('It is a mean.', edit(), DONE)}")
-    screen.wait("/help lists commands")
-    screen.press("what is it?", "Enter")
-    screen.wait("It is a mean.")
-    screen.press("/help", "Enter")
-    screen.wait("More about one: /help COMMAND")
-    screen.press("/dfif", "Enter")
-    screen.wait("did you mean /diff?")
-    screen.press("fix mean", "Enter")
-    screen.wait("[a]ll")
-    time.sleep(0.5)  # what comes at once is not taken for an answer
-    screen.press("a")
-    screen.wait("1 file changed")
-    assert NEW in (repository / "utils.py").read_text()
-    screen.press("/undo", "Enter")
-    screen.wait("/redo restores it")
-    assert OLD in (repository / "utils.py").read_text()
-    screen.press("exit", "Enter")
-    screen.wait("exit 0")
-
-
 @pytest.mark.slow
 def test_without_colour_and_with_a_dumb_terminal_it_is_still_readable(repository: Path, script: Any) -> None:
     model = script(edit(), DONE)
@@ -150,27 +127,3 @@ def test_foreign_text_moves_no_cursor(repository: Path, script: Any) -> None:
     screen = run(repository, script(evil), "--check none")
     shown = screen.wait("[a]ll")
     assert "\\x1b[2J" in shown and "\\u202e" in shown
-
-
-@pytest.mark.slow
-def test_words_typed_too_early_wait_for_their_prompt_and_answer_no_question(
-    repository: Path, script: Any
-) -> None:
-    slow = edit() | {"delay": 1.0}
-    screen = Screen(repository, f"{KITH} -m {script(slow, DONE, 'Second.', 'Third.')} --check none")
-    screen.wait("/help lists commands")
-    screen.press("fix mean", "Enter")
-    time.sleep(0.5)
-    screen.press("a")
-    screen.wait("[a]ll")
-    time.sleep(0.3)
-    assert OLD in (repository / "utils.py").read_text(), "a key from before the question is no answer"
-    screen.wait("Enter sends your line first")
-    screen.press("C-u")
-    screen.press("n")
-    screen.wait("Nothing was applied.")
-    screen.press("one", "Enter")
-    screen.wait("> one")
-    screen.press("two", "Enter")
-    screen.wait("> two")
-    screen.wait("Second.")

@@ -93,7 +93,7 @@ def test_a_key_goes_to_its_address_and_a_refusal_is_said() -> None:
             """Nothing on the screen."""
 
     door = HTTPServer(("127.0.0.1", 0), Door)
-    threading.Thread(target=door.serve_forever, daemon=True).start()
+    threading.Thread(target=door.serve_forever, args=(0.01,), daemon=True).start()
     place = Address(f"http://127.0.0.1:{door.server_port}/mcp", {"Authorization": "Bearer k-1"}, here=True)
 
     async def ask() -> str:

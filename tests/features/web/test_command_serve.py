@@ -260,7 +260,7 @@ class Squatter(BaseHTTPRequestHandler):
 def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
     token, state = "the-token-that-a-squatter-would-like", home / ".local/state/kith"
     with HTTPServer(("127.0.0.1", 0), Squatter) as squatter:
-        threading.Thread(target=squatter.serve_forever).start()
+        threading.Thread(target=squatter.serve_forever, args=(0.01,)).start()
         url = f"http://127.0.0.1:{squatter.server_port}"
         ServerNote(url, token, squatter.server_port, os.getpid()).write(state)
         for words in (["sessions"], ["run", "words of mine"], ["sessions", "--url", url, "--token", token]):
