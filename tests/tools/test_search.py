@@ -38,6 +38,12 @@ def test_ignored_and_binary_files_are_left_out_and_hidden_ones_are_not(engine: B
     assert engine.use(SEARCH, pattern="mean$").text == "1 match in 1 file:\n.github/ci.yml\n1: run: mean"
 
 
+def test_generated_folders_are_searched_only_where_they_are_tracked(engine: Bench) -> None:
+    for name in ("node_modules/m/index.js", "lib/node_modules/x.js"):
+        engine.write(name, "mean(1)\n" * 99)
+    assert '"mean\\(1": 1 match in src/b.txt' in engine.use(SEARCH, pattern=r"mean\(1").detail["line"]
+
+
 def test_a_place_or_a_glob_narrows(engine: Bench) -> None:
     for place in ("src/a.py", "*.py", "src/*.py", "src/**/*.{py,pyi}"):
         assert engine.use(SEARCH, pattern="mean", path=place).detail["line"] == '"mean": 1 match in src/a.py'

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kith.context.rank_files import kind_of
 from kith.core.errors import TreeError
+from kith.core.generated import GENERATED
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
@@ -46,6 +47,7 @@ class Query(Struct, frozen=True):
     globs: Sequence[str]
     literal: bool
     ignore_case: bool
+    without: Sequence[str] = ()  # names of folders
 
     def compile(self) -> re.Pattern[str]:
         """Raises re.error."""
@@ -65,7 +67,10 @@ async def _search(args: Mapping[str, Any], run: Run) -> ToolResult:
     if path == chosen[0]:
         await run.workspace.read(path)  # an engine would follow a link that leads out of the tree
     place, matching = (path, []) if is_place(path, chosen) else (".", globs(path))
-    query = Query(pattern, place, matching, args.get("literal", False), args.get("ignore_case", False))
+    literal, ignore_case = args.get("literal", False), args.get("ignore_case", False)
+    parts = {part for file in chosen for part in file.split("/")}
+    without = sorted(GENERATED.keys() - parts)
+    query = Query(pattern, place, matching, literal, ignore_case, without)
     try:
         hits, whole = await _find(run, query, chosen)
     except re.error as error:
@@ -100,9 +105,9 @@ def _ripgrep(query: Query) -> Command:
     words += ["--max-columns-preview", *_options(query)]
     for glob in query.globs:
         words += ["--glob", glob, "--glob", f"{glob}/**"]
+    for name in (".git", *query.without):
+        words += ["--glob", f"!{name}/"]
     words += [
-        "--glob",
-        "!.git/",
         "-e",
         query.pattern,
         "--",
@@ -114,7 +119,8 @@ def _ripgrep(query: Query) -> Command:
 def _git_grep(query: Query) -> Command:
     dialect = [] if query.literal else ["--perl-regexp"]
     words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
-    return git_command(*words, "-e", query.pattern, "--", query.place)
+    without = [f":(exclude,glob)**/{name}/**" for name in query.without]
+    return git_command(*words, "-e", query.pattern, "--", query.place, *without)
 
 
 def _options(query: Query) -> list[str]:
