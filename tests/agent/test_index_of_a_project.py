@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.index import SMALL, open_known
+from kith.agent.index import open_known
 from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.task_words import find_words
@@ -114,7 +114,7 @@ def test_a_scan_leaves_the_index_that_a_refresh_would_make(repository: Path, tmp
 
 @pytest.mark.slow
 def test_after_a_scan_of_a_large_tree_it_is_known_at_once(repository: Path) -> None:
-    for number in range(SMALL):
+    for number in range(2_000):
         (repository / f"n{number}.txt").touch()
     project = Project.open(repository, {}, os.environ)
     scan(project)

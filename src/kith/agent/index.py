@@ -19,9 +19,9 @@ from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.tools.symbols import Look
 
-SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds
+MOST: Final = 50_000  # files of a tree whose index is made without being asked for, in one run or several
 WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
-_LATER: Final = 2.0  # seconds, after which a first index does not hold up the first request any more
+_LATER: Final = 1.0  # seconds, after which a first index does not hold up the first request any more
 _PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
 
 
@@ -65,8 +65,8 @@ class Known(Struct, frozen=True):
 async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
     """Open the project's index; update it in the background.
 
-    Without an index, one is begun for the next time if the tree is small. Leaving interrupts that, and
-    the next time continues it. An unusable index is reported and ignored.
+    Without an index, one is begun for the next time. Leaving interrupts that, and the next time continues
+    it. An unusable index is reported and ignored.
     """
     try:
         index = open_index(project.settings.cache, project.root)
@@ -90,7 +90,7 @@ async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> N
     if not complete:
         await asyncio.sleep(_LATER)
     try:
-        if complete or len(await project.tree.files()) <= SMALL:
+        if complete or len(await project.tree.files()) <= MOST:
             await refresh(index, project.tree)
     except KithError as error:
         emit(Notice(f"The index was not updated: {error}", "warning"))

@@ -273,6 +273,8 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
 
     An excerpt that has nothing to do with the task costs as many tokens as one that has.
     """
+    if words.is_general:
+        return {}
     exact = [re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in words.exact]
     named = {
         path
