@@ -73,6 +73,27 @@ def test_leaving_at_once_leaves_an_index_that_is_begun(repository: Path) -> None
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
+def test_an_interrupted_index_is_continued(repository: Path) -> None:
+    for number in range(200):
+        (repository / f"n{number}.py").write_text(f"def f{number}():\n    return {number}\n")
+    settle(repository)
+    project = Project.open(repository, {}, os.environ)
+    index = open_index(project.settings.cache, project.root)
+
+    async def scenario() -> None:
+        async with open_known(project, lambda event: None):
+            await soon(lambda: index.size)
+        begun = index.known()
+        assert begun
+        async with open_known(project, lambda event: None):
+            await wait_for_index(project)
+        assert index.complete and index.size > 200 and begun.items() <= index.known().items()
+
+    asyncio.run(scenario())
+    index.close()
+
+
 # --- fed by a scan -------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.brief import Fitting, fit_nothing
@@ -17,6 +18,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index, open_index, refresh
+from kith.memory.past_tasks import PastTask, past_tasks, weigh_files
 from kith.tools.symbols import Look
 
 MOST: Final = 50_000  # files of a tree whose index is made without being asked for, in one run or several
@@ -47,6 +49,7 @@ class Known(Struct, frozen=True):
 
     index: Index | None = None
     work: asyncio.Future[None] | None = None
+    tasks: Sequence[PastTask] = ()
 
     @property
     def look(self) -> Look | None:
@@ -55,10 +58,12 @@ class Known(Struct, frozen=True):
 
     async def fitting(self) -> Fitting:
         """Return the scores of files for a task, by the current tree if that is quickly known."""
-        if self.index is None or self.work is None:
-            return fit_nothing
-        await asyncio.wait([self.work], timeout=_PATIENCE)
-        return self.index.fitting
+        fitting: Fitting = fit_nothing
+        if self.index is not None and self.work is not None:
+            await asyncio.wait([self.work], timeout=_PATIENCE)
+            fitting = self.index.fitting
+        tasks = self.tasks
+        return (lambda words: replace(fitting(words), tasks=weigh_files(words, tasks))) if tasks else fitting
 
 
 @asynccontextmanager
@@ -75,11 +80,12 @@ async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
         emit(Notice(f"Working without an index: {error}", "warning"))
         yield Known()
         return
+    tasks = past_tasks(project.log, str(project.root))
     if index.note:
         emit(Notice(index.note))
     work = asyncio.ensure_future(_keep(index, project, complete, emit))
     try:
-        yield Known(index, work) if complete else Known()
+        yield Known(index, work, tasks) if complete else Known(tasks=tasks)
     finally:
         await leave(work)
         index.close()

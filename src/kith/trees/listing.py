@@ -7,6 +7,7 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -171,13 +172,17 @@ def _walk(root: Path) -> Iterator[str]:
             name
             for name in visit.folders
             if name not in SKIPPED
-            and not is_generated(f"{name}/", lambda path, top=root / inside: os.path.lexists(top / path))
+            and not is_generated(f"{name}/", partial(_is_there, root / inside))
             and not _is_ignored(inside + name, True, here)
         ]
         rules |= {inside + name: here for name in visit.folders}
         for name in visit.files:
             if name not in visit.special and not _is_ignored(inside + name, False, here):
                 yield inside + name
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return os.path.lexists(folder / name)
 
 
 def _rules_of(root: Path, folder: str) -> Rules:
