@@ -1,10 +1,17 @@
 """What leaves the machine holds no secret: known values, pieces of them, and what has the form of a key."""
 
+import io
 import random
 import string
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from kith.context.redact import MARK, Redactor, redact
 from kith.context.secrets import is_guarded, is_secret_file, values_in, values_of_environment
@@ -15,6 +22,51 @@ RANDOM = random.Random(11)
 WORDS = string.ascii_letters + string.digits
 VALUE = "kD83" + "".join(RANDOM.choices(WORDS, k=36))
 secret_values = st.text(string.ascii_letters + string.digits + "+/_-=!$%&", min_size=8, max_size=64)
+
+
+class Held(Struct, frozen=True):
+    """One of the values that data is made of; so are these two."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class HeldToo:
+    value: object
+
+
+class Named(NamedTuple):
+    value: object
+
+
+def grow(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.one_of(
+        *(st.builds(kind, inner) for kind in (Held, HeldToo, Named)),
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(st.sampled_from([f"key of {VALUE}", "key"]), inner, max_size=2),
+        inner.map(lambda value: {"deep": (value, None)}),
+    )
+
+
+LEAVES = st.one_of(
+    st.sampled_from([None, True, 7, 0.5, date(2026, 1, 2), Path("/a")]),
+    st.sampled_from([f"it is {VALUE}", f"{VALUE}\n".encode(), Path("/a") / VALUE, frozenset({VALUE})]),
+    st.text(max_size=5),
+)
+
+
+@given(st.recursive(LEAVES, grow, max_leaves=12))
+def test_no_kind_of_value_hides_a_secret(value: object) -> None:
+    cleaned = Redactor((VALUE,)).strip(value)
+    assert type(cleaned) is type(value)
+    assert VALUE not in repr(cleaned)
+    assert (cleaned is value) == (VALUE not in repr(value))
+
+
+def test_a_value_nobody_can_look_into_is_refused() -> None:
+    with pytest.raises(TypeError):
+        Redactor((VALUE,)).strip([Held(io.StringIO(VALUE))])
 
 
 def thread(*parts: object) -> Prompt:

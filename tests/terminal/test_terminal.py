@@ -128,7 +128,7 @@ def test_a_conversation(repository: Path, script: Any) -> None:
     screen.wait("1 file changed")
     assert NEW in (repository / "utils.py").read_text()
     screen.press("/undo", "Enter")
-    screen.wait("To have it again")
+    screen.wait("/redo restores it")
     assert OLD in (repository / "utils.py").read_text()
     screen.press("exit", "Enter")
     screen.wait("exit 0")

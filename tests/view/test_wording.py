@@ -23,7 +23,7 @@ def test_a_tool_use_has_its_line_once() -> None:
 
 def test_an_applied_change_says_how_to_take_it_back() -> None:
     change = AppliedChange(*WHERE, Applied("20260101-abc123", (FileChange("a.py", 1, 0, ""),)))
-    assert line_of(change, undo="/undo")[1] == "Applied 1 file.  Take it back: /undo abc123"
+    assert line_of(change, undo="/undo")[1] == "Applied 1 file.  Undo: /undo abc123"
 
 
 def test_only_an_interruption_is_a_line_of_its_own() -> None:

@@ -1,8 +1,13 @@
 """A prompt as it may leave the machine: what is secret is taken out, the same way each time."""
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, timedelta
+from enum import Enum
+from pathlib import PurePath
 from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct
@@ -127,29 +132,51 @@ class Redactor:
             found += count
         return (replace(prompt, system=system, messages=tuple(messages)), found) if found else (prompt, 0)
 
-    def strip(self, value: T) -> T:
-        """A value as the log may hold it: without secrets in any text of it; the same object where none is.
+    def strip(self, value: T, kept: frozenset[str] = _NAMES) -> T:
+        """A value without secrets in any text of it, the same object where none is; fields in `kept` stay.
 
-        What a provider signed is not its own any more once something was taken out of it.
+        What a provider signed is not its own any more once something was taken out of it. Raises TypeError
+        for a value of a type that is not known here: it might hold a text that nobody looked at.
         """
-        return cast(T, self._strip(value))
+        return cast(T, self._strip(value, kept))
 
-    def _strip(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.clean(value)[0]
-        if isinstance(value, tuple | list):
-            items = [self._strip(item) for item in value]
-            return value if _all_same(items, value) else type(value)(items)
-        if isinstance(value, Mapping):
-            pairs = {key: self._strip(item) for key, item in value.items()}
-            return value if _all_same(pairs.values(), value.values()) else pairs
-        if not isinstance(value, Struct):
-            return value
-        held = {name: getattr(value, name) for name in value.__struct_fields__ if name not in _NAMES}
-        news = {name: new for name, old in held.items() if (new := self._strip(old)) is not old}
-        if news and isinstance(value, ToolCall | Thinking):
-            news["opaque"] = ""
-        return replace(value, **news) if news else value
+    def _strip(self, value: Any, kept: frozenset[str]) -> Any:
+        match value:
+            case Enum() | type() | None | bool() | int() | float() | date() | timedelta():
+                return value
+            case str():
+                return self.clean(value)[0]
+            case PurePath():
+                text = str(value)
+                return value if (cleaned := self.clean(text)[0]) == text else type(value)(cleaned)
+            case bytes():
+                text = value.decode("utf-8", "surrogateescape")
+                cleaned = self.clean(text)[0]
+                return value if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
+            case tuple() | list() | set() | frozenset():
+                items = [self._strip(item, kept) for item in value]
+                if _all_same(items, value):
+                    return value
+                make = getattr(type(value), "_make", type(value))  # a named tuple's parts are its arguments
+                return make(items)
+            case Mapping():
+                pairs = [(self._strip(key, kept), self._strip(item, kept)) for key, item in value.items()]
+                same = all(map(_all_same, pairs, value.items()))
+                return value if same else dict(pairs)
+            case Struct():
+                news = self._strip_fields(value, value.__struct_fields__, kept)
+                if news and isinstance(value, ToolCall | Thinking):
+                    news["opaque"] = ""
+                return replace(value, **news) if news else value
+        if is_dataclass(value) and not isinstance(value, type):
+            news = self._strip_fields(value, tuple(each.name for each in fields(value)), kept)
+            return dataclasses.replace(value, **news) if news else value
+        raise TypeError(f"Nobody knows which texts a {type(value).__name__} holds.")
+
+    def _strip_fields(self, value: Any, names: Iterable[str], kept: frozenset[str]) -> dict[str, Any]:
+        """The fields that held a secret, with their new values."""
+        held = {name: getattr(value, name) for name in names if name not in kept}
+        return {name: new for name, old in held.items() if (new := self._strip(old, kept)) is not old}
 
     def clean(self, text: str) -> tuple[str, int]:
         """A text without secrets, and how many were taken out."""

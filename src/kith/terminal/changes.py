@@ -1,4 +1,4 @@
-"""`kith diff`, `kith apply` and `kith undo`: a change shown, applied after all, and taken back."""
+"""`kith diff`, `kith apply` and `kith undo`: a change shown, applied after all, and undone."""
 
 import argparse
 import json
@@ -66,8 +66,8 @@ def undo_command(args: argparse.Namespace) -> int:
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
     print(
-        f"Took {short_id(undone.undoes)} back, {count(len(undone.files), 'file')}. "
-        f"To have it again: kith undo {short_id(undone.change_id)}"
+        f"Undid {short_id(undone.undoes)}, {count(len(undone.files), 'file')}. "
+        f"Redo: kith undo {short_id(undone.change_id)}"
     )
     return 0
 

@@ -21,7 +21,7 @@ from kith.terminal.options import (
 
 def config_show(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    words = "take back what you agreed to for good here: ask again before a model in the cloud is asked"
+    words = "forget what you agreed to for good here: ask again before a model in the cloud is asked"
     parser.add_argument("--ask-again", action="store_true", help=words)
     add_json(parser)
 
@@ -100,7 +100,7 @@ def trust(parser: argparse.ArgumentParser) -> None:
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--yes", action="store_true", help="trust it as it is, without a question")
     ways.add_argument("--show", action="store_true", help="only show it")
-    ways.add_argument("--forget", action="store_true", help="take back what you said of this folder")
+    ways.add_argument("--forget", action="store_true", help="forget what you said of this folder")
     ways.add_argument("--list", action="store_true", help="every folder of which you said something")
 
 
@@ -140,7 +140,7 @@ def fork(parser: argparse.ArgumentParser) -> None:
     add("id", metavar="ID", help="of the session, or its beginning")
     number = "copy what was said before this turn (kith sessions turns ID); else everything"
     add("--before", type=positive, default=0, metavar="TURN", help=number)
-    add("--files", action="store_true", help="with --before: take back what was applied since, too")
+    add("--files", action="store_true", help="with --before: undo what was applied since, too")
 
 
 def rename(parser: argparse.ArgumentParser) -> None:
@@ -212,5 +212,5 @@ def apply(parser: argparse.ArgumentParser) -> None:
 def undo(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument(
-        "id", type=some_id, nargs="?", metavar="ID", help="the change or session to take back (the last one)"
+        "id", type=some_id, nargs="?", metavar="ID", help="the change or session to undo (the last one)"
     )

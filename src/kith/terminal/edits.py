@@ -39,7 +39,7 @@ def apply_command(args: argparse.Namespace) -> int:
             return EXIT_REJECTED
         applied = run_loop(write_edits(project, changes, "edits apply"))
         sys.stdout.flush()
-        taken = f"Take it back: kith undo {short_id(applied.change_id)}"
+        taken = f"Undo: kith undo {short_id(applied.change_id)}"
         print(f"Applied {count(len(changes), 'file')}.  {taken}", file=sys.stderr)
     return EXIT_DONE
 

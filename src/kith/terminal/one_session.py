@@ -41,7 +41,7 @@ def turns_command(args: argparse.Namespace) -> int:
 def fork_command(args: argparse.Namespace) -> int:
     """Copy a conversation, up to a turn if one is named."""
     if args.files and not args.before:
-        raise UsageError("--files goes with --before: it takes back what was applied since then.")
+        raise UsageError("--files goes with --before: it undoes what was applied since then.")
     project = Project.open(find_root(args.folder), {})
     session = project.log.find(args.id)
     if args.files:
@@ -73,9 +73,7 @@ def delete_command(args: argparse.Namespace) -> int:
         return EXIT_REJECTED
     for session in wanted:
         others = forget(settings, log, session)
-        with_it = (
-            f", and {count(len(others), 'session')} in which its changes were taken back" if others else ""
-        )
+        with_it = f", and {count(len(others), 'session')} in which its changes were undone" if others else ""
         print(f"{short_session(session)} is gone{with_it}.")
     return EXIT_DONE
 

@@ -92,7 +92,7 @@ def line_of(item: Item, undo: str = "kith undo") -> tuple[str, str]:
             files = count(len(applied.files), "file")
             return (
                 "good",
-                f"{word_applied(applied)} {files}.  Take it back: {undo} {short_id(applied.change_id)}",
+                f"{word_applied(applied)} {files}.  Undo: {undo} {short_id(applied.change_id)}",
             )
         case RunResult(ended=RunEnded("interrupted", text)):
             return ("bad", text)
@@ -152,6 +152,11 @@ def word_result(status: str) -> str:
 def word_applied(applied: Applied) -> str:
     """`Applied`, or `Undone` for a change that takes another one back."""
     return "Undone" if applied.undoes else "Applied"
+
+
+def word_tokens(read: int, written: int, known: str = "") -> str:
+    """`5,158 tokens read, 310 written`; `known` tells what of it was cached. Some servers count none."""
+    return f"{read:,} tokens read{known}, {written:,} written" if read or written else "tokens not reported"
 
 
 def word_size(files: Sequence[FileChange]) -> str:

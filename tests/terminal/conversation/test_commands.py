@@ -121,8 +121,8 @@ def test_back_and_forth(repository: Path) -> None:
     said = ["fix mean", "/undo", "/diff", "/redo", "/redo", "what now?"]
     screen, _ = converse(repository, said, [edit(), DONE, {"text": "Nothing.", "expect": "^what now"}], ["a"])
     assert NEW in utils(repository)
-    assert "Applied, and taken back since" in screen.text
-    assert ' again, the change of "fix mean"' in " ".join(screen.text.split())
+    assert "Applied, and undone since" in screen.text
+    assert ', the change of "fix mean". Undo: /undo' in " ".join(screen.text.split())
     assert "There is nothing to redo here." in screen.text
     assert "Nothing." in screen.text
 
@@ -132,7 +132,7 @@ def test_the_change_of_another_conversation_is_asked_about(repository: Path) -> 
     said = ["fix mean", "/new", "/undo", "/undo", "/redo", "/redo"]
     screen, _ = converse(repository, said, [edit(), DONE], ["a", "n", "y", "n", "y"])
     assert screen.text.count('This is of another conversation, "fix mean":') == 4
-    assert screen.text.count("To have it again: /redo") == 1
+    assert screen.text.count("/redo restores it.") == 1
     assert NEW in utils(repository)
 
 
@@ -194,7 +194,7 @@ def test_what_only_looks_need_not_wait_and_all_else_does(repository: Path) -> No
     screen, talk = converse(repository, said, [slow])
     before, after = screen.text.split("It is a mean.")
     assert "The list is empty." in before and "plan mode:" in before and "Nothing was changed yet." in before
-    assert "> /todo" in before and "Saved as it happens" in after
+    assert "> /todo" in before and "Saved. Resume: /resume" in after
     assert talk.mode == "plan"
 
 
@@ -246,7 +246,7 @@ def test_new_names_the_one_before_and_resume_goes_back(repository: Path) -> None
     assert "A new conversation. The one before: /resume" in screen.text
     assert "Nothing was said here yet." in screen.text
     assert screen.offered[0][0].endswith("done  Means and more")
-    assert f'Saved as it happens as "Means and more". Back to it later: /resume {talk.id[:6]}' in screen.text
+    assert f'Saved as "Means and more". Resume: /resume {talk.id[:6]}' in screen.text
 
 
 def test_back_takes_words_and_files_back(repository: Path) -> None:
@@ -348,7 +348,7 @@ def test_memory_lists_the_notes_and_where_they_stand(repository: Path, home: Pat
     (home / ".config/kith/AGENTS.md").write_text("Use tabs.\n")
     screen, _ = converse(repository, ["/memory"])
     assert re.search(r"~/.config/kith/AGENTS.md +\d+ tokens", screen.text)
-    assert "Notes stand in AGENTS.md of this folder" in " ".join(screen.text.split())
+    assert "Notes are in AGENTS.md of this folder" in " ".join(screen.text.split())
 
 
 def test_words_without_a_slash_save_load_and_set(repository: Path) -> None:

@@ -1,15 +1,12 @@
 """Find what no cloud model may see of a project: private files, and secret values anywhere."""
 
 import asyncio
-import dataclasses
 import os
-from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kith.agent.known_secrets import keys_of
 from kith.agent.project import Project
@@ -42,24 +39,9 @@ async def find_hidden(project: Project) -> Hidden:
 
 
 async def keep_secrets(project: Project, told: T) -> T:
-    """Remove secrets from data that leaves the machine (a text, or a struct or dataclass with its lists)."""
+    """Remove secrets from data that leaves the machine."""
     redactor = Redactor((await find_hidden(project)).values)
-
-    def cleaned(value: Any) -> Any:
-        if isinstance(value, str):
-            return redactor.clean(value)[0]
-        if isinstance(value, list | tuple):
-            return type(value)(map(cleaned, value))
-        if isinstance(value, dict):
-            return {key: cleaned(each) for key, each in value.items()}
-        if isinstance(value, Struct):
-            return replace(value, **{name: cleaned(getattr(value, name)) for name in value.__struct_fields__})
-        if is_dataclass(value) and not isinstance(value, type):
-            parts = {each.name: cleaned(getattr(value, each.name)) for each in fields(value)}
-            return dataclasses.replace(value, **parts)
-        return value
-
-    return cast(T, cleaned(told))
+    return redactor.strip(told, kept=frozenset())
 
 
 def _tells(path: str, ignored: bool) -> bool:

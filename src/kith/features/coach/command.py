@@ -23,7 +23,6 @@ _STATES: Final = {
     "refused": "given up",
     "canary": "tried on live work",
     "adopted": "holds",
-    "undone": "taken back",
 }
 
 
@@ -108,7 +107,8 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
 
 
 def _way_lines(way: dict[str, Any]) -> Iterator[str]:
-    yield f"  {way['id']}   {_STATES[way['state']]} since {day(way['at'])}: {_tell_levers(way['levers'])}"
+    state = _STATES.get(way["state"], way["state"])
+    yield f"  {way['id']}   {state} since {day(way['at'])}: {_tell_levers(way['levers'])}"
     if way["hypothesis"]:
         yield f"             because {way['hypothesis']} ({way['author']})"
     trials, why = way["trials"], "" if way["state"] == "proposed" else way["why"]

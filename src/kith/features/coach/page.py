@@ -104,7 +104,6 @@ _STATES: Final = {
     "refused": "given up",
     "canary": "tried on live work",
     "adopted": "holds",
-    "undone": "taken back",
 }
 
 

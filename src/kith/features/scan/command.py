@@ -327,7 +327,7 @@ def init_command(args: argparse.Namespace) -> int:
     applied, counts = run_loop(keep_guide(project, changes))
     how = "Every task here begins with it." if counts else "It counts once you trust this folder: kith trust"
     print(f"{printable(changes[0].path)} is written. {how}", file=sys.stderr)
-    print(f"Take it back: kith undo {short_id(applied.change_id)}", file=sys.stderr)
+    print(f"Undo: kith undo {short_id(applied.change_id)}", file=sys.stderr)
     return EXIT_DONE
 
 

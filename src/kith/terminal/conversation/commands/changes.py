@@ -1,4 +1,4 @@
-"""The change of a conversation: shown, applied after all, thrown away, taken back; and a look at git."""
+"""The change of a conversation: shown, applied after all, thrown away, undone; and a look at git."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -69,7 +69,7 @@ COMMANDS: Final = (
         rest="[ID]",
         more="The last one, or the one with this id. Later edits stay. /redo brings it again.",
     ),
-    SlashCommand("redo", "The change", "bring again what was taken back last", Lazy(f"{__name__}:redo")),
+    SlashCommand("redo", "The change", "restore what was undone last", Lazy(f"{__name__}:redo")),
     SlashCommand(
         "git",
         "The change",
@@ -141,8 +141,8 @@ async def _applied(talk: Talk) -> tuple[str, Sequence[FileChange]]:
         return "", ()
     last = own[-1]
     if holds(every, last.change_id):
-        return f"Applied as {short_id(last.change_id)}. To take it back: /undo", last.files
-    return "Applied, and taken back since. To have it again: /redo", last.files
+        return f"Applied as {short_id(last.change_id)}. Undo: /undo", last.files
+    return "Applied, and undone since. Redo: /redo", last.files
 
 
 def _is_meant(path: str, wanted: str) -> bool:
@@ -185,26 +185,26 @@ async def discard(talk: Talk, rest: str) -> None:
 
 
 async def undo(talk: Talk, rest: str) -> None:
-    """Take the last change of this folder back, or the one that is named. Raises KithError."""
+    """Undo the last change of this folder, or the one that is named. Raises KithError."""
     if not rest:
         last = find_applied(talk.project.log.applied(str(talk.project.root)), gone=talk.project.log.gone())
-        if not await _is_agreed(talk, last, last.change_id, "Take it back?"):
+        if not await _is_agreed(talk, last, last.change_id, "Undo it?"):
             return
     undone = await talk.project.undo(rest)
     _tell_files(talk, undone)
-    talk.say(f"Took {short_id(undone.undoes)} back. To have it again: /redo", "green")
+    talk.say(f"Undid {short_id(undone.undoes)}. /redo restores it.", "green")
 
 
 async def redo(talk: Talk, rest: str) -> None:
-    """Bring again what was taken back last. Raises KithError."""
+    """Restore what was undone last. Raises KithError."""
     taken = find_undone(talk.project.log.applied(str(talk.project.root)))
-    if not await _is_agreed(talk, taken, taken.undoes, "Bring it again?"):
+    if not await _is_agreed(talk, taken, taken.undoes, "Restore it?"):
         return
     undone = await talk.project.undo(taken.change_id)
     _tell_files(talk, undone)
     task = _task_of(talk, taken.undoes)
     of_task = f', the change of "{task}"' if task else ""
-    talk.say(f"Brought {short_id(taken.undoes)} again{of_task}. To take it back: /undo", "green")
+    talk.say(f"Restored {short_id(taken.undoes)}{of_task}. Undo: /undo", "green")
 
 
 def _task_of(talk: Talk, change_id: str) -> str:

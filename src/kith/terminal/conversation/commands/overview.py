@@ -21,6 +21,7 @@ from kith.terminal.rendering.panels import pairs_lines
 from kith.view.evidence import word_standing
 from kith.view.lines import count, from_home, tokens
 from kith.view.printing import printable
+from kith.view.wording import word_tokens
 
 COMMANDS: Final = (
     SlashCommand(
@@ -112,7 +113,7 @@ def _spent(calls: Sequence[Called]) -> str:
     prices = [each.usd for each in calls if each.usd is not None]
     money = f", {dollars(sum(prices))}" if prices else ""
     calls_made = count(len(calls), "model call")
-    return f"{calls_made}, {read:,} tokens read, {written:,} written, {seconds:.1f} s{money}"
+    return f"{calls_made}, {word_tokens(read, written)}, {seconds:.1f} s{money}"
 
 
 async def permissions(talk: Talk, rest: str) -> None:
@@ -121,9 +122,10 @@ async def permissions(talk: Talk, rest: str) -> None:
     rows = [("mode", f"{talk.mode}: {MEANINGS[talk.mode]}")]
     rows += [("sandbox", "on" if talk.project.tree.confined else "none: kith asks before commands")]
     rows += [("host", host) for host in chosen.reachable]
-    rows += [("always", permit_text(each)) for each in permitted(talk.project.log, talk.root)]
-    _show(talk, rows)
-    talk.say("\nTo be asked again: kith permits --forget NUMBER", "dim")
+    permits = [("always", permit_text(each)) for each in permitted(talk.project.log, talk.root)]
+    _show(talk, rows + permits)
+    if permits:
+        talk.say("\nTo be asked again: kith permits --forget NUMBER", "dim")
 
 
 async def memory(talk: Talk, rest: str) -> None:
@@ -143,4 +145,4 @@ async def memory(talk: Talk, rest: str) -> None:
 
 def _places(chosen: Settings) -> str:
     own = from_home(str(chosen.config / NOTES[0]))
-    return f"Notes stand in {NOTES[0]} of this folder, and in {own} for all folders."
+    return f"Notes are in {NOTES[0]} of this folder, and in {own} for all folders."

@@ -178,7 +178,7 @@ async def _show(talk: Talk) -> None:
 async def _offer_rest(talk: Talk) -> None:
     """What its process had no time to finish."""
     talk.say("Its last task was cut short.", "yellow")
-    if await talk.terminal.press("[g]o on with it  [n]ot now", "gn") == "g":
+    if await talk.terminal.press("Go on with it?  [y]es  [n]o", "yn") == "y":
         talk.submit("/continue")
 
 
@@ -222,20 +222,22 @@ async def rename(talk: Talk, rest: str) -> None:
     need_words(talk)
     title = rest or await talk.terminal.type_line("Its name:", talk.past.title)
     if title.strip():
-        talk.say(f"It is called {printable(name_conversation(talk.project, talk.id, title))}.")
+        named = printable(name_conversation(talk.project, talk.id, title))
+        talk.say(f"Renamed to {named}. Resume: kith -r {short_session(talk.id)}")
 
 
 async def save(talk: Talk, rest: str) -> None:
     """Say how the conversation is found again; give it a name if there is one."""
     if rest:
-        await rename(talk, rest)
+        need_words(talk)
+        name_conversation(talk.project, talk.id, rest)
     elif talk.past.started is None:
         talk.say("Nothing was said here yet. A conversation is saved as it happens.")
         return
     title = talk.past.title
     name = f' as "{printable(title)}"' if title else ""
     id = short_session(talk.id)
-    talk.say(f"Saved as it happens{name}. Back to it later: /resume {id}, or kith -r {id}")
+    talk.say(f"Saved{name}. Resume: /resume {id}, or kith -r {id}")
 
 
 async def delete(talk: Talk, rest: str) -> None:
@@ -285,7 +287,7 @@ async def back(talk: Talk, rest: str) -> None:
     else:
         made = copy_session(talk.project, talk.id, number)
     for undone in made.undone:
-        talk.say(f"Took {short_id(undone.undoes)} back: {count(len(undone.files), 'file')}.", "green")
+        talk.say(f"Undid {short_id(undone.undoes)}: {count(len(undone.files), 'file')}.", "green")
     _tell_copy(talk, made)
     talk.terminal.prefill(made.words)
 
