@@ -11,7 +11,7 @@ from kith.settings import load_settings
 from kith.terminal.command_table import commands
 from kith.terminal.options import settings_flags
 
-ASKING = ("run", "review", "confer", "build", "test", "refactor", "acp", "mcp")
+ASKING = ("run", "review", "confer", "build", "test", "refactor", "acp", "mcp", "serve")
 
 
 def given(name: str, *words: str) -> argparse.Namespace:

@@ -213,7 +213,7 @@ async def brief(
 
 
 async def gather_signals(run: Run, words: Words, files: Sequence[str], fitting: Fitting) -> Signals:
-    """What the index says of the files; where it is silent, what git finds within 0.4 s."""
+    """Ask the index about the files; where it is silent, git within 0.4 s."""
     signals = fitting(words)
     if not signals.recent:
         signals = replace(signals, recent=await _changed_lately(run, len(files)))

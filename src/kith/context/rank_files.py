@@ -56,7 +56,7 @@ _LEAST_MOST: Final[Mapping[Signal, float]] = {"tasks": 1.0}
 
 
 class Signals(Struct, frozen=True):
-    """What is known of files beyond their paths, each as a mapping from path to amount.
+    """Facts about files beyond their paths, each as a mapping from path to amount.
 
     `names` and `said`: how well the names that a file uses, and its comments and strings, match the task's
     words. `defines` and `holds`: it defines or uses the names in the task. `history`: earlier commits whose

@@ -39,7 +39,7 @@ class PastTask(Struct):
 
 
 def past_tasks(log: Log, root: str) -> tuple[PastTask, ...]:
-    """The newest tasks of a project whose changes a person accepted, refused or took back."""
+    """The newest tasks of a project whose changes a person accepted, refused or undid."""
     tasks, made = list[PastTask](), dict[str, PastTask]()
     latest, proposed, unasked = dict[str, PastTask](), dict[str, tuple[str, ...]](), dict[str, bool]()
     for session, kind, at, recorded, nobody, words, change, undoes, listed in log.query(_ROWS, (root,)):
@@ -66,7 +66,7 @@ def past_tasks(log: Log, root: str) -> tuple[PastTask, ...]:
 
 
 def weigh_files(words: Words, tasks: Sequence[PastTask], before: float = math.inf) -> Mapping[str, float]:
-    """How much tasks like this one speak for a file, or against it; of tasks `before` a time alone.
+    """Weigh files by the outcome of tasks like this one; of those `before` a time alone.
 
     Two tasks are alike by the words that they share, where a word counts by its rarity among the tasks.
     """

@@ -22,7 +22,7 @@ _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphor
 
 
 class RetryLimits(Struct, frozen=True):
-    """How often, and for how many seconds, a failed call is sent again."""
+    """Limits for sending a failed call again: retries, and seconds since the first try."""
 
     retries: int = 4
     seconds: float = 180.0
