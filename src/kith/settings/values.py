@@ -117,6 +117,7 @@ class Settings(Struct, frozen=True):
     max_steps: Annotated[int, Meta(ge=1)] = 50
     max_task_tokens: Annotated[int | None, Meta(ge=1)] = None
     max_task_seconds: Annotated[float | None, Meta(ge=1)] = None
+    lint: Literal["notes", "require", "off"] = "notes"  # the model gets findings once; require: they reject
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
     allow_file: tuple[str, ...] = ()  # patterns for files that run by themselves and may change with --yes
