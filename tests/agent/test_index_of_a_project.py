@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.index import SMALL, open_known
+from kith.agent.index import open_known
 from kith.agent.project import Project
 from kith.context.brief import fit_nothing
 from kith.context.task_words import find_words
@@ -73,6 +73,27 @@ def test_leaving_at_once_leaves_an_index_that_is_begun(repository: Path) -> None
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
+def test_an_interrupted_index_is_continued(repository: Path) -> None:
+    for number in range(200):
+        (repository / f"n{number}.py").write_text(f"def f{number}():\n    return {number}\n")
+    settle(repository)
+    project = Project.open(repository, {}, os.environ)
+    index = open_index(project.settings.cache, project.root)
+
+    async def scenario() -> None:
+        async with open_known(project, lambda event: None):
+            await soon(lambda: index.size)
+        begun = index.known()
+        assert begun
+        async with open_known(project, lambda event: None):
+            await wait_for_index(project)
+        assert index.complete and index.size > 200 and begun.items() <= index.known().items()
+
+    asyncio.run(scenario())
+    index.close()
+
+
 # --- fed by a scan -------------------------------------------------------------------------------
 
 
@@ -114,7 +135,7 @@ def test_a_scan_leaves_the_index_that_a_refresh_would_make(repository: Path, tmp
 
 @pytest.mark.slow
 def test_after_a_scan_of_a_large_tree_it_is_known_at_once(repository: Path) -> None:
-    for number in range(SMALL):
+    for number in range(2_000):
         (repository / f"n{number}.txt").touch()
     project = Project.open(repository, {}, os.environ)
     scan(project)

@@ -98,8 +98,11 @@ def test_late_changes_count_after_a_huge_first_commit(tmp_path: Path, tell: Tell
     assert text.index("\nomega_report.py\n```") < text.index("\nalpha_report.py\n```")
 
 
-@pytest.mark.parametrize("words", ["hi", "thanks, that works", "Run the tests and tell me what fails."])
+@pytest.mark.parametrize(
+    "words", ["hi", "thanks, that works", "hello there", "Run the tests and tell me what fails.", "run it"]
+)
 def test_words_about_nothing_bring_no_excerpts(repository: Path, tell: Tell, words: str) -> None:
+    (repository / "run.py").write_text("def hello():\n    return 1\n")
     assert "utils.py" in tell(repository, words) and EXCERPTS not in tell(repository, words)
 
 

@@ -14,7 +14,12 @@ def test_a_small_tree_is_listed() -> None:
 
 def test_folders_stay_closed_where_there_is_no_room() -> None:
     files = sorted(["README.md", *(f"src/m{n}.py" for n in range(100)), "tests/a.py", "tests/b.py"])
-    assert show_layout(files, 40).split("\n") == ["README.md", "src/ (100 files)", "tests/a.py", "tests/b.py"]
+    assert show_layout(files, 30).split("\n") == ["README.md", "src/ (100 files)", "tests/a.py", "tests/b.py"]
+
+
+def test_a_single_crowded_folder_shows_its_first_entries() -> None:
+    files = [f"src/pkg/m{n:03}.py" for n in range(60)]
+    assert show_layout(files, 40).split("\n") == [*files[:3], "src/pkg/... (57 more files)"]
 
 
 def test_a_crowded_top_is_counted() -> None:

@@ -59,6 +59,14 @@ def test_later_places_win_and_each_value_knows_its_origin(
     assert (origins["window"], origins["max_steps"], origins["stall"]) == ("environment", "flag", "default")
 
 
+def test_sampling_needs_no_table_in_the_environment(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KITH_TEMPERATURE", "0.5")
+    monkeypatch.setenv("KITH_MAX_TOKENS", "99")
+    assert load_settings(project, {}).sampling == Sampling(temperature=0.5, max_tokens=99)
+    monkeypatch.setenv("KITH_MIROSTAT", "7")
+    assert "variable KITH_MIROSTAT: sampling.mirostat must be at most 2, not 7." in complaint(project)
+
+
 def test_the_example_of_the_documentation_is_valid(user_file: Path, project: Path) -> None:
     page = ROOT / "docs" / "configuration.md"
     user_file.write_text(page.read_text().partition("```toml\n")[2].partition("```")[0])
@@ -116,6 +124,11 @@ def test_a_project_chooses_no_models_and_loosens_nothing(
         ("[sampling]\ntemprature = 1", 2, "did you mean 'sampling.temperature'?"),
         ("model = 'x'\n[coach]\nmodel = 3", 3, "coach.model must be a text"),
         ("[sampling]\ntop_k = 1.5", 2, "sampling.top_k must be a whole number"),
+        ("[sampling]\nmirostat = 7", 2, "sampling.mirostat must be at most 2, not 7."),
+        ("[sampling]\nseed = 99999999999", 2, "sampling.seed must be at most 4294967295, not 99999999999."),
+        ("[route]\naudit = 2", 2, "route.audit must be at most 1, not 2."),
+        ("connect = 0", 1, "connect must be at least 0.1, not 0."),
+        ("retries = -1", 1, "retries must be at least 0, not -1."),
         ("sampling = 3", 1, "'sampling' is a table"),
         ("endpoints = 3", 1, "'endpoints' is a table"),
         ("tries = 1\n[endpoints.box]\nkind = 'ollama'", 2, "endpoint 'box' needs a url"),

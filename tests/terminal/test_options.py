@@ -1,13 +1,20 @@
 """Options of the command line become the settings that they override."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kith.core.errors import UsageError
+from kith.core.values import Sampling
+from kith.settings import load_settings
 from kith.terminal.command_table import TALK, commands
 from kith.terminal.options import settings_flags
 from outside import Kith, Serve
+
+# Commands that ask a model.
+ASKING = ("run", "review", "confer", "build", "test", "refactor", "acp", "mcp", "serve")
 
 
 def parse(command: str, *words: str) -> argparse.Namespace:
@@ -66,3 +73,26 @@ def test_a_command_ends_in_time(kith: Kith, serve: Serve, monkeypatch: pytest.Mo
     server = serve([{"calls": [{"name": "bash", "args": {"command": "sleep 60"}}]}, "It takes too long."])
     kith.run("what does it say?")
     assert "124" in server.requests[-1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_commands_that_ask_a_model_take_sampling_options(name: str, tmp_path: Path, home: Path) -> None:
+    args = parse(
+        name, "--temperature=0.3", "--top-k=9", "--top-p=0.8", "--max-tokens=50", "--seed=4", "--min-p=0"
+    )
+    expected = Sampling(temperature=0.3, top_k=9, top_p=0.8, max_tokens=50, seed=4, min_p=0.0)
+    assert load_settings(tmp_path, settings_flags(args)).sampling == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--temperature=-3", "--mirostat=7", "--mirostat-tau=x", "--mirostat-eta=2", "--seed=99999999999"],
+)
+def test_a_sampling_option_out_of_range_is_refused(words: str, tmp_path: Path, home: Path) -> None:
+    with pytest.raises(UsageError, match=words.partition("=")[0]):
+        load_settings(tmp_path, settings_flags(parse("run", words)))
+
+
+def test_the_runtimes_limit_is_no_default_of_its_requests(tmp_path: Path, home: Path) -> None:
+    flags = settings_flags(parse("runtime", "--max-tokens", "50"))
+    assert load_settings(tmp_path, flags).sampling == Sampling()

@@ -122,7 +122,7 @@ def test_all_replaces_everywhere_and_a_long_change_is_shortened(bench: Bench) ->
     assert bench.read("a.txt") == b"y\n" * 100
     rows = result.text.split("\n")
     assert rows[0] == "Changed a.txt:1 (+100 -100)."
-    assert rows[13] == "[76 lines not shown]" and len(rows) == 26
+    assert rows[13] == "[76 lines left out]" and len(rows) == 26
 
 
 @pytest.mark.parametrize(

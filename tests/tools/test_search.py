@@ -38,6 +38,12 @@ def test_ignored_and_binary_files_are_left_out_and_hidden_ones_are_not(engine: B
     assert engine.use(SEARCH, pattern="mean$").text == "1 match in 1 file:\n.github/ci.yml\n1: run: mean"
 
 
+def test_generated_folders_are_searched_only_where_they_are_tracked(engine: Bench) -> None:
+    for name in ("node_modules/m/index.js", "lib/node_modules/x.js"):
+        engine.write(name, "mean(1)\n" * 99)
+    assert '"mean\\(1": 1 match in src/b.txt' in engine.use(SEARCH, pattern=r"mean\(1").detail["line"]
+
+
 def test_a_place_or_a_glob_narrows(engine: Bench) -> None:
     for place in ("src/a.py", "*.py", "src/*.py", "src/**/*.{py,pyi}"):
         assert engine.use(SEARCH, pattern="mean", path=place).detail["line"] == '"mean": 1 match in src/a.py'
@@ -94,16 +100,29 @@ def test_many_matches_begin_with_the_files(engine: Bench) -> None:
         engine.write(f"many/f{number:02}.txt", "needle\n" * (number + 1))
     rows = engine.use(SEARCH, pattern="needle").text.split("\n")
     assert rows[:2] == ["465 matches in 30 files:", "   30 many/f29.txt"]
-    assert rows[21] == "      and 10 more files"
-    assert rows[22] == "40 of them; narrow the pattern or the path to see others:"
+    assert rows[21] == "[10 files left out]"
     assert all(f"many/f{number:02}.txt" in rows[23:] for number in range(30))
     assert sum(row.endswith(": needle") for row in rows) == 40
+    assert rows[-1].startswith("[425 lines left out: ") and rows[-1].endswith("offset 0]")
+
+
+def test_every_match_is_reached_page_by_page(bench: Bench) -> None:
+    bench.write("many.txt", "needle\n" * 150)
+    seen, offset = list[str](), 0
+    while True:
+        rows = bench.use(SEARCH, pattern="needle", offset=offset).text.split("\n")
+        seen += [row.partition(":")[0] for row in rows if row.endswith(": needle")]
+        if not rows[-1].startswith("["):
+            break
+        offset = int(rows[-1].rpartition(" ")[2].rstrip("]"))
+    assert seen == [str(number + 1) for number in range(150)]
+    assert not bench.use(SEARCH, pattern="needle", offset=150).ok
 
 
 def test_long_lines_are_cut(engine: Bench) -> None:
     engine.write("min.js", "needle" + "x" * 5000 + "\n")
     text = engine.use(SEARCH, pattern="needle").text
-    assert len(text) < 300 and "more characters]" in text
+    assert len(text) < 300 and "characters left out]" in text
 
 
 def test_slips_are_explained(bench: Bench) -> None:

@@ -106,7 +106,7 @@ def test_a_range_shows_exactly_its_lines_or_says_why_not(count: int, start: int,
 def test_very_long_lines_are_cut_and_say_so(bench: Bench) -> None:
     bench.write("a.js", "x" * 50_000 + "\nshort\n")
     text = bench.use(READ, paths=["a.js"]).text
-    assert "x… [48,000 more characters]\nshort" in text and len(text) < 2200
+    assert "x… [48,000 characters left out]\nshort" in text and len(text) < 2200
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,12 @@ def test_a_large_tree_is_drawn_together(bench: Bench) -> None:
     assert bench.use(LIST, path="src/p07").text.split("\n")[0] == "src/p07/f0.py"
 
 
-def test_a_flat_crowd_is_cut_and_counted(bench: Bench) -> None:
+def test_a_long_folder_is_paged_through(bench: Bench) -> None:
     for name in range(LISTED + 50):
         bench.write(f"f{name:03}", "")
     rows = bench.use(LIST).text.split("\n")
     assert len(rows) == LISTED + 1
-    assert rows[-1] == "[50 more left out: list a folder, or a glob such as 'src/**/*.py']"
+    assert rows[-1] == f"[50 entries left out: list with offset {LISTED}]"
+    rest = bench.use(LIST, path="f*", offset=LISTED).text.split("\n")
+    assert rows[:-1] + rest == [f"f{name:03}" for name in range(LISTED + 50)]
+    assert not bench.use(LIST, offset=LISTED + 50).ok

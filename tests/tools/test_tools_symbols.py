@@ -51,7 +51,7 @@ def test_several_are_listed_and_a_path_chooses(bench: Bench, tool: Callable[[], 
         bench.write(f"p{number:02}/a.py", f"def run():\n    return {number}\n")
     result = bench.use(tool(), name="run")
     assert result.text.count("function run: def run()") == SHOWN
-    assert "[3 more definitions" in result.text and "return" not in result.text
+    assert "[3 definitions left out" in result.text and "return" not in result.text
     for path in ("p07", "p07/a.py", "./p07/"):
         assert "\n    return 7\n" in bench.use(tool(), name="run", path=path).text
     elsewhere = bench.use(tool(), name="run", path="src").text

@@ -121,3 +121,25 @@ def test_rules_are_not_read_through_a_link(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").symlink_to("rules")
     (tmp_path / "a").write_text("")
     assert "a" in asyncio.run(list_files(tmp_path))
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_generated_folders_are_left_out_without_any_rule(tmp_path: Path, repository: bool) -> None:
+    kept = ["Cargo.toml", "a.py", "lib/target/x.rs", "pyproject.toml", "web/build/x.js"]
+    generated = ["node_modules/m/index.js", "lib/__pycache__/a.pyc", "target/debug/x.d", "dist/a.whl"]
+    generated += ["venv/pyvenv.cfg", "venv/lib/a.py", ".venv/lib/a.py"]
+    for name in (*kept, *generated):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    if repository:
+        subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    assert list(asyncio.run(list_files(tmp_path))) == kept
+
+
+def test_a_tracked_file_in_a_generated_folder_is_listed(tmp_path: Path) -> None:
+    for name in ("node_modules/mine.js", "node_modules/other.js"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "-f", "node_modules/mine.js"], cwd=tmp_path, check=True)
+    assert list(asyncio.run(list_files(tmp_path))) == ["node_modules/mine.js"]

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.brief import Fitting, fit_nothing
@@ -17,11 +18,12 @@ from kith.core.events import Notice
 from kith.core.model import Emit
 from kith.memory.caches import Stamp, is_storable, settle
 from kith.memory.index import Damaged, Index, open_index, refresh
+from kith.memory.past_tasks import PastTask, past_tasks, weigh_files
 from kith.tools.symbols import Look
 
-SMALL: Final = 2_000  # files of a tree whose index is made without being asked for, in some seconds
+MOST: Final = 50_000  # files of a tree whose index is made without being asked for, in one run or several
 WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
-_LATER: Final = 2.0  # seconds, after which a first index does not hold up the first request any more
+_LATER: Final = 1.0  # seconds, after which a first index does not hold up the first request any more
 _PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
 
 
@@ -47,6 +49,7 @@ class Known(Struct, frozen=True):
 
     index: Index | None = None
     work: asyncio.Future[None] | None = None
+    tasks: Sequence[PastTask] = ()
 
     @property
     def look(self) -> Look | None:
@@ -55,18 +58,20 @@ class Known(Struct, frozen=True):
 
     async def fitting(self) -> Fitting:
         """Return the scores of files for a task, by the current tree if that is quickly known."""
-        if self.index is None or self.work is None:
-            return fit_nothing
-        await asyncio.wait([self.work], timeout=_PATIENCE)
-        return self.index.fitting
+        fitting: Fitting = fit_nothing
+        if self.index is not None and self.work is not None:
+            await asyncio.wait([self.work], timeout=_PATIENCE)
+            fitting = self.index.fitting
+        tasks = self.tasks
+        return (lambda words: replace(fitting(words), tasks=weigh_files(words, tasks))) if tasks else fitting
 
 
 @asynccontextmanager
 async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
     """Open the project's index; update it in the background.
 
-    Without an index, one is begun for the next time if the tree is small. Leaving interrupts that, and
-    the next time continues it. An unusable index is reported and ignored.
+    Without an index, one is begun for the next time. Leaving interrupts that, and the next time continues
+    it. An unusable index is reported and ignored.
     """
     try:
         index = open_index(project.settings.cache, project.root)
@@ -75,11 +80,12 @@ async def open_known(project: Project, emit: Emit) -> AsyncIterator[Known]:
         emit(Notice(f"Working without an index: {error}", "warning"))
         yield Known()
         return
+    tasks = past_tasks(project.log, str(project.root))
     if index.note:
         emit(Notice(index.note))
     work = asyncio.ensure_future(_keep(index, project, complete, emit))
     try:
-        yield Known(index, work) if complete else Known()
+        yield Known(index, work, tasks) if complete else Known(tasks=tasks)
     finally:
         await leave(work)
         index.close()
@@ -90,7 +96,7 @@ async def _keep(index: Index, project: Project, complete: bool, emit: Emit) -> N
     if not complete:
         await asyncio.sleep(_LATER)
     try:
-        if complete or len(await project.tree.files()) <= SMALL:
+        if complete or len(await project.tree.files()) <= MOST:
             await refresh(index, project.tree)
     except KithError as error:
         emit(Notice(f"The index was not updated: {error}", "warning"))

@@ -49,7 +49,7 @@ def measured_name(chosen: Settings, name: str) -> str:
 def listed_name(chosen: Settings, name: str, server: str) -> str:
     """A model of the log as `kith models` lists it: by its endpoint, where the person named that one."""
     named = places_of(chosen).named if server else {}
-    place = next((each for each, known in named.items() if endpoint_of(known, 0.0).url == server), "")
+    place = next((each for each, known in named.items() if endpoint_of(known, Places()).url == server), "")
     return f"{place}/{name.partition('/')[2]}" if place else name
 
 
@@ -72,6 +72,7 @@ def places_of(chosen: Settings) -> Places:
         cloud=chosen.cloud,
         window=chosen.window,
         stall_s=chosen.stall,
+        connect_s=chosen.connect,
     )
     return places if chosen.discovery == "on" else replace(places, usual=())
 
@@ -108,7 +109,7 @@ def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     """Yield a sentence for each named server that lists no models."""
     seen = {server.url for server in servers}
     for name, each in places.named.items():
-        endpoint = endpoint_of(each, places.stall_s)
+        endpoint = endpoint_of(each, places)
         if endpoint.url in seen or endpoint.is_cloud or (places.offline and not is_loopback(endpoint.url)):
             continue
         key = "" if not each.key_env else f", and is its key in {each.key_env}"

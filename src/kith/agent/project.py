@@ -51,6 +51,7 @@ from kith.models.choose import choose_provider
 from kith.models.prices import load_prices
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look
+from kith.models.wrappers.retry import RetryLimits
 from kith.settings import Brought, Settings, load_settings
 from kith.settings.features import find_part
 from kith.trees.environment import name_environment
@@ -309,7 +310,8 @@ class Project(Struct, frozen=True):
         chosen = self.settings
         wanted = name or chosen.model
         provider = await choose_provider(wanted, places_of(chosen), sources_of(chosen), emit)
-        opened = await look(provider, self.log.card, chosen.window, emit, self._price)
+        retry = RetryLimits(chosen.retries, chosen.retry_seconds)
+        opened = await look(provider, self.log.card, chosen.window, emit, self._price, retry)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))

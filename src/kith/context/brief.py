@@ -53,13 +53,14 @@ def show_signatures(path: str, text: str) -> str:
 # The shape of a repository in a few lines: its folders and files, opened as far as there is room.
 
 _AFTER_SLASH = chr(ord("/") + 1)
+_REST = "\U0010ffff"  # in place of the entries of a folder that are left out; sorted behind the others
 
 
 def show_layout(files: Sequence[str], room: int) -> str:
     """The folders and files of a tree (`files` sorted), one to a line, in at most `room` tokens.
 
-    Larger folders are opened first; one that stays closed says how many files it holds. What of the top
-    does not fit is left out and counted.
+    Larger folders are opened first, those that fit whole before the first entries of others. A closed folder
+    says how many files it holds, and so does what is left out of an open one.
     """
     shown = _entries(files, "")
     left = room - _cost(map(_line, shown.items()))
@@ -67,6 +68,7 @@ def show_layout(files: Sequence[str], room: int) -> str:
         return _beginning([_line(entry) for entry in shown.items()], room)
     closed = [(-size, folder) for folder, size in shown.items() if size]
     heapq.heapify(closed)
+    large = list[str]()
     while closed:
         size, folder = heapq.heappop(closed)
         opened = _entries(files, folder)
@@ -78,7 +80,29 @@ def show_layout(files: Sequence[str], room: int) -> str:
             for entry, number in opened.items():
                 if number:
                     heapq.heappush(closed, (-number, entry))
+        else:
+            large.append(folder)
+    for folder in large:
+        left = _open_partly(shown, files, folder, left)
     return "\n".join(_line(entry) for entry in sorted(shown.items()))
+
+
+def _open_partly(shown: dict[str, int], files: Sequence[str], folder: str, room: int) -> int:
+    """Show the first entries of a folder, and how many files are left out. Return the room left."""
+    rest = {f"{folder}{_REST}": shown[folder]}
+    left = room + _cost([_line((folder, shown[folder]))]) - _cost(map(_line, rest.items()))
+    first = dict[str, int]()
+    for entry in _entries(files, folder).items():
+        cost = _cost([_line(entry)])
+        if cost > left:
+            break
+        left -= cost
+        first |= [entry]
+    if not first:
+        return room
+    size = shown.pop(folder) - sum(number or 1 for number in first.values())
+    shown |= first | {f"{folder}{_REST}": size}
+    return left
 
 
 def _entries(files: Sequence[str], folder: str) -> dict[str, int]:
@@ -102,8 +126,14 @@ def _entries(files: Sequence[str], folder: str) -> dict[str, int]:
 
 def _line(entry: tuple[str, int]) -> str:
     name, size = entry
-    shown = name if name.isprintable() else ascii(name)
+    if name.endswith(_REST):
+        return f"{_shown(name.removesuffix(_REST))}... ({size} more file{'s' * (size > 1)})"
+    shown = _shown(name)
     return f"{shown} ({size} file{'s' * (size > 1)})" if size else shown
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() else ascii(name)
 
 
 def _cost(lines: Iterable[str]) -> int:
@@ -183,7 +213,7 @@ async def brief(
 
 
 async def gather_signals(run: Run, words: Words, files: Sequence[str], fitting: Fitting) -> Signals:
-    """What the index says of the files; where it is silent, what git finds within 0.4 s."""
+    """Ask the index about the files; where it is silent, git within 0.4 s."""
     signals = fitting(words)
     if not signals.recent:
         signals = replace(signals, recent=await _changed_lately(run, len(files)))
@@ -243,6 +273,8 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
 
     An excerpt that has nothing to do with the task costs as many tokens as one that has.
     """
+    if words.is_general:
+        return {}
     exact = [re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in words.exact]
     named = {
         path

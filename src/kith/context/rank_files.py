@@ -34,12 +34,12 @@ _NAMED_FULLY, _NAMED_LAST, _NAMED_FOLDER = 100.0, 60.0, 8.0  # the task writes t
 _IN_NAME, _IN_FOLDER, _INSIDE_WORD = 3.0, 1.0, 0.4  # times the rarity of the word
 _SHORTLIST: Final = 200  # paths that get a closer look
 
-Signal = Literal["path", "names", "said", "defines", "holds", "history", "recent"]
+Signal = Literal["path", "names", "said", "defines", "holds", "history", "recent", "tasks"]
 Amounts = Mapping[str, float]  # of a signal: for each file, in a unit that only this signal knows
 
 # How much each signal counts, where the file that has most of it has 1. Rounded from a
 # logistic ranking of 600 commits in twelve repositories: which files each changed, by its message.
-# `benchmarks/ranking.py` measures it on others.
+# `benchmarks/ranking.py` measures it on others. Tasks count like commits.
 _SIGNALS: Final[dict[Signal, float]] = {
     "path": 8.0,
     "names": 16.0,
@@ -48,15 +48,20 @@ _SIGNALS: Final[dict[Signal, float]] = {
     "holds": 12.0,
     "history": 10.0,
     "recent": 6.0,
+    "tasks": 10.0,
 }
+
+# A single task that is hardly like this one counts little, not as much as the signal can.
+_LEAST_MOST: Final[Mapping[Signal, float]] = {"tasks": 1.0}
 
 
 class Signals(Struct, frozen=True):
-    """What is known of files beyond their paths, each as a mapping from path to amount.
+    """Facts about files beyond their paths, each as a mapping from path to amount.
 
     `names` and `said`: how well the names that a file uses, and its comments and strings, match the task's
     words. `defines` and `holds`: it defines or uses the names in the task. `history`: earlier commits whose
-    messages are like the task changed it. `recent`: how often and how lately it was changed.
+    messages are like the task changed it. `recent`: how often and how lately it was changed. `tasks`: a
+    person accepted changes of it in tasks like this one; below 0 where they refused them.
     """
 
     names: Amounts = field(default_factory=dict)
@@ -65,6 +70,7 @@ class Signals(Struct, frozen=True):
     holds: Amounts = field(default_factory=dict)
     history: Amounts = field(default_factory=dict)
     recent: Amounts = field(default_factory=dict)
+    tasks: Amounts = field(default_factory=dict)
 
     def items(self) -> tuple[tuple[Signal, Amounts], ...]:
         """Each signal with its amounts."""
@@ -75,6 +81,7 @@ class Signals(Struct, frozen=True):
             ("holds", self.holds),
             ("history", self.history),
             ("recent", self.recent),
+            ("tasks", self.tasks),
         )
 
 
@@ -110,7 +117,7 @@ def rank(task: str, files: Sequence[str], signals: Signals | None = None) -> tup
     scales: list[tuple[Signal, Amounts, float]] = [
         (signal, amounts, _SIGNALS[signal] / most)
         for signal, amounts in (("path", by_path), *known)
-        if (most := max(amounts.values(), default=0.0)) > 0
+        if (most := max((_LEAST_MOST.get(signal, 0.0), *map(abs, amounts.values())))) > 0
     ]
     scored = []
     for path in candidates:

@@ -21,6 +21,12 @@ _PLAIN: Final = """
     which while who why will with without work works would wrong you your
 """
 _STOP_WORDS: Final = frozenset(_PLAIN.split())
+_GENERAL: Final = """
+    app bug bugs build bye check clean codebase commit compile continue describe everything explain folder
+    go great hallo hello help hey hi hola improve issue look morning nice ok overview program project
+    refactor repo repository review run start summarise summarize summary tell test tests thank thanks there
+    tidy fail failing fails
+"""  # words that name nothing unless another one stands beside them
 # Endings that are dropped so that "parser", "parsing" and "parsed" meet; the longest first.
 _ENDINGS: Final = (
     "ations",
@@ -81,6 +87,16 @@ class Words(Struct, frozen=True):
         """Names and quotes to look for verbatim; names of files are none."""
         files = frozenset(self.paths)
         return tuple(each for each in dict.fromkeys(self.names + self.quoted) if each not in files)
+
+    @property
+    def is_general(self) -> bool:
+        """True for a greeting, or a request that names no part of the project."""
+        return not (self.exact or self.paths) and all(each in _general() for each in self.stems)
+
+
+@lru_cache(maxsize=1)
+def _general() -> frozenset[str]:
+    return frozenset(map(stem, _GENERAL.split()))
 
 
 def find_words(task: str) -> Words:

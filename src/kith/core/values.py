@@ -1,9 +1,9 @@
 """The plain values everything else speaks in: messages, replies, changes, verdicts, questions."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from kith.core.evidence import Evidence, Grade
 
@@ -109,16 +109,16 @@ class Spoken(Struct, frozen=True):
 class Sampling(Struct, frozen=True):
     """Sampling options of a model; None keeps the server's default."""
 
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
+    temperature: Annotated[float | None, Meta(ge=0, le=5)] = None
+    top_k: Annotated[int | None, Meta(ge=0)] = None  # 0: every token
+    top_p: Annotated[float | None, Meta(ge=0, le=1)] = None
+    min_p: Annotated[float | None, Meta(ge=0, le=1)] = None
+    max_tokens: Annotated[int | None, Meta(ge=1)] = None
+    seed: Annotated[int | None, Meta(ge=-1, le=2**32 - 1)] = None  # -1: a new one for each reply
     stop: tuple[str, ...] = ()
-    mirostat: int | None = None
-    mirostat_tau: float | None = None
-    mirostat_eta: float | None = None
+    mirostat: Annotated[int | None, Meta(ge=0, le=2)] = None  # 0: off; else the version of the algorithm
+    mirostat_tau: Annotated[float | None, Meta(ge=0, le=20)] = None
+    mirostat_eta: Annotated[float | None, Meta(ge=0, le=1)] = None
     think: bool | None = None
     think_tokens: int | None = None  # the most that one reply may spend on reasoning
 

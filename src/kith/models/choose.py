@@ -82,7 +82,9 @@ async def choose_provider(name: str, places: Places, sources: Sources, emit: Emi
         return await _open_pool(name, places.pools[provider], model, places, emit)
     if name:
         return await _find(name, places, (*known, *places.pools, *sources), files_of(sources), emit)
-    servers = await servers_of(places, clouds=False, wait=Wait(places.stall_s, emit))
+    servers = await servers_of(
+        places, clouds=False, wait=Wait(places.stall_s, emit, connect_s=places.connect_s)
+    )
     servers = servers if first_model(servers) else await _all_loaded(servers, places, emit)
     if found := first_model(servers):
         server, card = found
@@ -141,13 +143,14 @@ def _providers(places: Places) -> dict[str, Named]:
 def _endpoint_of(server: Server, places: Places) -> Endpoint:
     said = {Endpoint(each.url).url: each.cloud for each in places.named.values() if each.url}
     cloud = server.cloud or said.get(server.url)  # what nobody said, its address says, or where that leads
-    key, stall_s = key_for(server.url, places), places.stall_s
-    return Endpoint(server.url, key, cloud=cloud, stall_s=stall_s, look_s=stall_s)
+    endpoint = endpoint_of(Named(server.kind, server.url, key_for(server.url, places), cloud=cloud), places)
+    endpoint.look_s = places.stall_s
+    return endpoint
 
 
 async def _open_named(provider: str, place: Named, model: str, places: Places, emit: Emit) -> Provider:
     """A model of an endpoint that was named with it, and is waited for like a reply."""
-    endpoint = endpoint_of(place, places.stall_s)
+    endpoint = endpoint_of(place, places)
     endpoint.look_s = places.stall_s
     _check_allowed(f"{endpoint.url} is", endpoint.is_cloud, places, is_loopback(endpoint.url))
     if place.kind in CLOUDS and endpoint.is_cloud and not endpoint.key:
@@ -165,7 +168,7 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     """
     found = list[Member]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
-        endpoint = endpoint_of(place, places.stall_s)
+        endpoint = endpoint_of(place, places)
         try:
             kind = place.kind if place.url != each else await kind_of(endpoint) or "openai"
             found.append(Member(await _open(kind, endpoint, model, places, emit)))
@@ -181,7 +184,7 @@ def _member(pool: str, name: str, places: Places) -> Named:
     place = _providers(places).get(name) or (Named("openai", name) if "://" in name else None)
     if place is None:
         raise UsageError(f"The pool of {pool} names {name!r}, which is no endpoint and no address.")
-    if endpoint_of(place, places.stall_s).is_cloud:
+    if endpoint_of(place, places).is_cloud:
         raise UsageError(f"The pool of {pool} names {name}, which is outside of your own network.")
     return place
 
@@ -280,7 +283,7 @@ async def _find(
     def is_known(servers: Sequence[Server]) -> bool:
         return name in stored or listed(servers) is not None
 
-    servers = await servers_of(places, wait=Wait(places.stall_s, emit, is_known))
+    servers = await servers_of(places, wait=Wait(places.stall_s, emit, is_known, places.connect_s))
     if not is_known(servers):
         servers = await _all_loaded(servers, places, emit)
     if found := listed(servers):

@@ -21,7 +21,7 @@ from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, S
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
 from kith.models.wrappers.prompt_cache import Meter
-from kith.models.wrappers.retry import Queue, Retrying
+from kith.models.wrappers.retry import RETRIES, Queue, Retrying, RetryLimits
 from kith.models.wrappers.tool_calling import Ladder
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
@@ -46,6 +46,7 @@ class Opened(Struct, frozen=True):
     patient: Model
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
     price: Price = free
+    retry: RetryLimits = RETRIES
     asked_as: str = ""  # the name by which the person, or a setting, asked for it
 
     @property
@@ -97,7 +98,7 @@ class Opened(Struct, frozen=True):
             price=self.price,
             count=self.counter.estimate,
         )
-        return Retrying(metered, accepted=True)
+        return Retrying(metered, self.retry, accepted=True)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
         """Return new facts about the model from these calls, compared with its card."""
@@ -179,12 +180,13 @@ async def look(
     wanted: int,
     emit: Emit,
     price: Price = know_no_price,
+    retry: RetryLimits = RETRIES,
 ) -> Opened:
     """Load the model if needed, and read what really runs.
 
     `card_of` gives the known facts of a model by its digest. `wanted` is the person's window; it counts
     where the server does not tell its own, or where it is smaller. `price` is asked about models in the
-    cloud; others are free. Raises ModelError, NoModelError.
+    cloud; others are free. `retry` limits how failed calls are sent again. Raises ModelError, NoModelError.
     """
     try:
         facts = await provider.facts(emit)
@@ -206,10 +208,10 @@ async def look(
     foresight = (
         foresight_of(provider.name, facts, card, counter.estimate, meter.expect) if facts.server else None
     )
-    queued = Retrying(guarded, queue=Queue(facts.server or facts.name, facts.slots))
+    queued = Retrying(guarded, retry, queue=Queue(facts.server or facts.name, facts.slots))
     patient = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free
-    return Opened(guarded, facts, card_of, counter, meter, patient, foresight, bill)
+    return Opened(guarded, facts, card_of, counter, meter, patient, foresight, bill, retry)
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

@@ -43,33 +43,6 @@ _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
-# Less than this makes no sense. Numbers that are not here may be anything.
-_LEAST: Mapping[str, float] = {
-    "window": 256,
-    "think_tokens": 0,
-    "max_task_tokens": 1,
-    "max_task_seconds": 1,
-    "build.max_retries": 0,
-    "build.max_tasks": 1,
-    "build.max_files": 1,
-    "build.max_lines": 1,
-    "build.coverage": 0,
-    "max_task_usd": 0,
-    "max_day_usd": 0,
-    "route.second_usd": 0,
-    "route.audit": 0,
-    "build.step_seconds": 1,
-    "build.step_tokens": 1,
-    "stall": 1,
-    "check_timeout": 1,
-    "command_timeout": 1,
-    "tries": 1,
-    "max_steps": 1,
-    "max_file_bytes": 1,
-    "max_change_bytes": 1,
-}
-
-_MOST: Mapping[str, float] = {"route.audit": 1}
 _LISTED = 20  # names that a sentence may hold
 
 
@@ -131,9 +104,9 @@ def check_value(key: str, value: Any, where: KeyPlace | str, allowed: set[str] |
         raise UsageError(f"{_at(where)}{key} must be {in_words(hint)}, not {_shown(value)}.")
     least, most = _limits_of(key)
     if least is not None and not fitted >= least:
-        raise UsageError(f"{_at(where)}{key} must be at least {least:g}, not {_shown(value)}.")
+        raise UsageError(f"{_at(where)}{key} must be at least {least:.15g}, not {fitted:.15g}.")
     if most is not None and fitted > most:
-        raise UsageError(f"{_at(where)}{key} must be at most {most:g}, not {_shown(value)}.")
+        raise UsageError(f"{_at(where)}{key} must be at most {most:.15g}, not {fitted:.15g}.")
     if key == "check" and ("none" in fitted[1:] or fitted[:1] == ("none",) != fitted):
         raise UsageError(f"{_at(where)}check is either 'none' or commands, not both.")
     return _clean_hosts(fitted, where) if key == "hosts" else fitted
@@ -150,11 +123,11 @@ def _shown(value: Any) -> str:
 
 
 def _limits_of(key: str) -> tuple[float | None, float | None]:
-    """The least and the most that a number may be; of a feature's own, its `Meta` says so."""
-    table, _, name = key.partition(".")
-    hint = get_type_hints(sections()[table], include_extras=True).get(name) if table in sections() else None
-    told = next((each for each in get_args(hint) if isinstance(each, Meta)), None)
-    return (told.ge, told.le) if told else (_LEAST.get(key), _MOST.get(key))
+    """The least and the most that a number may be, by the `Meta` of its field."""
+    table, _, name = key.rpartition(".")
+    hint = get_type_hints(tables()[table] if table else Settings, include_extras=True)[name]
+    told = next((each for each in get_args(hint) if isinstance(each, Meta)), Meta())
+    return told.ge, told.le
 
 
 def _clean_hosts(hosts: Sequence[str], where: KeyPlace | str) -> tuple[str, ...]:

@@ -368,7 +368,10 @@ def _own_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if name.startswith("KITH_") and name not in _NO_SETTINGS:
             key = name.removeprefix("KITH_").lower()
             table, _, rest = key.partition("_")
-            yield name, f"{table}.{rest}" if table in tables() and rest else key
+            if f"sampling.{key}" in keys_in_tables():  # KITH_TEMPERATURE
+                yield name, f"sampling.{key}"
+            else:
+                yield name, f"{table}.{rest}" if table in tables() and rest else key
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -382,7 +385,11 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
 
 def _read_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in flags.items() if value is not None}
-    return {key: check_value(key, value, f"--{key.replace('_', '-')}") for key, value in given.items()}
+    return {key: check_value(key, value, _flag_of(key)) for key, value in given.items()}
+
+
+def _flag_of(key: str) -> str:
+    return f"--{key.rpartition('.')[2].replace('_', '-')}"
 
 
 # --- for people: each key, its value, and where it came from ---------------------------------

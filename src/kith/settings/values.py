@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from kith.core.structs import repr_without
 from kith.core.values import Sampling, ServerKind
@@ -30,15 +30,15 @@ class NamedEndpoint(Struct, frozen=True):
 class Building(Struct, frozen=True):
     """The settings of `kith build`: its limits, and its work beside the tasks."""
 
-    max_retries: int = 3  # of a task, after its first try
-    max_tasks: int = 12
-    max_files: int = 40  # that a task may change
-    max_lines: int = 1_500
-    coverage: float | None = None  # percent of the lines that the tests must run; None: whatever it is
+    max_retries: Annotated[int, Meta(ge=0)] = 3  # of a task, after its first try
+    max_tasks: Annotated[int, Meta(ge=1)] = 12
+    max_files: Annotated[int, Meta(ge=1)] = 40  # that a task may change
+    max_lines: Annotated[int, Meta(ge=1)] = 1_500
+    coverage: Annotated[float | None, Meta(ge=0, le=100)] = None  # percent of lines that the tests must run
     refine: bool = True
     auto_commit: bool = False
-    step_seconds: float = 1_800.0
-    step_tokens: int | None = None
+    step_seconds: Annotated[float, Meta(ge=1)] = 1_800.0
+    step_tokens: Annotated[int | None, Meta(ge=1)] = None
 
 
 class Routing(Struct, frozen=True):
@@ -47,8 +47,8 @@ class Routing(Struct, frozen=True):
     local: tuple[str, ...] = ()  # models asked first, by name; none: the one that kith finds by itself
     frontier: str = ""  # the model for what these cannot do; none: there is only the local one
     dial: Literal["frugal", "balanced", "quality"] = "balanced"
-    second_usd: float = 0.0002  # what a second of waiting is worth
-    audit: float = 0.03  # share of the local successes that the frontier model looks at once more
+    second_usd: Annotated[float, Meta(ge=0)] = 0.0002  # what a second of waiting is worth
+    audit: Annotated[float, Meta(ge=0, le=1)] = 0.03  # share of local successes that frontier reviews
     cap: bool = True  # stop a local run that takes longer than those that succeed
 
 
@@ -97,22 +97,26 @@ class Settings(Struct, frozen=True):
 
     model: str = ""
     # Tokens; 0: from the model and the memory where kith starts it, else what the server runs.
-    window: int = 0
+    window: Annotated[int, Meta(ge=256)] = 0
     think: bool | None = None
-    think_tokens: int | None = None
-    stall: float = 600.0  # seconds without a sign of life before a server counts as hung
+    think_tokens: Annotated[int | None, Meta(ge=0)] = None
+    stall: Annotated[float, Meta(ge=1)] = 600.0  # seconds that a server may be silent
+    connect: Annotated[float | None, Meta(ge=0.1)] = None  # seconds; None: `stall` here, 10 elsewhere
+    retries: Annotated[int, Meta(ge=0)] = 4  # of a model call that fails
+    retry_seconds: Annotated[float, Meta(ge=0)] = 180.0  # after which no call is sent again
     discovery: Literal["on", "off"] = "on"  # off: only servers that are configured are asked
     model_folders: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     no_worse: tuple[str, ...] = ()  # commands that must not get worse, whether or not they succeed
-    check_timeout: float = 600.0
+    check_timeout: Annotated[float, Meta(ge=1)] = 600.0
     require: Literal["unproven", "held", "proven"] = "unproven"  # what --yes needs
     unproven: bool = False  # --yes applies what would be held back, too
-    command_timeout: float = 600.0  # a C++ project of middling size builds from nothing on two cores
-    tries: int = 3
-    max_steps: int = 50
-    max_task_tokens: int | None = None
-    max_task_seconds: float | None = None
+    # A C++ project of middling size builds from nothing on two cores.
+    command_timeout: Annotated[float, Meta(ge=1)] = 600.0
+    tries: Annotated[int, Meta(ge=1)] = 3
+    max_steps: Annotated[int, Meta(ge=1)] = 50
+    max_task_tokens: Annotated[int | None, Meta(ge=1)] = None
+    max_task_seconds: Annotated[float | None, Meta(ge=1)] = None
     lint: Literal["notes", "require", "off"] = "notes"  # the model gets findings once; require: they reject
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
@@ -120,13 +124,13 @@ class Settings(Struct, frozen=True):
     offline: bool = False
     hosts: tuple[str, ...] = ()  # that commands may reach without a question
     cloud: Literal["never", "ask", "allow"] = "ask"
-    max_task_usd: float | None = None
-    max_day_usd: float | None = None
+    max_task_usd: Annotated[float | None, Meta(ge=0)] = None
+    max_day_usd: Annotated[float | None, Meta(ge=0)] = None
     sandbox: Literal["auto", "require", "off", "outside"] = (
         "auto"  # outside: a container confines kith itself
     )
-    max_file_bytes: int = 1_000_000
-    max_change_bytes: int = 2_000_000
+    max_file_bytes: Annotated[int, Meta(ge=1)] = 1_000_000
+    max_change_bytes: Annotated[int, Meta(ge=1)] = 2_000_000
     keys: Literal["emacs", "vi"] = "emacs"  # of the line that a conversation is typed into
     mode: Literal["ask", "plan", "auto"] = "ask"  # in which a conversation begins
     theme: Literal["auto", "dark", "light", "none"] = "auto"  # none: without colours

@@ -102,6 +102,10 @@ _SETTINGS = (
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
 _BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
+_SAMPLING = (
+    *("temperature", "top_k", "top_p", "min_p", "max_tokens", "seed"),
+    *("mirostat", "mirostat_tau", "mirostat_eta"),
+)
 _ENGINE = ("ngl", "flash_attn", "threads", "cache_type_k", "cache_type_v")
 
 
@@ -115,6 +119,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         **{name: getattr(args, name, None) for name in _SETTINGS},
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
         **{f"build.{name}": getattr(args, name, None) for name in _BUILD},
+        **{f"sampling.{name}": getattr(args, name, None) for name in _SAMPLING},
         "route.dial": getattr(args, "dial", None),
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
@@ -191,6 +196,7 @@ def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add_cloud(models, "one task")
     add = models.add_argument
     add("--dial", choices=("frugal", "balanced", "quality"), help="what `-m route` strives for (balanced)")
+    add_sampling(parser)
     add_engine(parser)
 
 
@@ -198,6 +204,20 @@ def add_cloud(group: Any, what: str) -> None:
     add = group.add_argument
     add("--cloud", choices=("never", "ask", "allow"), help="whether models in the cloud may be asked (ask)")
     add("--max-task-usd", type=money, metavar="N", help=f"dollars that {what} may cost")
+
+
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    """Sampling options. The settings check their numbers."""
+    add = parser.add_argument_group("sampling (default: as the server does)").add_argument
+    add("--temperature", metavar="N", help="0 to 5; 0: always the likeliest token")
+    add("--top-k", metavar="N", help="choose from the N likeliest tokens; 0: from all")
+    add("--top-p", metavar="N", help="0 to 1: probability of the tokens to choose from")
+    add("--min-p", metavar="N", help="0 to 1: least probability, relative to the likeliest")
+    add("--max-tokens", metavar="N", help="limit for one reply")
+    add("--seed", metavar="N", help="repeats a reply, if the server can; -1: random")
+    add("--mirostat", metavar="N", help="version 1 or 2; 0: off")
+    add("--mirostat-tau", metavar="N", help="target entropy, 0 to 20")
+    add("--mirostat-eta", metavar="N", help="learning rate, 0 to 1")
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -78,7 +78,12 @@ def lines_of(data: bytes) -> list[str]:
 
 def clip(line: str, width: int) -> str:
     """A line of at most `width` characters, and how many are missing."""
-    return line if len(line) <= width else f"{line[:width]}… [{len(line) - width:,} more characters]"
+    return line if len(line) <= width else f"{line[:width]}… {left_out(len(line) - width, 'character')}"
+
+
+def left_out(number: int, noun: str, how: str = "") -> str:
+    """Say what an answer lacks, and how to get it: "[9 lines left out: read a.py:251-]"."""
+    return f"[{count(number, noun)} left out{how and f': {how}'}]"
 
 
 def numbered(number: int, line: str) -> str:
@@ -88,6 +93,8 @@ def numbered(number: int, line: str) -> str:
 
 def count(number: int, noun: str) -> str:
     """A number and its noun, as in "1 line", "2 matches" or "1,200 lines"."""
+    if noun.endswith("ry") and number != 1:
+        noun = f"{noun.removesuffix('y')}ie"
     ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{ending}"
 

@@ -20,6 +20,7 @@ from kith.tools.answers import (
     decode,
     fault_of,
     in_words,
+    left_out,
     lines_of,
     numbered,
     refused,
@@ -129,7 +130,7 @@ def _around(lines: Sequence[str], spans: Sequence[_Span]) -> list[str]:
     rows = [numbered(index + 1, clip(lines[index], WIDTH)) for index in shown]
     if len(rows) > SHOWN:
         half = SHOWN // 2
-        rows[half:-half] = [f"[{count(len(rows) - 2 * half, 'line')} not shown]"]
+        rows[half:-half] = [left_out(len(rows) - 2 * half, "line")]
     return rows
 
 

@@ -13,7 +13,18 @@ from kith.core.line_ranges import Passage, passage_of
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.tools.answers import clip, count, decode, in_words, listed, refused, sentence, split_lines, told
+from kith.tools.answers import (
+    clip,
+    count,
+    decode,
+    in_words,
+    left_out,
+    listed,
+    refused,
+    sentence,
+    split_lines,
+    told,
+)
 from kith.tools.paths import (
     choose,
     clean_path,
@@ -144,7 +155,7 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     head = f"{path}, {extent}{note}:"
     if last < end:
         rest = Passage(path, last + 1, None if end == len(lines) else end)
-        rows.append(f"[{count(end - last, 'line')} left out: read {rest}]")
+        rows.append(left_out(end - last, "line", f"read {rest}"))
     line = f"{path}, {extent}" if whole else f"{path}:{start}-{last}"
     return told("\n".join((head, *rows)), line)
 
@@ -167,7 +178,7 @@ async def _list(args: Mapping[str, Any], run: Run) -> ToolResult:
     files = await run.workspace.files()
     chosen = choose(files, path)
     if chosen:
-        return _listing(chosen, path)
+        return _listing(chosen, path, args.get("offset", 0))
     if path == ".":
         return told("There are no files yet.", "no files")
     return refused(f"No files match {path!r}, ignored ones aside.{similar(path, files)}")
@@ -176,19 +187,20 @@ async def _list(args: Mapping[str, Any], run: Run) -> ToolResult:
 LIST = Tool(
     "list",
     "List files in a folder or by glob.",
-    {"type": "object", "properties": {"path": {"type": "string"}}},
+    {"type": "object", "properties": {"path": {"type": "string"}, "offset": {"type": "integer"}}},
     "read",
     _list,
     path_of,
 )
 
 
-def _listing(files: Sequence[str], path: str) -> ToolResult:
+def _listing(files: Sequence[str], path: str, offset: int = 0) -> ToolResult:
     entries = _outline(files, path.count("/") + 1 if path != "." and is_place(path, files) else 0)
-    left_out = len(entries) - LISTED
-    rows = entries[:LISTED]
-    if left_out > 0:
-        rows.append(f"[{left_out:,} more left out: list a folder, or a glob such as 'src/**/*.py']")
+    if not 0 <= offset < len(entries):
+        return refused(f"There are {count(len(entries), 'entry')}: offset {offset:,} is past their end.")
+    rows, end = entries[offset : offset + LISTED], offset + LISTED
+    if end < len(entries):
+        rows.append(left_out(len(entries) - end, "entry", f"list with offset {end}"))
     elif len(entries) < len(files):
         rows.append("[folders are shown with the number of files in them: list one to look inside]")
     below = "" if path == "." else f"{visible(path)}, "

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from kith.context.rank_files import kind_of
 from kith.core.errors import TreeError
+from kith.core.generated import GENERATED
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Command
-from kith.tools.answers import clip, count, in_words, lines_of, listed, refused, split_lines, told
+from kith.tools.answers import clip, count, in_words, left_out, lines_of, listed, refused, split_lines, told
 from kith.tools.git import git_command
 from kith.tools.paths import choose, globs, inner_path, is_place, path_of, similar, visible
 
@@ -46,6 +47,7 @@ class Query(Struct, frozen=True):
     globs: Sequence[str]
     literal: bool
     ignore_case: bool
+    without: Sequence[str] = ()  # names of folders
 
     def compile(self) -> re.Pattern[str]:
         """Raises re.error."""
@@ -65,12 +67,15 @@ async def _search(args: Mapping[str, Any], run: Run) -> ToolResult:
     if path == chosen[0]:
         await run.workspace.read(path)  # an engine would follow a link that leads out of the tree
     place, matching = (path, []) if is_place(path, chosen) else (".", globs(path))
-    query = Query(pattern, place, matching, args.get("literal", False), args.get("ignore_case", False))
+    literal, ignore_case = args.get("literal", False), args.get("ignore_case", False)
+    parts = {part for file in chosen for part in file.split("/")}
+    without = sorted(GENERATED.keys() - parts)
+    query = Query(pattern, place, matching, literal, ignore_case, without)
     try:
         hits, whole = await _find(run, query, chosen)
     except re.error as error:
         return refused(f"{pattern!r} is not a valid regex ({error}): correct it, or set literal to true.")
-    found = _report(hits, whole) if hits else _nothing(query, whole, len(chosen))
+    found = _report(hits, whole, args.get("offset")) if hits else _nothing(query, whole, len(chosen))
     line = f'"{visible(clip(pattern, _PATTERN))}": {found.detail["line"]}'
     return replace(found, detail={**found.detail, "line": line})
 
@@ -100,9 +105,9 @@ def _ripgrep(query: Query) -> Command:
     words += ["--max-columns-preview", *_options(query)]
     for glob in query.globs:
         words += ["--glob", glob, "--glob", f"{glob}/**"]
+    for name in (".git", *query.without):
+        words += ["--glob", f"!{name}/"]
     words += [
-        "--glob",
-        "!.git/",
         "-e",
         query.pattern,
         "--",
@@ -114,7 +119,8 @@ def _ripgrep(query: Query) -> Command:
 def _git_grep(query: Query) -> Command:
     dialect = [] if query.literal else ["--perl-regexp"]
     words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
-    return git_command(*words, "-e", query.pattern, "--", query.place)
+    without = [f":(exclude,glob)**/{name}/**" for name in query.without]
+    return git_command(*words, "-e", query.pattern, "--", query.place, *without)
 
 
 def _options(query: Query) -> list[str]:
@@ -148,21 +154,28 @@ def _nothing(query: Query, whole: bool, searched: int) -> ToolResult:
     return told(f"No matches for {query.pattern!r}{kind}; {looked}.", "no matches")
 
 
-def _report(hits: Sequence[Hit], whole: bool) -> ToolResult:
-    """All lines when they are few; else the files with their counts, and the first lines of each."""
+def _report(hits: Sequence[Hit], whole: bool, offset: int | None) -> ToolResult:
+    """All lines when they are few; else a page from `offset`, or the files and the first lines of each."""
     per_file = Counter(hit.path for hit in hits)
     total = f"{count(len(hits), 'match')} in {count(len(per_file), 'file')}"
     line = f"{count(len(hits), 'match')} in {listed(map(visible, per_file))}"
     if not whole:
         total, line = f"at least {total}, the search ran into its limit", f"at least {line}"
-    if len(hits) <= SHOWN:
-        return told("\n".join((f"{total}:", *_grouped(hits))), line)
+    if offset is not None and not 0 <= offset < len(hits):
+        return refused(f"There are {total}: offset {offset:,} is past their end.")
+    if offset is not None or len(hits) <= SHOWN:
+        end = (offset or 0) + SHOWN
+        rows = [*_grouped(hits[end - SHOWN : end])]
+        if end < len(hits):
+            rows.append(left_out(len(hits) - end, "line", f"search with offset {end}"))
+        return told("\n".join((f"{total}:", *rows)), line)
     most, lines = SHOWN_OF_MANY
     rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
     if len(per_file) > most:
-        rows.append(f"      and {count(len(per_file) - most, 'more file')}")
-    rows += [f"{lines} of them; narrow the pattern or the path to see others:"]
-    return told("\n".join((f"{total}:", *rows, *_grouped(_of_each(hits, lines)))), line)
+        rows.append(left_out(len(per_file) - most, "file"))
+    rows += ["Some of the lines:", *_grouped(_of_each(hits, lines))]
+    rows.append(left_out(len(hits) - lines, "line", "narrow the pattern or path, or page from offset 0"))
+    return told("\n".join((f"{total}:", *rows)), line)
 
 
 def _of_each(hits: Sequence[Hit], most: int) -> Sequence[Hit]:
@@ -187,7 +200,7 @@ def _grouped(hits: Sequence[Hit]) -> Iterator[str]:
 
 SEARCH = Tool(
     "search",
-    "Find lines that match a regex.",
+    "Find lines that match a regex, in a folder or glob.",
     {
         "type": "object",
         "properties": {
@@ -195,6 +208,7 @@ SEARCH = Tool(
             "path": {"type": "string"},
             "literal": {"type": "boolean"},
             "ignore_case": {"type": "boolean"},
+            "offset": {"type": "integer"},
         },
         "required": ["pattern"],
     },

@@ -9,7 +9,7 @@ from kith.context.notes import Skill
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.tools.answers import count, decode, in_words, refused, told
+from kith.tools.answers import count, decode, in_words, left_out, refused, told
 from kith.tools.paths import clean_path, inside, visible
 
 ALL = "all"  # in place of a name: every skill with what it is for
@@ -57,8 +57,8 @@ async def _files_of(skill: Skill, run: Run) -> Sequence[str]:
 def _name(files: Sequence[str]) -> str:
     if not files:
         return ""
-    more = f", and {len(files) - LISTED} more" if len(files) > LISTED else ""
-    return f"\n\nFiles in its folder: {', '.join(map(visible, files[:LISTED]))}{more}."
+    more = f"\n{left_out(len(files) - LISTED, 'file')}" if len(files) > LISTED else ""
+    return f"\n\nFiles in its folder: {', '.join(map(visible, files[:LISTED]))}.{more}"
 
 
 def _unknown(name: str, skills: Sequence[Skill]) -> str:

@@ -19,7 +19,7 @@ from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
 from kith.core.workspace import Trial
-from kith.tools.answers import clip, count, in_words, lines_of, refused, told
+from kith.tools.answers import clip, count, in_words, left_out, lines_of, refused, told
 from kith.tools.paths import inner_path, path_of, visible
 
 SHOWN = 12  # definitions of one answer
@@ -45,7 +45,7 @@ def make_symbols(look: Look) -> Tool:
             return _not_defined(name, place, found)
         rows = [_row(each) for each in inside[:SHOWN]]
         if len(inside) > SHOWN:
-            rows.append(f"[{count(len(inside) - SHOWN, 'more definition')}: give Class.{name}, or a path]")
+            rows.append(left_out(len(inside) - SHOWN, "definition", f"give Class.{name}, or a path"))
         rows += await _body(inside[0], run) if len(inside) == 1 else ()
         return told("\n".join((*rows, *_users(found, inside))), f"{name}: {count(len(inside), 'definition')}")
 
@@ -109,5 +109,5 @@ def _users(found: Found, defined: Sequence[Definition]) -> list[str]:
     if not users:
         return ["No other use of it."] if defined else []
     shown = ", ".join(f"{visible(path)} ({times})" for path, times in users[:USERS])
-    more = f" and {count(len(users) - USERS, 'more file')}" if len(users) > USERS else ""
-    return [f"Used in {shown}{more}."]
+    more = [left_out(len(users) - USERS, "file")] if len(users) > USERS else []
+    return [f"Used in {shown}.", *more]

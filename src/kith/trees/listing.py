@@ -7,6 +7,7 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.event_loop import leave
+from kith.core.generated import ALWAYS_GENERATED, GENERATED, is_generated
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
 from kith.trees.walk import walk
@@ -92,8 +94,9 @@ def _stamp(top: str, path: str) -> Stamp:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
-SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", "node_modules", ".venv", "__pycache__"})
+SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", *ALWAYS_GENERATED})
 
+_GENERATED = re.compile(rb"(?:^|[\0/])(?:%s)/" % b"|".join(re.escape(name.encode()) for name in GENERATED))
 _SUBMODULE = re.compile(rb"(?:^|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
 
 Rules = tuple[
@@ -105,7 +108,8 @@ async def list_files(root: Path) -> tuple[str, ...]:
     """Every file and link of the tree that is not ignored, sorted; paths with forward slashes.
 
     In a repository these are git's tracked and untracked files that are there now; submodules and nested
-    repositories are left out. Elsewhere a walk that honours `.gitignore` files.
+    repositories are left out. Elsewhere a walk that honours `.gitignore` files. Generated folders that git
+    does not track count as ignored.
     """
     if (known := recall(root)) is not None:
         return known
@@ -129,6 +133,8 @@ async def _list(root: Path) -> tuple[str, ...]:
         return tuple(sorted(_walk(root)))
     absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
     names = _names(known.stdout)
+    if _GENERATED.search(known.stdout):
+        absent |= _generated(names, staged.stdout)
     return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
 
 
@@ -141,6 +147,13 @@ def _submodules(staged: bytes) -> list[str]:
     if b"160000 " not in staged:  # their mode; the pattern is slower
         return []
     return [os.fsdecode(name) for name in _SUBMODULE.findall(staged)]
+
+
+def _generated(names: Iterable[str], staged: bytes) -> set[str]:
+    """The files in generated folders, but for those that git tracks."""
+    there = frozenset(names)
+    tracked = {entry.partition("\t")[2] for entry in _names(staged)}
+    return {name for name in there - tracked if is_generated(name, there.__contains__)}
 
 
 def _is_apart(name: str) -> bool:
@@ -158,12 +171,18 @@ def _walk(root: Path) -> Iterator[str]:
         visit.folders = [
             name
             for name in visit.folders
-            if name not in SKIPPED and not _is_ignored(inside + name, True, here)
+            if name not in SKIPPED
+            and not is_generated(f"{name}/", partial(_is_there, root / inside))
+            and not _is_ignored(inside + name, True, here)
         ]
         rules |= {inside + name: here for name in visit.folders}
         for name in visit.files:
             if name not in visit.special and not _is_ignored(inside + name, False, here):
                 yield inside + name
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return os.path.lexists(folder / name)
 
 
 def _rules_of(root: Path, folder: str) -> Rules:

@@ -3,9 +3,11 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mending import DONE, edit
 from outside import Kith, Serve
 
 TASK = "clamp gives the wrong bound"
@@ -30,6 +32,13 @@ def test_files_are_listed_with_reasons(kith: Kith) -> None:
 def test_confidence_does_not_depend_on_how_many_are_shown(kith: Kith) -> None:
     whole, one = (json.loads(kith("plan", "--json", "--limit", limit, TASK).stdout) for limit in ("10", "1"))
     assert len(one["files"]) == 1 < len(whole["files"]) and one["confidence"] == whole["confidence"]
+
+
+def test_an_accepted_change_speaks_for_its_files(kith: Kith, script: Any) -> None:
+    kith.run("-m", script(edit(), DONE), "--check", "none", "--yes", "the average of grades is too small")
+    first = json.loads(kith("plan", "--json", "an average of grades").stdout)["files"][0]
+    assert first["path"] == "utils.py" and first["parts"]["tasks"] > 0
+    assert "earlier tasks" in kith("plan", "an average of grades").stdout
 
 
 def test_nothing_fits_is_said(kith: Kith) -> None:

@@ -14,7 +14,7 @@ from kith.features.demo.standin import serve
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError, UnreachableError
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.wire import Endpoint
-from kith.models.wrappers.retry import Retrying
+from kith.models.wrappers.retry import Retrying, RetryLimits
 
 PROMPT = Prompt("", (say("hi"),))
 DONE = Reply(Message("assistant", (Text("done"),)), "end", "fake")
@@ -67,7 +67,7 @@ def test_a_question_keeps_its_mark() -> None:
 
 @given(st.floats(0, 1), st.integers(1, 8))
 def test_jitter_stays_between_nothing_and_the_limit(draw: float, failures: int) -> None:
-    _, waits, _ = ask(Fails(*[BUSY] * failures), draw, tries=9, budget_s=1e9)
+    _, waits, _ = ask(Fails(*[BUSY] * failures), draw, limits=RetryLimits(8, 1e9))
     assert all(0 <= wait <= min(2.0**index, 60.0) for index, wait in enumerate(waits))
     assert len(waits) == failures
 
@@ -80,11 +80,11 @@ def test_the_servers_own_wish_counts_up_to_a_minute() -> None:
 def test_tries_and_budget_end_it() -> None:
     model = Fails(*[BUSY] * 9)
     with pytest.raises(ModelError, match="busy"):
-        ask(model, tries=3)
+        ask(model, limits=RetryLimits(2))
     assert model.asked == 3
     model = Fails(*[BUSY] * 9)
     with pytest.raises(ModelError, match="busy"):
-        ask(model, tries=9, budget_s=8.0)  # 1 + 2 + 4 fit, 8 more do not
+        ask(model, limits=RetryLimits(8, 8.0))  # 1 + 2 + 4 fit, 8 more do not
     assert model.asked == 4
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
-from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_yes
+from kith.terminal.options import add_cloud, add_folder, add_json, add_offline, add_sampling, add_yes
 
 _here = lazy_in(__name__)
 
@@ -57,6 +57,7 @@ def confer_arguments(parser: argparse.ArgumentParser) -> None:
     add("--check", action="append", metavar="CMD", help="a command that must succeed; `none` for no check")
     add("--show", metavar="ID", help="show an earlier council of a session, ask nobody")
     add_cloud(parser, "a council")
+    add_sampling(parser)
     add_offline(parser)
     add_json(parser)
 

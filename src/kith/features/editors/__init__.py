@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import add_cloud, add_engine, add_offline
+from kith.terminal.options import add_cloud, add_engine, add_offline, add_sampling
 
 _here = lazy_in(__name__)
 
@@ -34,4 +34,5 @@ def acp_arguments(parser: argparse.ArgumentParser) -> None:
     add("--read-only", action="store_const", const=True, help="look and answer, change nothing")
     add_offline(parser)
     add_cloud(parser.add_argument_group("which models"), "one task")
+    add_sampling(parser)
     add_engine(parser)

@@ -35,7 +35,8 @@ def runtime_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits").add_argument
     group("--parallel", type=number, metavar="N", default=0, help="answers at once (as many as it has slots)")
     group("--queue", type=number, metavar="N", default=32, help="requests that may wait for them (32)")
-    group("--max-tokens", type=positive, metavar="N", default=4096, help="tokens of one answer (4096)")
+    longest = "tokens of one answer (4096)"
+    group("--max-tokens", dest="longest", type=positive, metavar="N", default=4096, help=longest)
     group("--max-seconds", type=positive, metavar="N", default=600, help="seconds of one answer (600)")
     add_cloud(parser.add_argument_group("models in the cloud"), "one request")
     others = parser.add_argument_group("for other machines").add_argument

@@ -40,7 +40,7 @@ def runtime_command(args: argparse.Namespace) -> int:
         place = ListenAddress(args.host or LOOPBACK, door.getsockname()[1], tuple(args.allowed_host or ()))
         _say_hello(place, token, chosen=bool(given))
         served = ServedModel(
-            project, project.settings.model, args.parallel, args.max_tokens, RequestQueue(args.queue)
+            project, project.settings.model, args.parallel, args.longest, RequestQueue(args.queue)
         )
         run_loop(run_runtime(served, door, place, token))
     print("Stopped.", file=sys.stderr)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.rank_files import Scored, Signal, kind_of, rank
@@ -21,6 +22,7 @@ from kith.core.event_loop import run_until_signal
 from kith.features.plan import PlanSettings
 from kith.features.plan.measure import Found, choose_requests, order_by, order_of, place_of, summarise
 from kith.memory.index import Index, open_index, refresh
+from kith.memory.past_tasks import past_tasks, weigh_files
 from kith.terminal.options import find_root
 from kith.trees.history import read_commits
 from kith.view.lines import paragraph
@@ -39,6 +41,7 @@ _REASONS: Final[dict[Signal, str]] = {
     "holds": "uses a name",
     "history": "similar commits",
     "recent": "changed lately",
+    "tasks": "earlier tasks",
 }
 
 
@@ -107,7 +110,9 @@ def judge_confidence(ranked: Sequence[Scored]) -> Confidence:
 
 async def _rank(project: Project, task: str) -> tuple[Scored, ...]:
     async with _index(project) as index:
-        ranked = rank(task, await project.tree.files(), index.fitting(find_words(task)))
+        words = find_words(task)
+        tasks = weigh_files(words, past_tasks(project.log, str(project.root)))
+        ranked = rank(task, await project.tree.files(), replace(index.fitting(words), tasks=tasks))
     # A file that was only changed lately has nothing to do with the task.
     return tuple(each for each in ranked if each.named or each.parts.keys() - {"recent"})
 
@@ -128,10 +133,13 @@ async def _measure(project: Project) -> Measured:
     requests = choose_requests(commits, frozenset(files), _REQUESTS)
     if not requests:
         raise UsageError("No commit here changed one to three source files and says what was asked for.")
+    tasks = past_tasks(project.log, str(project.root))
     ours, names, began = list[int](), list[int](), time.perf_counter()
     async with _index(project) as index:
         for each in requests:
-            signals = index.fitting(find_words(each.words), before=each.at)
+            words = find_words(each.words)
+            signals = index.fitting(words, before=each.at)
+            signals = replace(signals, tasks=weigh_files(words, tasks, before=each.at))
             ours.append(place_of(order_of(rank(each.words, files, signals)), each.files))
             names.append(place_of(order_by(signals.names), each.files))
     return Measured(summarise(ours), summarise(names), (time.perf_counter() - began) / len(requests))

@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
-from kith.terminal.options import add_engine, add_folder, add_offline, add_yes, positive
+from kith.terminal.options import add_engine, add_folder, add_offline, add_sampling, add_yes, positive
 
 _here = lazy_in(__name__)
 
@@ -60,4 +60,5 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     forms.add_argument("--json", action="store_true", help="as JSON")
     forms.add_argument("--sarif", action="store_true", help="as SARIF 2.1.0, for code hosts and editors")
     add_offline(parser)
+    add_sampling(parser)
     add_engine(parser)

@@ -283,7 +283,7 @@ async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
     """
     chosen = replace(project.settings, model="")
     places, files = places_of(chosen), files_of(sources_of(chosen))
-    servers = await servers_of(places, wait=Wait(places.stall_s, emit))
+    servers = await servers_of(places, wait=Wait(places.stall_s, emit, connect_s=places.connect_s))
     name = await default_model(chosen, servers, files)
     if not name and not chosen.route.frontier:
         raise NoModelError(await files.excuse() or advise(places, servers))

@@ -2,7 +2,7 @@
 
 import argparse
 
-from kith.terminal.options import add_folder, port, some_id
+from kith.terminal.options import add_folder, add_sampling, port, some_id
 
 
 def serve(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
     group("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
     group("--token", metavar="TOKEN", help="needed with --host; better in KITH_SERVE_TOKEN")
     group("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+    add_sampling(parser)
 
 
 def client(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_lo
 from kith.features.web.peers import can_tell
 from kith.features.web.tokens import ServerNote, forget, new_token, read_note, ticket_for
 from kith.settings.features import check_extra
-from kith.terminal.options import find_root
+from kith.terminal.options import find_root, settings_flags
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
@@ -24,7 +24,7 @@ def serve_command(args: argparse.Namespace) -> int:
     from kith.features.web.desk import open_desk
 
     given = given_token(args, os.environ)
-    flags = {"model": args.model} if args.model else {}
+    flags = {name: value for name, value in settings_flags(args).items() if value is not None}
     desk = open_desk([find_root(folder) for folder in args.projects or (args.folder,)], flags)
     state = desk.first.settings.state
     with listen(args.host or LOOPBACK, args.port) as listener:

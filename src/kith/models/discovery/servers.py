@@ -74,6 +74,7 @@ class Wait(Struct, frozen=True):
     seconds: float
     emit: Emit
     enough: Callable[[Sequence[Server]], bool] | None = None
+    connect_s: float | None = None
 
 
 async def find_servers(
@@ -92,7 +93,7 @@ async def find_servers(
         if wait and place.said:
             named.add(endpoint.url)
             endpoint.stall_s = endpoint.look_s = wait.seconds
-            endpoint.connect_s = None
+            endpoint.connect_s = wait.connect_s
         endpoints.setdefault(endpoint.url, endpoint)
     # All ports first: loading the HTTP library takes longer than a port is waited for.
     opened = await asyncio.gather(*(_listens(url, named=url in named) for url in endpoints))
@@ -259,7 +260,7 @@ class Places(Struct, frozen=True):
     `named` are the endpoints of the configuration, `pools` names of several that share work. `cloud` is
     the rule for models outside the person's own network ("ask": the caller asks before). `window`: the
     tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`: seconds
-    without a byte before a server counts as hung.
+    without a byte before a server counts as hung; `connect_s`: for a connection, None as in `Endpoint`.
     """
 
     named: Mapping[str, Named] = field(default_factory=dict)
@@ -273,6 +274,7 @@ class Places(Struct, frozen=True):
     cloud: Literal["never", "ask", "allow"] = "ask"
     window: int = 0
     stall_s: float = 600.0
+    connect_s: float | None = None
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
     __repr__ = repr_without("openai_key")
 
@@ -322,13 +324,14 @@ async def servers_of(
     return await find_servers(looked, details=details, wait=wait)
 
 
-def endpoint_of(place: Named, stall_s: float) -> Endpoint:
+def endpoint_of(place: Named, places: Places) -> Endpoint:
     """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
-    if place.kind == "anthropic":
-        return _anthropic_endpoint.load()(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
-    if place.kind == "gemini":
-        return _gemini_endpoint.load()(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
-    return Endpoint(place.url, place.key, cloud=place.cloud, stall_s=stall_s)
+    makers = {"anthropic": _anthropic_endpoint, "gemini": _gemini_endpoint}
+    make = makers[place.kind].load() if place.kind in makers else Endpoint
+    endpoint = make(place.url, place.key, cloud=place.cloud, stall_s=places.stall_s)
+    if places.connect_s is not None:
+        endpoint.connect_s = places.connect_s
+    return endpoint
 
 
 def key_for(url: str, places: Places) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
@@ -20,8 +21,18 @@ LONGEST_WAIT_S = 60.0
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
+class RetryLimits(Struct, frozen=True):
+    """Limits for sending a failed call again: retries, and seconds since the first try."""
+
+    retries: int = 4
+    seconds: float = 180.0
+
+
+RETRIES: Final = RetryLimits()
+
+
 class Retrying(Wrapped, frozen=True):
-    """`model`, asked at most `tries` times within `budget_s` seconds.
+    """`model`, asked again within its `limits`.
 
     Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A server's own delay
@@ -31,8 +42,7 @@ class Retrying(Wrapped, frozen=True):
     the server's, for each try. `sleep`, `draw` (0 to 1) and `clock` are arguments for tests.
     """
 
-    tries: int = 5
-    budget_s: float = 180.0
+    limits: RetryLimits = RETRIES
     first_s: float = 1.0
     accepted: bool = False
     queue: "Queue | None" = None
@@ -58,7 +68,7 @@ class Retrying(Wrapped, frozen=True):
                     return await tab.ask(self._ask, prompt, listen)
                 except ModelError as error:
                     wait = self._wait(error, tried)
-                    late = self.clock() - began + wait > self.budget_s
+                    late = self.clock() - began + wait > self.limits.seconds
                     mine = accepted == self.accepted and (not accepted or isinstance(error, BrokenReplyError))
                     if not mine or late or not error.retryable or tried >= self._most(error):
                         raise
@@ -71,7 +81,8 @@ class Retrying(Wrapped, frozen=True):
 
     def _most(self, error: ModelError) -> int:
         """Return the number of tries; garbled calls and broken replies tend to repeat, so they get two."""
-        return min(2, self.tries) if isinstance(error, GarbledReplyError | BrokenReplyError) else self.tries
+        tries = 1 + self.limits.retries
+        return min(2, tries) if isinstance(error, GarbledReplyError | BrokenReplyError) else tries
 
     def _wait(self, error: ModelError, tried: int) -> float:
         if error.after_s is not None:

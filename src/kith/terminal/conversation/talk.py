@@ -238,7 +238,8 @@ def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: 
 _CHOSEN_HERE: Final = "the conversation"  # the origin of a setting that was made in one
 # Whatever says which model is asked, where and how: the next task opens it anew.
 _OF_MODELS: Final = (
-    *("model", "window", "stall", "sections", "model_folders", "offline", "discovery", "cloud"),
+    *("model", "window", "stall", "connect", "retries", "retry_seconds"),
+    *("sections", "model_folders", "offline", "discovery", "cloud"),
     *("endpoints", "pools", "ollama_host", "openai_base_url", "anthropic_base_url", "gemini_base_url"),
 )
 

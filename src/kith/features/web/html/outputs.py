@@ -13,7 +13,7 @@ _LINE: Final = 160  # characters of what stands in one line
 def clipped(foreign: str, most: int = _LINE) -> str:
     """One line of a text, with the number of characters that are left out."""
     line = " ".join(foreign.split("\n")).strip()
-    return line if len(line) <= most else f"{line[:most]}… [{len(line) - most:,} more characters]"
+    return line if len(line) <= most else f"{line[:most]}… [{len(line) - most:,} characters left out]"
 
 
 def output_html(
