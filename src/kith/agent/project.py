@@ -351,12 +351,12 @@ class Project(Struct, frozen=True):
             environment=name_environment(self.root),
         )
 
-        async def commit(paths: Sequence[str], message: str) -> None:
+        async def commit(paths: Sequence[str], message: str) -> str:
             try:
-                name = await commit_paths(self.root, paths, message)
-                run.emit(Notice(f"Committed as {name[:12]}."))
+                return await commit_paths(self.root, paths, message)
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
+                return ""
 
         return replace(make_judges(run, checking, commit), review=chosen.review)
 

@@ -96,6 +96,7 @@ TRANSITIONS: Final[Mapping[tuple[BuildStep, str], BuildStep]] = {
     (BuildStep.APPLY, "applied"): BuildStep.COMMIT,
     (BuildStep.COMMIT, "committed"): BuildStep.DONE,
     (BuildStep.COMMIT, "skipped"): BuildStep.DONE,
+    (BuildStep.COMMIT, "refused"): BuildStep.DONE,
 }
 
 
@@ -214,6 +215,7 @@ class Build(Struct):
     doing: str = ""  # the tool that runs now
     seconds: float = 0.0
     testing: float = 0.0  # of these, in the project's own build and tests
+    tested: float = 0.0  # the same of the step that runs now: both count when it ends
     played: dict[str, Played] = field(default_factory=dict)
 
     @property
@@ -244,6 +246,12 @@ class Build(Struct):
     @property
     def done(self) -> tuple[TaskProgress, ...]:
         return tuple(piece for piece in self.pieces.values() if piece.state == "done")
+
+    @property
+    def complete(self) -> bool:
+        """True if every task is done, and committed if that was asked for."""
+        refused = self.last is not None and self.last.outcome == "refused"
+        return len(self.done) == len(self.pieces) and not refused
 
     @property
     def attempt(self) -> int:
@@ -299,7 +307,7 @@ class Build(Struct):
 
     def _step(self, event: Stepped, at: float) -> None:
         if event.state == "began":
-            self.running, self.since, self.ended = event.name, at, None
+            self.running, self.since, self.ended, self.tested = event.name, at, None, 0.0
             if self.step is BuildStep.FAILED:  # taken up again, with the step that had failed
                 self.step = BuildStep(event.kind)
             if self.step in ROLES:
@@ -308,6 +316,7 @@ class Build(Struct):
             return
         self.running = self.doing = ""
         self.seconds += event.seconds
+        self.testing += min(self.tested, event.seconds)
         if self.step in ROLES:
             self._player.seconds += event.seconds
         if self.task in self.pieces:
@@ -334,7 +343,7 @@ class Build(Struct):
             self.baseline = event
 
     def _judge(self, event: Judged) -> None:
-        self.testing += sum(ran.seconds for ran in event.ran)
+        self.tested += sum(ran.seconds for ran in event.ran)
         self.put_back = self.put_back or (event.gate in GUARDS and not event.ok)
         if event.gate == "edits":
             self.landed = event.ok
