@@ -161,9 +161,8 @@ def untouched_gate(locked: Mapping[str, str], since: Changes) -> Gate:
     """Reject a change of tests, or of how they run, since they were locked.
 
     `locked`: files and their SHA-256 in hexadecimal. `since`: the changes of the trial at that moment.
-    The gate restores test files, the runners' own files, and the lines of other configuration that say how
-    tests are run (`[tool.pytest]` in pyproject.toml, `add_test` in CMakeLists.txt). Code is
-    left to the model.
+    The gate restores test files and the runners' own files. In other configuration it restores the lines that
+    say how tests are run, such as `add_test` in CMakeLists.txt. Code is left to the model.
     """
 
     async def judge(run: Run, changes: Changes) -> Verdict:

@@ -136,7 +136,7 @@ def test_too_little_coverage_applies_nothing_until_less_is_wanted(pyflakes: Path
     stage = Stage(
         pyflakes,
         script(tally__implement=[write("pyflakes/tally.py", unused), DONE]),
-        replace(PLAIN, coverage=90.0),
+        replace(PLAIN, coverage=90.0, max_retries=0),
     )
     outcome = stage.play()
     assert outcome.status == "failed"

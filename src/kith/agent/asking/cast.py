@@ -140,7 +140,7 @@ def play(
 
 
 def is_small_model(opened: Opened) -> bool:
-    """True if a model's name tells of few parameters."""
+    """True if a model has few parameters, by its name."""
     return (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
 
 

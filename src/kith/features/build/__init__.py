@@ -20,7 +20,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "build",
     "from a request to tested code: roles propose, tests decide",
-    needs=("measure",),
+    needs=("measure", "testgen"),
     extends={"measure": _here("profile:PART"), "web": _here("page:PART")},
     status=_here("command:STATUS"),
     commands=(

@@ -21,14 +21,18 @@ _WHERE: Final = {"committed": ", applied and committed", "refused": ", applied, 
 _GIT: Final = ExecLimits(seconds=30.0, output=1_000_000)
 
 
-async def finish(work: Work) -> tuple[Literal["yes", "no"], str]:
-    """All tests and gates on the whole change, and its coverage."""
+async def finish(work: Work) -> tuple[Literal["yes", "uncovered", "no"], str]:
+    """All tests and gates on the whole change, and its coverage: what is missing goes to the spec author."""
     work.run.emit(Proposed(summarise(await work.changes())))
     verdict = await judge_whole(work)
     if verdict.ok:
         return "yes", ""
+    if verdict.by == "coverage" and work.tools.uncovered and work.build.covers < work.options.max_retries:
+        return "uncovered", verdict.feedback
     said = verdict.feedback.strip().split("\n")[0]
-    return "no", f"Nothing was applied: {verdict.by}: {said}"
+    tries = work.build.covers
+    tried = f" Tests were added in vain, tries: {tries}." if verdict.by == "coverage" and tries else ""
+    return "no", f"Nothing was applied: {verdict.by}: {said}{tried}"
 
 
 async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:

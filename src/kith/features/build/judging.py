@@ -131,7 +131,9 @@ async def _judge_whole(work: Work) -> Verdict:
     verdict, standing = await _ask_tests(work, coverage=await measures(work))
     if not verdict.ok or standing is None:
         return verdict
-    return await _ask_all(work, list(_coverage(work, standing)), _own(work, now))
+    own = _own(work, now)
+    work.tools.uncovered = _own_lines(standing.report.coverage, own)[0] if standing.report.coverage else {}
+    return await _ask_all(work, list(_coverage(work, standing)), own)
 
 
 async def judge_kept(work: Work) -> Verdict:
