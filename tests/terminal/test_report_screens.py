@@ -138,6 +138,7 @@ def report(**usage: Any) -> dict[str, Any]:
         ({"cache": {"reused": 0.4, "estimated": True}, "cached": 0}, "5,000 tokens read, 90 written"),
         ({"cache": {"reused": 0.998, "estimated": False}}, "read (cache hit 100%), 90"),
         ({"cache": {"reused": None, "estimated": False}, "cached": 0}, "5,000 tokens read, 90 written"),
+        ({"input": 0, "output": 0, "cached": 0}, "4 calls, tokens not reported"),
     ],
 )
 def test_the_receipt_says_what_the_model_cost(

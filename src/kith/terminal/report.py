@@ -20,6 +20,7 @@ from kith.terminal.rendering.look import Look
 from kith.terminal.rendering.spans import READABLE, Line
 from kith.view.evidence import evidence_lines, read_evidence
 from kith.view.lines import count, wrapped
+from kith.view.wording import word_tokens
 
 ALL: Final = 0.995  # a share that is shown as "all"
 _render_markdown: Final[Lazy[Callable[[str, int, Glyphs], Iterable[Line]]]] = Lazy(
@@ -135,8 +136,8 @@ def _usage_line(model: str, usage: dict[str, Any]) -> str:
     known = f" ({usage['cached']:,} cached)" if usage["cached"] else ""
     if cache and cache["reused"] is not None and not cache["estimated"]:  # a time is no count
         known = f" (cache hit {1.0 if cache['reused'] >= ALL else cache['reused']:.0%})"
-    calls = count(usage["calls"], "call")
-    return f"{model}{window}: {calls}, {usage['input']:,} tokens read{known}, {usage['output']:,} written"
+    tokens = word_tokens(usage["input"], usage["output"], known)
+    return f"{model}{window}: {count(usage['calls'], 'call')}, {tokens}"
 
 
 def _cost_line(report: dict[str, Any]) -> str:
@@ -149,7 +150,7 @@ def _cost_line(report: dict[str, Any]) -> str:
 def _share_line(share: dict[str, Any]) -> str:
     """`qwen3:8b: 7 calls, 5,158 tokens read, 310 written, 41 s; gave up after 3 tries`: one of several."""
     money = f", {dollars(share['usd'])}" if share["usd"] else ""
-    read = f"{share['input']:,} tokens read, {share['output']:,} written"
+    read = word_tokens(share["input"], share["output"])
     why = share["gave_up"].partition(",")[0].partition(":")[0]
     end = f"; gave up {why}" if why.startswith("after") else f"; {why}" if why else ""
     return f"{share['model']}: {count(share['calls'], 'call')}, {read}, {share['seconds']:.0f} s{money}{end}"

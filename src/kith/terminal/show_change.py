@@ -10,7 +10,7 @@ from kith.terminal.rendering.diffs import diff_lines, hunk_lines
 from kith.terminal.rendering.spans import Line, Span
 from kith.terminal.screen import Screen
 from kith.view.evidence import word_evidence
-from kith.view.lines import count
+from kith.view.lines import count, paragraph
 from kith.view.printing import folded, printable
 from kith.view.wording import word_size
 
@@ -25,7 +25,8 @@ def print_asked(screen: Screen, question: Question) -> None:
     for line in question.warnings:
         screen.show(printable(line), style="bold yellow")
     if question.evidence:
-        screen.show(word_evidence(question.evidence), style=_GRADES[question.evidence.grade])
+        told = paragraph(word_evidence(question.evidence), width=screen.width)
+        screen.show(*told, style=_GRADES[question.evidence.grade])
     screen.show(printable(question.text), style="bold")
 
 

@@ -153,6 +153,18 @@ def test_without_its_packages_it_says_what_to_install(repository: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_model_of_the_server_is_asked_unless_a_task_names_one(
+    start_serving: Start, kith: Kith, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('["By the model of the server."]')
+    serve = start_serving("-m", f"replay/{script}")
+    assert kith("client", "run", "what", "is", "it?").stdout.strip() == "By the model of the server."
+    other = Api(serve, tmp_path).script(["By another one."])
+    assert kith("client", "run", "-m", other, "what", "is", "it?").stdout.strip() == "By another one."
+
+
+@pytest.mark.slow
 def test_a_task_from_the_command_line_to_the_receipt(
     serve: Serving, kith: Kith, tmp_path: Path, sandbox: None
 ) -> None:

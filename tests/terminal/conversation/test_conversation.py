@@ -186,7 +186,7 @@ def test_what_was_killed_is_gone_on_with(repository: Path, talk: Talk) -> None:
     again = talk(edit(), DONE, options="-c")
     again.wait("cut short")
     again.check_picture("what_was_killed")
-    again.answer("g")
+    again.answer("y")
     again.wait("Apply this change?")
     again.answer("a")
     again.wait("1 file changed")

@@ -9,6 +9,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("projects", nargs="*", metavar="PROJECT", help="folders to serve (this one)")
+    add("-m", "--model", metavar="NAME", help="which model to ask, unless a task names another; or route")
     add("--port", type=port, metavar="N", default=5484, help="which port; 0: any that is free (5484)")
     add("--open", action="store_true", help="open the page in your browser")
     add("--new-token", action="store_true", help="not the token of last time: open pages must come in anew")

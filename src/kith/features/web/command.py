@@ -24,7 +24,8 @@ def serve_command(args: argparse.Namespace) -> int:
     from kith.features.web.desk import open_desk
 
     given = given_token(args, os.environ)
-    desk = open_desk([find_root(folder) for folder in args.projects or (args.folder,)], {})
+    flags = {"model": args.model} if args.model else {}
+    desk = open_desk([find_root(folder) for folder in args.projects or (args.folder,)], flags)
     state = desk.first.settings.state
     with listen(args.host or LOOPBACK, args.port) as listener:
         place = ListenAddress(

@@ -290,9 +290,10 @@ def use_html(use: ToolUse, whole: str | None) -> Html:
     """One tool that was used: what on, and what came of it; folded, with a line that says enough."""
     ended, id = use.ended, id_of(use)
     told = use.name in _SAID and bool(use.ok)  # its words are the next thing that is said
+    named = ended is not None and ended.line.startswith(use.target)  # what came of it says what on
     line = (
         element("span", use.name, class_="tool"),
-        NOTHING if told or not use.target else element("code", clipped(use.target), class_="target"),
+        NOTHING if told or named or not use.target else element("code", clipped(use.target), class_="target"),
         NOTHING if told else _outcome(ended),
         element("span", f"{ended.seconds:.1f} s", class_="took")
         if ended and ended.seconds >= 0.05

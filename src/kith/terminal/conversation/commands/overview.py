@@ -21,6 +21,7 @@ from kith.terminal.rendering.panels import pairs_lines
 from kith.view.evidence import word_standing
 from kith.view.lines import count, from_home, tokens
 from kith.view.printing import printable
+from kith.view.wording import word_tokens
 
 COMMANDS: Final = (
     SlashCommand(
@@ -112,7 +113,7 @@ def _spent(calls: Sequence[Called]) -> str:
     prices = [each.usd for each in calls if each.usd is not None]
     money = f", {dollars(sum(prices))}" if prices else ""
     calls_made = count(len(calls), "model call")
-    return f"{calls_made}, {read:,} tokens read, {written:,} written, {seconds:.1f} s{money}"
+    return f"{calls_made}, {word_tokens(read, written)}, {seconds:.1f} s{money}"
 
 
 async def permissions(talk: Talk, rest: str) -> None:

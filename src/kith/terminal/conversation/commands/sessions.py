@@ -178,7 +178,7 @@ async def _show(talk: Talk) -> None:
 async def _offer_rest(talk: Talk) -> None:
     """What its process had no time to finish."""
     talk.say("Its last task was cut short.", "yellow")
-    if await talk.terminal.press("[g]o on with it  [n]ot now", "gn") == "g":
+    if await talk.terminal.press("Go on with it?  [y]es  [n]o", "yn") == "y":
         talk.submit("/continue")
 
 
