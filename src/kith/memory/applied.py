@@ -13,8 +13,8 @@ def short_id(change_id: str) -> str:
 
 
 def short_commit(commit: str) -> str:
-    """A commit's hash as people see and type it."""
-    return commit[:7]
+    """A commit's hash as people see and type it; another name stays whole."""
+    return commit[:7] if commit.isalnum() else commit
 
 
 def find_applied(
