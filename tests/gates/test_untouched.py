@@ -1,6 +1,7 @@
 """Locked tests stay as they are: files are put back byte for byte, settings have to be."""
 
 from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ add_library(lib lib.cpp)
 add_executable(all_tests lib_test.cpp helper.cpp)
 add_test(NAME all COMMAND all_tests)
 """
+FAR = "#\n" * 8
 FILES = {
     "stack.py": "import os\n",
     "stack.h": "#pragma once\n",
@@ -26,7 +28,7 @@ FILES = {
     "pyproject.toml": '[project]\nname = "p"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
     "setup.cfg": "[metadata]\nname = p\n",
     "tox.ini": "[tox]\nenvlist = py\n",
-    "CMakeLists.txt": CMAKE,
+    "CMakeLists.txt": f"# A file of some length.\n{FAR}{CMAKE}",
     "Makefile": "CFLAGS =\nWHICH = -all-\nall:\n\tcc\n\ntest: all\n\t./run-tests $(WHICH)\n",
     "package.json": '{"scripts": {"test": "jest", "lint": "eslint"}}',
 }
@@ -113,8 +115,20 @@ def test_tests_are_put_back(project: Path, later: dict[str, str | None]) -> None
 )
 def test_how_tests_are_run_has_to_be_put_back(project: Path, path: str, old: str, new: str) -> None:
     verdict, _, now = lock_then(project, {path: FILES[path].replace(old, new)})
-    assert not verdict.ok and f"how tests are run or counted in {path}" in verdict.feedback
-    assert path in {change.path for change in now}  # there may be other things in it
+    rows = zip_longest(FILES[path].splitlines(), FILES[path].replace(old, new).splitlines())
+    line = next(number for number, (was, is_) in enumerate(rows, 1) if was != is_)
+    assert not verdict.ok and f"{path}:{line}" in verdict.feedback
+    # Configuration is put back; code is left to the model, since it holds the work.
+    assert (path in {change.path for change in now}) == (path in ("stack.py", "stack.h"))
+
+
+def test_only_the_lines_about_tests_are_put_back(project: Path) -> None:
+    mine = f"# mine\n{FAR}{CMAKE}"
+    line = next(at for at, row in enumerate(mine.splitlines(), 1) if "COMMAND all_tests" in row)
+    tampered = mine.replace("COMMAND all_tests", "COMMAND true")
+    verdict, _, now = lock_then(project, {"CMakeLists.txt": tampered})
+    assert not verdict.ok and f"CMakeLists.txt:{line}" in verdict.feedback
+    assert {change.path: change.after for change in now}["CMakeLists.txt"] == mine.encode()
 
 
 @pytest.mark.parametrize(

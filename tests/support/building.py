@@ -197,10 +197,10 @@ class Stage:
         given = self.answers.get(question.kind, ())
         return given[before] if before < len(given) else Answer("all" if question.kind == "change" else "yes")
 
-    async def _commit(self, paths: Sequence[str], message: str) -> None:
+    async def _commit(self, paths: Sequence[str], message: str) -> str:
         from kith.trees.git import commit_paths
 
-        await commit_paths(self.root, paths, message)
+        return await commit_paths(self.root, paths, message)
 
     # --- what the log says ---------------------------------------------------------------
 

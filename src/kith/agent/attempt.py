@@ -13,7 +13,7 @@ from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_ov
 from kith.agent.roles import as_planner
 from kith.agent.verdicts import decide, in_a_line, judge
 from kith.core.errors import AbsentError, NoModelError, TreeError
-from kith.core.events import Applied, Judged, Notice, Proposed, Reviewed, Status
+from kith.core.events import Applied, Committed, Judged, Notice, Proposed, Reviewed, Status
 from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
@@ -439,7 +439,8 @@ async def adopt(
         return await adopt_ready(replace(run, trial_name=""), renewed, judges, text)  # `trial` keeps it
     run.emit(Applied(change_id, summarise(kept)))
     if messages and kept == changes:
-        await judges.commit([change.path for change in kept], "\n\n".join(messages))
+        if commit := await judges.commit([change.path for change in kept], "\n\n".join(messages)):
+            run.emit(Committed(change_id, commit))
     elif messages:
         run.emit(Notice("Not committed, since only a part was kept.", "warning"))
     return Outcome("done", text)

@@ -24,8 +24,8 @@ from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
 from kith.settings.features import features
 
-# Commits the applied paths of the real tree under a message.
-Commit = Callable[[Sequence[str], str], Awaitable[None]]
+# Commits the applied paths of the real tree under a message; the commit's hash, "" where git refused.
+Commit = Callable[[Sequence[str], str], Awaitable[str]]
 # Looks once more at a change that the gates let pass; it decides nothing.
 Audit = Callable[[Run, Changes], Awaitable[None]]
 # Finds what linters say of a change's lines.

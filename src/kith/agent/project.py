@@ -356,12 +356,12 @@ class Project(Struct, frozen=True):
             lint=chosen.lint == "require",
         )
 
-        async def commit(paths: Sequence[str], message: str) -> None:
+        async def commit(paths: Sequence[str], message: str) -> str:
             try:
-                name = await commit_paths(self.root, paths, message)
-                run.emit(Notice(f"Committed as {name[:12]}."))
+                return await commit_paths(self.root, paths, message)
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
+                return ""
 
         lint = partial(find_lint_notes, run) if chosen.lint == "notes" else no_findings
         return replace(make_judges(run, checking, commit), review=chosen.review, lint=lint)

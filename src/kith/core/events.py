@@ -331,6 +331,13 @@ class Applied(Struct, frozen=True):
     undoes: str = ""
 
 
+class Committed(Struct, frozen=True):
+    """An applied change was committed; `commit` is its full hash."""
+
+    change_id: str
+    commit: str
+
+
 class Notice(Struct, frozen=True):
     """Something the person should know, in one sentence.
 
@@ -396,6 +403,7 @@ Event = (
     | Reviewed
     | Proposed
     | Applied
+    | Committed
     | Notice
     | Delta
     | Progress

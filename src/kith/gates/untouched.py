@@ -4,7 +4,7 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import PurePosixPath
 from posixpath import splitext
@@ -15,6 +15,8 @@ from kith.core.errors import TreeError
 from kith.core.patterns import lazy_pattern
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
+from kith.edits.hunks import keep_hunks, split_hunks
+from kith.edits.rows import touched_lines
 from kith.gates.toolchains import BUILD_FOLDER
 
 # What a project's files say about how its tests are run and counted, apart from all else they say.
@@ -159,20 +161,24 @@ def untouched_gate(locked: Mapping[str, str], since: Changes) -> Gate:
     """Reject a change of tests, or of how they run, since they were locked.
 
     `locked`: files and their SHA-256 in hexadecimal. `since`: the changes of the trial at that moment.
-    The gate restores test files and the runners' own files. Settings inside other files (`[tool.pytest]`
-    in pyproject.toml) are left to the model.
+    The gate restores test files and the runners' own files. In other configuration it restores the lines that
+    say how tests are run, such as `add_test` in CMakeLists.txt. Code is left to the model.
     """
 
     async def judge(run: Run, changes: Changes) -> Verdict:
         way_back = tuple(_way_back(since, changes))
         whole = tuple(change for change in way_back if change.path in locked or _is_guarded(change.path))
-        put_back = await _put_back(run, whole)
-        open_ = [change.path for change in whole if change.path not in put_back]
+        settings = [_only_settings(each) for each in way_back if each not in whole and _runs_otherwise(each)]
+        code = [each for each in settings if _is_code(each.path)]
+        wanted = (*whole, *(each for each in settings if each not in code))
+        put_back = await _put_back(run, wanted)
+        open_ = [change.path for change in wanted if change not in put_back]
         open_ += [path for path in await find_unlocked(run, locked) if path not in open_]
-        settings = [change.path for change in way_back if change not in whole and _runs_otherwise(change)]
-        if not (whole or open_ or settings):
+        if not (wanted or open_ or code):
             return Verdict(True, "", "untouched")
-        return Verdict(False, _letter(put_back, open_, settings), "untouched")
+        return Verdict(
+            False, _letter([_place(each) for each in put_back], open_, map(_place, code)), "untouched"
+        )
 
     return judge
 
@@ -197,16 +203,38 @@ def _runs_otherwise(change: Change) -> bool:
     return bool(runner_settings(change.path, change.before) != runner_settings(change.path, change.after))
 
 
-async def _put_back(run: Run, way_back: Changes) -> list[str]:
-    """Write what was; the paths for which that worked."""
-    done = []
+def _only_settings(change: Change) -> Change:
+    """The part of a way back that restores how tests are run; all of it where no part does."""
+
+    def says(part: Change) -> Any:
+        return runner_settings(part.path, part.after)
+
+    now = runner_settings(change.path, change.before)
+    parts = range(len(split_hunks(change)))
+    part = keep_hunks(change, [number for number in parts if says(keep_hunks(change, [number])) != now])
+    return part if says(part) == says(change) else change
+
+
+def _is_code(path: str) -> bool:
+    return splitext(path)[1].lower() in {".py", *CPP_ENDINGS}
+
+
+def _place(change: Change) -> str:
+    """The first line of a file that a way back touches, as `path:line`; the path where there are no lines."""
+    lines = touched_lines(change.inverse)
+    return f"{change.path}:{min(lines)}" if lines and change.before is not None else change.path
+
+
+async def _put_back(run: Run, way_back: Changes) -> Changes:
+    """Write what was; the changes for which that worked."""
+    done: list[Change] = []
     for change in way_back:
         try:
             await run.workspace.apply((change,))
         except TreeError:
             continue
-        done.append(change.path)
-    return done
+        done.append(change)
+    return tuple(done)
 
 
 async def find_unlocked(run: Run, locked: Mapping[str, str]) -> list[str]:
@@ -221,12 +249,13 @@ async def _is_locked(run: Run, path: str, digest: str) -> bool:
         return False
 
 
-def _letter(put_back: Sequence[str], left: Sequence[str], settings: Sequence[str]) -> str:
-    words = ["The tests are agreed and locked: make them pass by changing other files only."]
+def _letter(put_back: Sequence[str], left: Sequence[str], code: Iterable[str]) -> str:
+    words = []
     if put_back:
         words.append(f"You changed {', '.join(put_back)}, which was put back as it was.")
+    words.append("Tests and how they run are locked: make them pass by changing other lines only.")
     if left:
         words.append(f"{', '.join(left)} is not as it was locked. Put it back.")
-    if settings:
-        words.append(f"You changed how tests are run or counted in {', '.join(settings)}. Put that back.")
+    if tampering := ", ".join(code):
+        words.append(f"You changed how tests are run or counted in {tampering}. Put that back.")
     return " ".join(words)

@@ -12,6 +12,11 @@ def short_id(change_id: str) -> str:
     return change_id[-SHORT:]
 
 
+def short_commit(commit: str) -> str:
+    """A commit's hash as people see and type it; another name stays whole."""
+    return commit[:7] if commit.isalnum() else commit
+
+
 def find_applied(
     applied: Sequence[tuple[str, Applied]], wanted: str = "", gone: Container[str] = ()
 ) -> Applied:

@@ -251,6 +251,14 @@ class Log:
                 found.append((session, event))
         return found
 
+    def commit_of(self, change_id: str) -> str:
+        """The hash of the commit that an applied change became; "" where kith made none."""
+        query = """
+            SELECT json_extract(body, '$.commit') FROM events
+            WHERE kind = 'Committed' AND json_extract(body, '$.change_id') = ? ORDER BY seq DESC LIMIT 1
+        """
+        return next((str(commit) for (commit,) in self.query(query, (change_id,))), "")
+
     def gone(self) -> set[str]:
         """The ids of changes that an undo did not find in the files any more."""
         query = """

@@ -19,6 +19,7 @@ from kith.terminal.options import find_root, settings_flags
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.look import Look
 from kith.terminal.report import print_event, print_text
+from kith.terminal.reverting import offer_revert
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count
 from kith.view.printing import printable
@@ -62,14 +63,23 @@ def apply_command(args: argparse.Namespace) -> int:
 
 def undo_command(args: argparse.Namespace) -> int:
     """Take a change back and say which files were touched."""
-    undone = run_loop(Project.open(find_root(args.folder), {}).undo(args.id or ""))
+    project = Project.open(find_root(args.folder), {})
+    undone = run_loop(project.undo(args.id or ""))
     for file in undone.files:
         print(f"{printable(file.path)}  +{file.added} -{file.removed}")
     print(
         f"Undid {short_id(undone.undoes)}, {count(len(undone.files), 'file')}. "
         f"Redo: kith undo {short_id(undone.change_id)}"
     )
-    return 0
+
+    async def agree(question: str) -> bool:
+        if args.yes or not sys.stdin.isatty():
+            return bool(args.yes)
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+    if told := run_loop(offer_revert(project, undone, agree)):
+        print(told)
+    return EXIT_DONE
 
 
 def _print_stat(files: Sequence[FileChange]) -> None:

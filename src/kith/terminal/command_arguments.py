@@ -214,3 +214,4 @@ def undo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "id", type=some_id, nargs="?", metavar="ID", help="the change or session to undo (the last one)"
     )
+    parser.add_argument("--yes", action="store_true", help="if it was committed: revert that without asking")

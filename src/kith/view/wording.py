@@ -7,6 +7,7 @@ from kith.core.decisions import Coached, Compared, Delegated, Routed
 from kith.core.events import (
     Advanced,
     Applied,
+    Committed,
     Compacted,
     Delta,
     Engaged,
@@ -27,7 +28,7 @@ from kith.core.evidence import CheckEvidence, Standing
 from kith.core.numbers import dollars
 from kith.core.policy import bare_call
 from kith.core.values import Answer, BuildTask, CallTarget, FileChange, Finding, Plan, Question, Ran, TodoItem
-from kith.memory.applied import short_id
+from kith.memory.applied import short_commit, short_id
 from kith.view.items import (
     AppliedChange,
     GateVerdict,
@@ -108,6 +109,8 @@ def note_line(event: Event) -> tuple[str, str]:
     match event:
         case Notice(text, level):
             return ("note", f"  ! {text}") if level == "warning" else ("tool", f"  · {text}")
+        case Committed(commit=commit):
+            return ("tool", f"  · Committed as {short_commit(commit)}.")
         case Advanced():
             return _advanced_line(event)
         case Reviewed(findings):

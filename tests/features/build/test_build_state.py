@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, edit, write
 from kith.core.codec import decode_event, encode_event
-from kith.core.events import Advanced, RunEnded, RunStarted, Stepped, Tasked
-from kith.core.values import BuildTask
+from kith.core.events import Advanced, Judged, RunEnded, RunStarted, Stepped, Tasked
+from kith.core.values import BuildTask, Ran
 from kith.features.build.builds import describe
 from kith.features.build.state import Build, BuildStep
 from plays import TALLY_CODE, one_task, script, two_tasks
@@ -102,3 +102,16 @@ def test_a_small_model_gets_one_failing_test_at_a_time_and_progress_costs_no_ret
     assert 'self.assertEqual(tally("import os"), 1)' in first, "with its source"
     assert "test_good_code_counts_nothing" in second and "test_an_unused" not in second
     assert len(opening) < 3_000 and one_task()
+
+
+def test_time_in_tests_is_a_part_of_the_whole() -> None:
+    state, ran = Build(), (Ran("pytest", 0, "", 8.0),)
+    state.take(Stepped("measure", "began", kind="measure"), ("measure",), 1.0)
+    for gate in ("tests", "coverage"):
+        state.take(Judged(gate, True, 1, "", ran), ("measure",), 9.0)
+    state.take(Stepped("measure", "ended", 10.0, kind="measure"), ("measure",), 11.0)
+    assert state.testing == state.seconds == 10.0
+    # Killed before it ended: neither its seconds nor its tests count.
+    state.take(Stepped("lock 1", "began", kind="lock"), ("lock 1",), 12.0)
+    state.take(Judged("tests", True, 1, "", ran), ("lock 1",), 20.0)
+    assert state.testing == state.seconds == 10.0

@@ -45,7 +45,20 @@ def test_a_failure_is_reviewed_and_mended(kith: Kith, script: Any) -> None:
     assert (shown["status"], shown["tasks"][0]["attempts"]) == ("done", 2)
     profile = json.loads(kith("profile", "--json").stdout)
     assert profile["roles"]["implementer"]["good"] == profile["roles"]["implementer"]["bad"] == 1
-    kith("undo")
+    steps = json.loads(kith("log", "--json").stdout)
+    assert [row["step"] for row in steps][:4] == ["plan", "agree", "measure", "next"]
+    tried = next(row for row in steps if row["step"] == "check")
+    assert (tried["task"], tried["outcome"], tried["role"]) == ("1", "no", "") and tried["seconds"] > 0
+    asked = next(row for row in steps if row["step"] == "implement")
+    assert asked["role"] == "implementer" and asked["model"] and asked["tokens"] > 0
+    lines = kith("log").stdout.splitlines()
+    assert len(lines) == len(steps) and all(
+        row["step"] in line for row, line in zip(steps, lines, strict=True)
+    )
+    shown = kith("undo", "--yes").stdout
+    assert "It was committed as " in shown
+    log = subprocess.run(["git", "log", "-1", "--format=%s"], cwd=kith.folder, capture_output=True, text=True)
+    assert log.stdout.strip() == 'Revert "Add a median"'
     assert "def median" not in (kith.folder / "utils.py").read_text()
 
 

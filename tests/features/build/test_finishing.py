@@ -7,9 +7,11 @@ from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, edit, snapshot, write
 from building import tasks as tell
-from kith.core.events import Judged, Tasked
+from kith.core.events import Advanced, Judged, Tasked
 from kith.core.values import Answer, BuildTask, Change, Question
 from kith.features.build.finishing import commit_message
+from kith.features.build.finishing import tell as tell_end
+from kith.features.build.state import Build, TaskProgress
 from plays import NOD, NOD_CODE, NOD_TESTS, TALLY_CODE, TALLY_TEST_FILE, one_task, script
 
 LOUD = "Count all that pyflakes finds."
@@ -117,3 +119,17 @@ def test_a_commit_says_what_was_done() -> None:
     subject, blank, *rows = commit_message(named(*long), "Three functions, " * 9).split("\n")
     assert len(subject) <= 72 and subject.startswith("Three functions,") and subject.endswith("...")
     assert blank == "" and rows == [f"- {title}" for title in long]
+
+
+def test_a_build_in_part_says_what_is_applied_and_what_not() -> None:
+    pieces = {
+        "1": TaskProgress(BuildTask("1", "Add x", ("x",)), "done"),
+        "2": TaskProgress(BuildTask("2", "Add y", ("y",)), "rolled back", why="tests fail"),
+    }
+    partly = Build(pieces=pieces, last=Advanced("commit", "committed"))
+    assert not partly.complete
+    said = "1 of 2 tasks are done, applied and committed: Add x. Not applied: Add y: rolled back, tests fail."
+    assert tell_end(partly) == said
+    whole = Build(pieces={"1": pieces["1"]}, last=Advanced("commit", "refused"))
+    assert not whole.complete and tell_end(whole) == "All tasks are done, applied, but not committed."
+    assert Build(pieces={"1": pieces["1"]}, last=Advanced("commit", "skipped")).complete

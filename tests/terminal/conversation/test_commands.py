@@ -1,5 +1,6 @@
 """The commands of a conversation: what each of them does, and what a person sees of it."""
 
+import asyncio
 import json
 import re
 import subprocess
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from conferring import AT_CLAMP, NONE, OTHER, RIGHT
+from kith.agent.asking.roles import find_role
 from kith.core.errors import UsageError
 from kith.core.feature import SlashCommand
+from kith.terminal.conversation.commands.settings import roles
 from kith.terminal.conversation.slash_commands import find_command, groups, slash_commands
 from mending import DONE, NEW, OLD, edit
 from places import ROOT
@@ -318,6 +321,17 @@ def test_what_there_is(repository: Path) -> None:
     assert "There are no skills here." in screen.text and "There is no skill 'x'" in screen.text
     assert "There are no hooks" in screen.text and "There are no tool servers" in screen.text
     assert max(len(line) for line in screen.text.split("\n")) <= 60
+
+
+def test_a_small_window_gets_short_instructions(repository: Path) -> None:
+    screen, talk = converse(repository, ["hello"], ["Yes."])
+    assert talk.opened
+    for window, short in ((32_768, False), (4_096, True)):
+        talk.opened.counter.window = window
+        before = len(screen.text)
+        asyncio.run(roles(talk, "implementer"))
+        words = find_role("implementer", talk.project.settings)
+        assert (words.small_words.strip() in screen.text[before:]) is short
 
 
 def test_another_model_reads_the_conversation_anew(repository: Path) -> None:

@@ -134,9 +134,14 @@ def play(
     tools = standard_tools(past.todo, look=look, limits=ReadLimits.of_window(opened.window))
     # Roles take turns, so the cache is bound to be lost: that is worth no word.
     model = terms.wrap(opened, past.compacted, budget=budget, tells=False)
-    small = (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
+    small = is_small_model(opened)
     shown, veiled = terms.show(opened, tools, *readers), terms.veils(opened, *readers)
     return make_player(project, spec, opened, model, shown, small=small, veiled=veiled)
+
+
+def is_small_model(opened: Opened) -> bool:
+    """True if a model has few parameters, by its name."""
+    return (billions(opened.facts.name) or _FEW_BILLIONS) < _FEW_BILLIONS
 
 
 def _tokens_left(project: Project, calls: Sequence[Called]) -> int | None:

@@ -3,14 +3,24 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import FORMATS, add_template, add_work, add_yes, number, percent, positive, some_id
+from kith.terminal.options import (
+    FORMATS,
+    add_folder,
+    add_template,
+    add_work,
+    add_yes,
+    number,
+    percent,
+    positive,
+    some_id,
+)
 
 _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "build",
     "from a request to tested code: roles propose, tests decide",
-    needs=("measure",),
+    needs=("measure", "testgen"),
     extends={"measure": _here("profile:PART"), "web": _here("page:PART")},
     status=_here("command:STATUS"),
     commands=(
@@ -21,6 +31,14 @@ FEATURE = Feature(
             _here("command:build_command"),
             "[REQUEST ...]",
             group="Change code",
+        ),
+        Command(
+            "log",
+            "Print the steps of a build",
+            Lazy(f"{__name__}:log_arguments"),
+            _here("steps:log_command"),
+            "[ID]",
+            group="Look back",
         ),
     ),
     kinds={"build": _here("builds:SESSION_KIND")},
@@ -52,3 +70,11 @@ def build_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(prompt=None, plan="no", read_only=None)
     add_work(parser, builds=True)
+
+
+def log_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument(
+        "id", type=some_id, nargs="?", metavar="ID", help="the build's session (the last one)"
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")

@@ -13,7 +13,7 @@ from kith.agent.index import open_known
 from kith.agent.knowledge import tell_notes_of
 from kith.agent.project import Project, Result
 from kith.agent.worker import SessionKind
-from kith.core.errors import UsageError
+from kith.core.errors import EXIT_DONE, EXIT_PARTLY, UsageError
 from kith.core.events import Judged, Options, Resumed
 from kith.core.run import Answerer, Run, new_id, short_session
 from kith.core.values import Usage
@@ -216,6 +216,8 @@ async def _go_on(project: Project, run: Run, session: Session, agree: bool) -> R
 
     code = await project.to_the_end(session, run, work(), f"kith build --resume {short_session(session.id)}")
     report = project.report(session.id)
+    if code == EXIT_DONE and not read_build(project.log, session.id).complete:
+        code = EXIT_PARTLY
     return Result(code, {**report, "build": show_build(project.log, session.id)})
 
 

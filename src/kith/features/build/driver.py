@@ -12,6 +12,7 @@ from kith.agent.roles import Cast
 from kith.core.events import Advanced
 from kith.core.run import Run, Thread
 from kith.core.values import Message
+from kith.features.build.covering import cover, prove
 from kith.features.build.finishing import apply, approve, commit, finish, tell
 from kith.features.build.implementing import check, implement, refine, review, roll_back, weigh
 from kith.features.build.planning import agree, choose, measure, plan
@@ -41,6 +42,8 @@ STEPS: Final[Mapping[BuildStep, Callable[[Work], Awaitable[Ended]]]] = {
     BuildStep.REFINE: refine,
     BuildStep.WEIGH: weigh,
     BuildStep.FINISH: finish,
+    BuildStep.COVER: cover,
+    BuildStep.PROVE: prove,
     BuildStep.APPROVE: approve,
     BuildStep.APPLY: apply,
     BuildStep.COMMIT: commit,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from kith.core.events import Applied, Notice, Proposed
+from kith.core.events import Applied, Committed, Notice, Proposed
 from kith.core.git import list_paths
 from kith.core.values import BuildTask, Changes, Verdict
 from kith.core.workspace import ExecLimits
@@ -17,17 +17,22 @@ from kith.gates.human import change_question
 
 _SUBJECT: Final = 72  # characters of a commit's first line
 _WITHOUT: Final = "The person would keep only a part of the change. What they would not:"
+_WHERE: Final = {"committed": ", applied and committed", "refused": ", applied, but not committed"}
 _GIT: Final = ExecLimits(seconds=30.0, output=1_000_000)
 
 
-async def finish(work: Work) -> tuple[Literal["yes", "no"], str]:
-    """All tests and gates on the whole change, and its coverage."""
+async def finish(work: Work) -> tuple[Literal["yes", "uncovered", "no"], str]:
+    """All tests and gates on the whole change, and its coverage: what is missing goes to the spec author."""
     work.run.emit(Proposed(summarise(await work.changes())))
     verdict = await judge_whole(work)
     if verdict.ok:
         return "yes", ""
+    if verdict.by == "coverage" and work.tools.uncovered and work.build.covers < work.options.max_retries:
+        return "uncovered", verdict.feedback
     said = verdict.feedback.strip().split("\n")[0]
-    return "no", f"Nothing was applied: {verdict.by}: {said}"
+    tries = work.build.covers
+    tried = f" Tests were added in vain, tries: {tries}." if verdict.by == "coverage" and tries else ""
+    return "no", f"Nothing was applied: {verdict.by}: {said}{tried}"
 
 
 async def approve(work: Work) -> tuple[Literal["yes", "revise", "no"], str]:
@@ -77,7 +82,7 @@ async def apply(work: Work) -> tuple[Literal["applied"], str]:
     return "applied", ""
 
 
-async def commit(work: Work) -> tuple[Literal["committed", "skipped"], str]:
+async def commit(work: Work) -> tuple[Literal["committed", "skipped", "refused"], str]:
     """A commit of what was applied, where it was asked for and is not there yet."""
     applied = work.build.applied
     if not work.options.commit or applied is None:
@@ -86,7 +91,11 @@ async def commit(work: Work) -> tuple[Literal["committed", "skipped"], str]:
     status = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--", *paths]
     if await list_paths(work.home, status, _GIT) == ():
         return "committed", ""
-    await work.judges.commit(paths, commit_message([piece.task for piece in work.build.done], work.request))
+    message = commit_message([piece.task for piece in work.build.done], work.request)
+    commit = await work.judges.commit(paths, message)
+    if not commit:
+        return "refused", ""
+    work.tell(Committed(applied.change_id, commit))
     return "committed", ""
 
 
@@ -111,6 +120,11 @@ def _shorten(line: str) -> str:
 def tell(build: Build) -> str:
     """Word the end of a finished build for the person."""
     done, all_ = len(build.done), len(build.pieces)
+    outcome = build.last.outcome if build.last else ""
+    where = _WHERE.get(outcome, " and applied")
     if done < all_:
-        return f"{done} of {all_} tasks are done. {tell_left(build)}"
+        titles = "; ".join(piece.task.title for piece in build.done)
+        return f"{done} of {all_} tasks are done{where}: {titles}. Not applied: {tell_left(build)}"
+    if outcome == "refused":
+        return f"All tasks are done{where}."
     return "All tasks are done." if all_ > 1 else "The task is done."

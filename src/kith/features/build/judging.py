@@ -41,13 +41,13 @@ def coverage_gate(measure: Measure, threshold: float, before: float | None = Non
         report = await measure(run)
         if report.coverage is None:
             why = report.unmeasured or report.problem or "the tests wrote no coverage report"
-            return Verdict(True, f"Coverage was not measured: {why}.", "coverage", (report.ran,))
+            return Verdict(True, f"Coverage was not measured: {why}.", "coverage")
         whole = report.coverage.share
         uncovered, own = _own_lines(report.coverage, changes)
         figures = {"coverage": whole, "changed": own} | ({} if before is None else {"before": before})
         fault = _fault(whole, own, threshold / 100, before)
         text = _letter(fault, uncovered) if fault else ""
-        return Verdict(not fault, text, "coverage", (report.ran,), figures=figures)
+        return Verdict(not fault, text, "coverage", figures=figures)
 
     return judge
 
@@ -131,7 +131,9 @@ async def _judge_whole(work: Work) -> Verdict:
     verdict, standing = await _ask_tests(work, coverage=await measures(work))
     if not verdict.ok or standing is None:
         return verdict
-    return await _ask_all(work, list(_coverage(work, standing)), _own(work, now))
+    own = _own(work, now)
+    work.tools.uncovered = _own_lines(standing.report.coverage, own)[0] if standing.report.coverage else {}
+    return await _ask_all(work, list(_coverage(work, standing)), own)
 
 
 async def judge_kept(work: Work) -> Verdict:

@@ -31,6 +31,15 @@ def ask_for_tests(task: BuildTask, locked: Sequence[str]) -> str:
     return f"{describe_task(task)}{kept}\n\nWrite the tests of this task now."
 
 
+def ask_to_cover(tasks: Sequence[BuildTask], feedback: str, locked: Sequence[str]) -> str:
+    """The spec author's message about lines that no test runs."""
+    told = "\n\n".join(describe_task(task) for task in tasks)
+    return (
+        f"{told}\n\nThis time the code is there, and right. {feedback}\n\nWrite tests for these lines, in a "
+        f"new file or added to {', '.join(locked)}. Each must pass now, and fail if such a line were wrong."
+    )
+
+
 def ask_for_code(task: BuildTask, locked: Sequence[str], failure: str) -> str:
     """The implementer's first message about a task."""
     where = f"Its tests are in {', '.join(locked)}, and locked. This is how they fail now:"

@@ -42,7 +42,7 @@ async def specify(work: Work) -> tuple[Literal["written"], str]:
 
 async def lock(work: Work) -> tuple[Literal["locked", "wrong", "limit", "untestable"], str]:
     """The new tests run; when they fail for the right reason, nobody may touch them any more."""
-    written, fault = await _keep_tests_only(work)
+    written, fault = await keep_tests_only(work, work.build.piece.base)
     # Later gates look at code only, since nobody could mend what is locked.
     safe = await secrets_gate()(work.run, written)
     if fault or not written or not safe.ok:
@@ -52,7 +52,7 @@ async def lock(work: Work) -> tuple[Literal["locked", "wrong", "limit", "untesta
         return "untestable", _UNTESTABLE
     async with beside(work, await work.trial.changes()) as fresh:
         report = await run_tests(fresh.run, toolchains, work.options.suite)
-    locked = _lock(work, written, report)
+    locked = lock_files(work, written, report)
     standing = hold(report, [*work.build.locks, locked], work.build.baseline, work.build.before)
     fault = await _find_fault(work, written, standing)
     if fault:
@@ -80,9 +80,9 @@ def _refuse(
     return "limit" if tried else "wrong", fault
 
 
-async def _keep_tests_only(work: Work) -> tuple[Changes, str]:
-    """Put back what is no test; returns the tests that were written, and what was done to locked ones."""
-    base = await work.changes_at(work.build.piece.base)
+async def keep_tests_only(work: Work, checkpoint: str) -> tuple[Changes, str]:
+    """Put back what is no test; returns the tests written since, and what was done to locked ones."""
+    base = await work.changes_at(checkpoint)
     written = between(base, await work.changes())
     astray = [each for each in written if not (is_test_file(each.path) or _BUILD_SCRIPT.fullmatch(each.path))]
     astray += [each for each in written if each.after is None and each not in astray]
@@ -105,7 +105,7 @@ def _only_grew(change: Change) -> bool:
     return change.after is not None and all(tag in ("equal", "insert") for tag, *_ in codes)
 
 
-def _lock(work: Work, written: Changes, report: SuiteReport) -> Locked:
+def lock_files(work: Work, written: Changes, report: SuiteReport) -> Locked:
     """The tests that are new, or changed, by their ids where they ran, else by their names."""
     tests: list[str] = []
     passed_before = set(work.build.baseline.tests if work.build.baseline else ())

@@ -45,6 +45,8 @@ class BuildStep(StrEnum):
     REFINE = "refine"  # the refiner makes the change simpler
     WEIGH = "weigh"  # all tests and gates once more: the simpler version is kept or thrown away
     FINISH = "finish"  # everything on the whole change, and its coverage
+    COVER = "cover"  # the spec author adds tests for lines that no test runs
+    PROVE = "prove"  # they must pass, and notice faults planted in those lines; then they are locked, too
     APPROVE = "approve"  # the person reads one diff
     APPLY = "apply"  # the user's tree is changed, once
     COMMIT = "commit"  # only where it was asked for
@@ -56,7 +58,9 @@ class BuildStep(StrEnum):
 ENDS: Final = frozenset({BuildStep.DONE, BuildStep.FAILED, BuildStep.REJECTED})
 # Steps that leave the trial's files other than they found them: a checkpoint follows. Where a guard of the
 # tests puts files back, one follows too.
-WRITES: Final = frozenset({BuildStep.SPECIFY, BuildStep.IMPLEMENT, BuildStep.REFINE, BuildStep.APPROVE})
+WRITES: Final = frozenset(
+    {BuildStep.SPECIFY, BuildStep.IMPLEMENT, BuildStep.REFINE, BuildStep.COVER, BuildStep.APPROVE}
+)
 
 TRANSITIONS: Final[Mapping[tuple[BuildStep, str], BuildStep]] = {
     (BuildStep.PLAN, "tasks"): BuildStep.AGREE,
@@ -89,13 +93,19 @@ TRANSITIONS: Final[Mapping[tuple[BuildStep, str], BuildStep]] = {
     (BuildStep.WEIGH, "discarded"): BuildStep.NEXT,
     (BuildStep.WEIGH, "unchanged"): BuildStep.NEXT,
     (BuildStep.FINISH, "yes"): BuildStep.APPROVE,
+    (BuildStep.FINISH, "uncovered"): BuildStep.COVER,
     (BuildStep.FINISH, "no"): BuildStep.FAILED,
+    (BuildStep.COVER, "written"): BuildStep.PROVE,
+    (BuildStep.PROVE, "locked"): BuildStep.FINISH,
+    (BuildStep.PROVE, "wrong"): BuildStep.COVER,
+    (BuildStep.PROVE, "limit"): BuildStep.FINISH,
     (BuildStep.APPROVE, "yes"): BuildStep.APPLY,
     (BuildStep.APPROVE, "revise"): BuildStep.IMPLEMENT,
     (BuildStep.APPROVE, "no"): BuildStep.REJECTED,
     (BuildStep.APPLY, "applied"): BuildStep.COMMIT,
     (BuildStep.COMMIT, "committed"): BuildStep.DONE,
     (BuildStep.COMMIT, "skipped"): BuildStep.DONE,
+    (BuildStep.COMMIT, "refused"): BuildStep.DONE,
 }
 
 
@@ -109,6 +119,9 @@ def draw() -> str:
     return "\n".join(["stateDiagram-v2", f"    [*] --> {BuildStep.PLAN}", *lines, *ends])
 
 
+# Outcomes after which the trial is at an earlier checkpoint.
+_WENT_BACK: Final = frozenset({(BuildStep.WEIGH, "discarded"), (BuildStep.PROVE, "limit")})
+
 TaskState = Literal["waiting", "active", "done", "rolled back", "skipped"]
 
 # Who plays in a step that asks a model.
@@ -118,6 +131,7 @@ ROLES: Final[Mapping[BuildStep, str]] = {
     BuildStep.IMPLEMENT: "implementer",
     BuildStep.REVIEW: "reviewer",
     BuildStep.REFINE: "refiner",
+    BuildStep.COVER: "spec-author",
 }
 # Gates that put files back: nobody but the spec author writes tests, and the spec author nothing else.
 GUARDS: Final = frozenset({"untouched", "tests-only"})
@@ -128,6 +142,9 @@ _GOOD: Final = {
     (BuildStep.LOCK, "locked"): ("spec-author", True),
     (BuildStep.LOCK, "wrong"): ("spec-author", False),
     (BuildStep.LOCK, "limit"): ("spec-author", False),
+    (BuildStep.PROVE, "locked"): ("spec-author", True),
+    (BuildStep.PROVE, "wrong"): ("spec-author", False),
+    (BuildStep.PROVE, "limit"): ("spec-author", False),
     (BuildStep.CHECK, "yes"): ("implementer", True),
     (BuildStep.CHECK, "better"): ("implementer", False),
     (BuildStep.CHECK, "no"): ("implementer", False),
@@ -183,12 +200,13 @@ class TaskProgress(Struct):
 
 
 class Build(Struct):
-    """How far a build has come.
+    """The progress of a build.
 
     `step` is what comes next, or runs now; `finished` counts the steps that are over.
     `spoken`: somebody spoke to the model in the step that runs now. `landed`: the edits in its last message
     are in the trial. `checkpoint`: the trial's files as this step found them. `put_back`: a guard of tests
-    has put files back since.
+    has put files back since. `covers`: tries to test lines that no test ran. `uncovered`: the checkpoint that
+    the present one of them began from.
     """
 
     request: str = ""
@@ -202,6 +220,8 @@ class Build(Struct):
     finished: int = 0
     plans: int = 0  # how often the architect answered since a person last spoke
     checkpoint: str = ""
+    covers: int = 0
+    uncovered: str = ""
     put_back: bool = False
     spoken: bool = False
     landed: bool = False
@@ -214,6 +234,7 @@ class Build(Struct):
     doing: str = ""  # the tool that runs now
     seconds: float = 0.0
     testing: float = 0.0  # of these, in the project's own build and tests
+    tested: float = 0.0  # the same of the step that runs now: both count when it ends
     played: dict[str, Played] = field(default_factory=dict)
 
     @property
@@ -246,10 +267,18 @@ class Build(Struct):
         return tuple(piece for piece in self.pieces.values() if piece.state == "done")
 
     @property
+    def complete(self) -> bool:
+        """True if every task is done, and committed if that was asked for."""
+        refused = self.last is not None and self.last.outcome == "refused"
+        return len(self.done) == len(self.pieces) and not refused
+
+    @property
     def attempt(self) -> int:
         """Count the tries of the present step, this one included, where a task may repeat it."""
         if self.step is BuildStep.PLAN:
             return self.plans + 1
+        if self.step in (BuildStep.COVER, BuildStep.PROVE):
+            return self.covers + 1
         piece = self.pieces.get(self.task)
         if piece is None:
             return 0
@@ -299,7 +328,7 @@ class Build(Struct):
 
     def _step(self, event: Stepped, at: float) -> None:
         if event.state == "began":
-            self.running, self.since, self.ended = event.name, at, None
+            self.running, self.since, self.ended, self.tested = event.name, at, None, 0.0
             if self.step is BuildStep.FAILED:  # taken up again, with the step that had failed
                 self.step = BuildStep(event.kind)
             if self.step in ROLES:
@@ -308,6 +337,7 @@ class Build(Struct):
             return
         self.running = self.doing = ""
         self.seconds += event.seconds
+        self.testing += min(self.tested, event.seconds)
         if self.step in ROLES:
             self._player.seconds += event.seconds
         if self.task in self.pieces:
@@ -334,7 +364,7 @@ class Build(Struct):
             self.baseline = event
 
     def _judge(self, event: Judged) -> None:
-        self.testing += sum(ran.seconds for ran in event.ran)
+        self.tested += sum(ran.seconds for ran in event.ran)
         self.put_back = self.put_back or (event.gate in GUARDS and not event.ok)
         if event.gate == "edits":
             self.landed = event.ok
@@ -354,12 +384,14 @@ class Build(Struct):
                 return self.piece.base
             case BuildStep.WEIGH, "discarded":
                 return self.piece.good
+            case BuildStep.PROVE, "limit":
+                return self.uncovered
             case _:
                 return self.new_checkpoint if self.wrote(step, outcome) else self.checkpoint
 
     def wrote(self, step: BuildStep, outcome: str) -> bool:
         """True if a step leaves files that no checkpoint holds yet."""
-        guarded = self.put_back and outcome != "discarded"
+        guarded = self.put_back and (step, outcome) not in _WENT_BACK
         return guarded or (step in WRITES and outcome != "skipped")
 
     @property
@@ -382,6 +414,8 @@ class Build(Struct):
             case (BuildStep.NEXT, "task"):
                 self.task = event.task
                 self.piece.state, self.piece.base = "active", self.checkpoint
+            case (BuildStep.PROVE, _) | (BuildStep.FINISH, "uncovered"):
+                self._cover(step)
             case (BuildStep.NEXT | BuildStep.FINISH, _):
                 self.task = ""
             case (BuildStep.LOCK, outcome):
@@ -435,6 +469,13 @@ class Build(Struct):
             if self.pieces[id].state == "waiting":
                 self.pieces[id].state = "skipped"
                 self.pieces[id].why = f"it depends on task {self.task}"
+
+    def _cover(self, step: BuildStep) -> None:
+        """The tests of uncovered lines are added to those of the last task."""
+        if step is BuildStep.PROVE:
+            self.covers += 1
+        else:
+            self.task, self.uncovered = self.done[-1].task.id, self.checkpoint
 
     def _revise(self) -> None:
         """The person's words go to who did the last task."""

@@ -61,13 +61,15 @@ _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 class Tools(Struct):
     """The project's toolchains, linters and files, once found; None: not yet searched.
 
-    `evidence` is the result of the last run of all tests.
+    `evidence` is the result of the last run of all tests. `uncovered` are the changed lines that no test
+    ran, by file.
     """
 
     toolchains: tuple[Toolchain, ...] = ()
     linters: tuple[Linter, ...] | None = None
     files: frozenset[str] | None = None
     evidence: Evidence | None = None
+    uncovered: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 class Work(Struct, frozen=True):

@@ -167,5 +167,6 @@ async def _judge(exercise: Exercise, tree: Workspace) -> str:
     return "" if ran.code == 0 else "its tests fail"
 
 
-async def _commit_nothing(paths: Sequence[str], message: str) -> None:
+async def _commit_nothing(paths: Sequence[str], message: str) -> str:
     """A commit of the trial is of no use beyond the exercise."""
+    return ""

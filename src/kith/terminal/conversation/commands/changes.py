@@ -29,6 +29,7 @@ from kith.terminal.conversation.talk import Talk
 from kith.terminal.rendering.diffs import changes_lines
 from kith.terminal.rendering.panels import pairs_lines
 from kith.terminal.rendering.spans import words
+from kith.terminal.reverting import offer_revert
 from kith.view.lines import count, shortened
 from kith.view.printing import printable
 
@@ -193,6 +194,12 @@ async def undo(talk: Talk, rest: str) -> None:
     undone = await talk.project.undo(rest)
     _tell_files(talk, undone)
     talk.say(f"Undid {short_id(undone.undoes)}. /redo restores it.", "green")
+
+    async def agree(question: str) -> bool:
+        return await talk.terminal.press(f"{question}  [y]es  [n]o", "yn") == "y"
+
+    if told := await offer_revert(talk.project, undone, agree):
+        talk.say(told)
 
 
 async def redo(talk: Talk, rest: str) -> None:

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final, get_args
 
+from kith.agent.asking.cast import is_small_model
 from kith.agent.asking.roles import RoleSpec, find_role, has_own, role_names
 from kith.agent.knowledge import gather
+from kith.agent.roles import is_small
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy, SlashCommand
 from kith.settings import describe_settings
@@ -135,7 +137,10 @@ async def roles(talk: Talk, rest: str) -> None:
         spec = find_role(rest, chosen)
         talk.say(f"{spec.name}: {printable(spec.purpose)}", "bold")
         talk.say(f"  {printable(_may(spec))}", "dim")
-        talk.say(printable(spec.words.strip()))
+        small = _gets_short(talk, rest)
+        talk.say(printable((spec.small_words if small else spec.words).strip()))
+        if small:
+            talk.say("\nThese are the short instructions, for a small model or window.", "dim")
         return
     rows = []
     for name in role_names():
@@ -143,7 +148,15 @@ async def roles(talk: Talk, rest: str) -> None:
         whose = "in your own words; " if has_own(name, chosen) else ""
         rows.append((name, f"{whose}{spec.purpose}; {_may(spec)}"))
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
+    if short := [name for name in role_names() if _gets_short(talk, name)]:
+        talk.say(f"\nShort instructions, for a small model or window: {', '.join(short)}.", "dim")
     talk.say(f"\nYour own stand in {from_home(str(chosen.roles))}. More about one: /roles NAME", "dim")
+
+
+def _gets_short(talk: Talk, name: str) -> bool:
+    """True if the model of the conversation gets a role's short instructions."""
+    opened = talk.opened
+    return opened is not None and (is_small(opened.window) or (name != "worker" and is_small_model(opened)))
 
 
 def _may(spec: RoleSpec) -> str:
