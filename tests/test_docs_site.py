@@ -28,3 +28,9 @@ def test_the_reference_names_every_command_and_option() -> None:
 def test_the_reference_has_a_row_for_every_setting() -> None:
     page = printed("settings")
     assert [key for key in (*KEYS, *keys_in_tables()) if f"| `{key}` |" not in page] == []
+
+
+def test_every_part_of_the_interface_is_documented_and_tested() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "interface_table.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -15,7 +15,7 @@ BEHAVIOURS = {
     *("models/providers/test_recordings", "terminal/conversation/test_answered_elsewhere"),
     *("terminal/conversation/test_hostile_words", "terminal/conversation/test_writing"),
     *("features/web/test_page_browsers", "features/web/test_page_follows", "terminal/test_waiting"),
-    *("tools/test_standard_tools", "view/test_odd_values"),
+    *("context/test_monotonous_text", "tools/test_standard_tools", "view/test_odd_values"),
 }
 
 

@@ -2,6 +2,8 @@
 
 python tools/docs_site.py commands    # print the reference of commands, from their parsers
 python tools/docs_site.py settings    # print the reference of settings, from their types
+
+`interface_table.py` makes a third page: every name that a user can use, with its page and its test.
 """
 
 import argparse
@@ -17,6 +19,9 @@ from kith.settings.check import KEYS, in_words, keys_in_tables, tables
 from kith.settings.values import Settings
 from kith.terminal.command_table import TALK, commands
 from kith.terminal.conversation.slash_commands import groups
+
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file by its path
+from interface_table import page as interface_page
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -45,7 +50,11 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     from mkdocs.structure.files import File
 
     pages = {page: (ROOT / file).read_text(encoding="utf-8") for page, file in OUTSIDE.items()}
-    pages |= {"commands.md": commands_page(), "settings.md": settings_page()}
+    pages |= {
+        "commands.md": commands_page(),
+        "settings.md": settings_page(),
+        "interface.md": interface_page(),
+    }
     for page, text in pages.items():
         files.append(File.generated(config, page, content=text))
     return files

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating import LIMITS, in_trial, judge, make_repository, write_all
+from gating import LIMITS, in_trial, judge, make_repository
 from kith.core.run import Run
 from kith.core.values import Finding
-from kith.core.workspace import Command, Trial
 from kith.gates import known_linters
 from kith.gates.known_linters import Linter, as_arguments
 from kith.gates.linters import Linted, find_linters, lint_gate, project_linters, run_linter, types_gate
@@ -154,35 +153,6 @@ def test_cppcheck_finds_what_a_change_brings(tmp_path: Path) -> None:
     verdict = judge(root, {"a.cpp": bad}, lambda home: lint_gate(linters, LIMITS, home))
     assert verdict.figures == {"findings": 1.0} and "a.cpp:3: " in verdict.feedback
     assert "(arrayIndexOutOfBounds)" in verdict.feedback
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (shutil.which("clang-tidy") and shutil.which("cmake")), reason="needs clang-tidy")
-def test_clang_tidy_needs_to_know_how_files_are_compiled(tmp_path: Path) -> None:
-    files = {
-        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(p CXX)\nadd_library(a a.cpp)\n",
-        ".clang-tidy": "Checks: '-*,bugprone-integer-division'\n",
-        "a.cpp": "double half(int n);\n",
-    }
-    root = make_repository(tmp_path / "project", files)
-    found = find_linters(files, lambda path: files[path].encode())
-    bad = "double half(int n);\ndouble half(int n) { return n / 2; }\n"
-
-    async def work(home: Run, run: Run) -> tuple[Linted, Linted]:
-        assert isinstance(run.workspace, Trial)
-        (tidy,) = (linter for linter in found if linter.name == "clang-tidy")
-        before = await run_linter(run, tidy, ["a.cpp"], LIMITS)
-        await write_all(run.workspace, {"a.cpp": bad})
-        configure = "cmake -S . -B .kith-build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
-        ran = await run.workspace.check(Command(configure), LIMITS)
-        assert ran.code == 0, ran.output
-        return before, await run_linter(run, tidy, ["a.cpp"], LIMITS)
-
-    before, after = in_trial(root, work)
-    assert not before.findings and "it needs .kith-build" in before.problem
-    assert [(each.path, each.line, each.rule) for each in after.findings] == [
-        ("a.cpp", 2, "bugprone-integer-division")
-    ]
 
 
 PARSERS = {

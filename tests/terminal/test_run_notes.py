@@ -83,3 +83,17 @@ def test_a_model_without_notes_is_in_nobodys_way(kith: Kith) -> None:
     replies = (edit(NEW, OLD), DONE, "I have nothing to add.")
     report = kith.run("--yes", "--review", "--check", "none", "-m", script(kith.folder, *replies), "back")
     assert report["status"] == "done" and report["notes"] == []
+
+
+def test_notes_without_json_are_asked_for_again(kith: Kith) -> None:
+    notes = json.dumps({"risks": [RISK], "tests": []})
+    replies = (edit(), DONE, "It looks fine.", notes)
+    report = kith.run("--yes", "--review", "--check", "none", "-m", script(kith.folder, *replies), "fix mean")
+    assert [each["rule"] for each in report["notes"]] == ["risk"] and report["usage"]["calls"] == 4
+
+
+def test_notes_that_stay_without_json_are_shown(kith: Kith) -> None:
+    replies = (edit(), DONE, "It looks fine.", "Really fine.")
+    report = kith.run("--yes", "--review", "--check", "none", "-m", script(kith.folder, *replies), "fix mean")
+    assert report["status"] == "done" and report["notes"] == []
+    assert any("Really fine." in each for each in report["receipt"]["warnings"])

@@ -52,6 +52,6 @@ def test_sizes_and_verdicts() -> None:
         (Judged("tests", True, 1), "passed"),
         (Judged("tests", False, 1, ran=(late,)), "timed out"),
         (Judged("tests", False, 1), "failed"),
-        (Judged("tests", False, 0, skipped=True), "was not checked"),
+        (Judged("tests", False, 0, skipped=True), "not checked"),
     ):
         assert word_verdict(judged) == words

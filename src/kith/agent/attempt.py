@@ -1,6 +1,6 @@
 """plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,14 +13,15 @@ from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_ov
 from kith.agent.roles import as_planner
 from kith.agent.verdicts import decide, in_a_line, judge
 from kith.core.errors import AbsentError, NoModelError, TreeError
-from kith.core.events import Applied, Judged, Notice, Proposed, Status
+from kith.core.events import Applied, Judged, Notice, Proposed, Reviewed, Status
 from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Gate, Run, Thread
-from kith.core.values import Change, Changes, Message, Plan, Verdict, say
+from kith.core.values import Change, Changes, Finding, Message, Plan, Text, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.gates.lint_notes import AUTHOR, word_lint_notes
 from kith.settings.features import find_part
 
 
@@ -39,8 +40,8 @@ def claimed_tests(thread: Thread) -> tuple[str, ...]:
 
 
 Planning = Literal["no", "yes", "show"]
-# Tells what stands out in a change, in the run's trial; with a role, its model is asked as well.
-TellNotes = Callable[[Run, Changes, Role | None, Thread], Awaitable[None]]
+# Tells what stands out in a change, with what linters found; with a role, its model is asked as well.
+TellNotes = Callable[[Run, Changes, Sequence[Finding], Role | None, Thread], Awaitable[None]]
 
 BESIDE = (
     "Nothing was changed: your edits stood beside tool calls, and only edits in a reply without tool calls "
@@ -51,10 +52,13 @@ BESIDE = (
 RENEWED = "Your tree was edited meanwhile, so nothing was applied. This is the change on what is there now:"
 HOOKS = "hooks"  # who says no where the model may not end its work
 STOPPED = "The model was stopped before it said so, but all checks pass now."
+TO_CORRECT = "Linter findings go back to the model."
+ROLLED_BACK = "No correction passed; the change is as it was before."
+FILES_BACK = "Your correction does not pass, so it was rolled back: the files are as before these findings."
 
 
 class Outcome(Struct, frozen=True):
-    """How a task ended; what the checks said of the tree `before`, and last of the change (None: nothing)."""
+    """The end of a task; what checks said of the tree `before`, and last of the change (None: nothing)."""
 
     status: Status
     text: str
@@ -69,7 +73,7 @@ class Progress(Struct, frozen=True):
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
     `before` tells; `evidence` is what they said of the last change. `landed`: the edits in the last message
     are in the trial. `given_up`: who worked on it before, while the present model has not been told of that.
-    `plan`: what was agreed on.
+    `linted`: the model was told what linters found in a change that passed. `plan`: what was agreed on.
     """
 
     attempts: int = 0
@@ -80,6 +84,7 @@ class Progress(Struct, frozen=True):
     landed: bool = False
     given_up: GivenUp | None = None
     evidence: Evidence | None = None
+    linted: bool = False
     plan: Plan | None = None
 
 
@@ -197,13 +202,12 @@ async def _run_leg(
             progress = tried.after(progress)
             if not _fixes(tried):
                 return GivenUp(leg.role.model.name, str(error), error), progress
+        if tried.verdict.ok and tried.changes:
+            tried, progress = await _look_again(inside, trial, leg, judges, tried, progress)
         if not tried.verdict.ok:
             continue
         if not tried.changes:
             return Outcome("done", leg.thread.last_words), progress
-        if judges.audit:
-            await judges.audit(inside, tried.changes)
-        await _tell_notes(inside, tried.changes, leg.role if judges.review else None, leg.thread)
         bound = replace(run, plan=progress.plan)
         decision = await decide(bound, trial, judges, tried.changes, tried.verdict.evidence)
         if decision.ok:
@@ -238,17 +242,71 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
     )
 
 
+async def _look_again(
+    run: Run, trial: Trial, leg: Leg, judges: Judges, passed: Tried, progress: Progress
+) -> tuple[Tried, Progress]:
+    """Look once more at a change that passed the gates; its model may correct what linters find."""
+    tried, found = passed, await judges.lint(run, passed.changes)
+    if found and not progress.linted:
+        progress = replace(progress, attempts=progress.attempts + 1, linted=True)
+        tried, found = await _correct(run, trial, leg, judges, passed, found, progress)
+        progress = tried.after(progress)
+    if tried.verdict.ok:
+        if judges.audit:
+            await judges.audit(run, tried.changes)
+        await _tell_notes(run, tried.changes, found, leg.role if judges.review else None, leg.thread)
+    return tried, progress
+
+
+async def _correct(
+    run: Run,
+    trial: Trial,
+    leg: Leg,
+    judges: Judges,
+    passed: Tried,
+    found: Sequence[Finding],
+    progress: Progress,
+) -> tuple[Tried, Sequence[Finding]]:
+    """Let the model correct what linters found, once; also return what they find then.
+
+    A correction that does not pass costs nothing: the change is what it was, and is judged once more.
+    """
+    words = leg.thread.last_words or STOPPED
+    run.emit(Notice(TO_CORRECT))
+    begin_turn(run, leg.thread, say(word_lint_notes(found), AUTHOR))
+    try:
+        tried = await _try(run, trial, leg, judges, progress)
+    except GIVING_UP as error:
+        tried = Tried((), Verdict(False, str(error), "edits"))
+    if tried.verdict.ok and tried.changes:
+        same = tried.changes == passed.changes
+        return tried, found if same else await judges.lint(run, tried.changes)
+    run.emit(Notice(ROLLED_BACK, "warning"))
+    begin_turn(run, leg.thread, say(FILES_BACK, AUTHOR))
+    leg.thread.add(run, Message("assistant", (Text(words),), "kith"))
+    await trial.go_back("")
+    await trial.apply(passed.changes)
+    await trial.remember(passed.changes)
+    run.emit(Proposed(summarise(passed.changes)))
+    judged = await judge(run, judges, passed.changes, progress.attempts, tries="more", compare=False)
+    return Tried(passed.changes, *judged), found
+
+
 def _fixes(tried: Tried) -> bool:
     """True if a test that failed without the change passes with it, and none is lost."""
     evidence = tried.verdict.evidence
     return bool(tried.changes) and tried.verdict.ok and evidence is not None and evidence.grade == "proven"
 
 
-async def _tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
-    """Show a reviewer's notes beside the diff."""
+async def _tell_notes(
+    run: Run, changes: Changes, found: Sequence[Finding], role: Role | None, thread: Thread
+) -> None:
+    """Show findings, and a reviewer's notes, beside the diff."""
     tell: TellNotes | None = find_part(lambda feature: feature.notes)
     if tell:
-        await tell(run, changes, role, thread)
+        await tell(run, changes, found, role, thread)
+    elif found:
+        run.emit(Reviewed(tuple(found)))
 
 
 async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
 from kith.core.run import Gate, Run, new_id
-from kith.core.values import Changes, Question
+from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
@@ -19,6 +19,7 @@ from kith.gates.evidence.judge import Check, evidence_gate
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
+from kith.gates.linters import allowed_linters, lint_gate, project_linters, types_gate
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
 from kith.settings.features import features
@@ -27,6 +28,8 @@ from kith.settings.features import features
 Commit = Callable[[Sequence[str], str], Awaitable[None]]
 # Looks once more at a change that the gates let pass; it decides nothing.
 Audit = Callable[[Run, Changes], Awaitable[None]]
+# Finds what linters say of a change's lines.
+Lint = Callable[[Run, Changes], Awaitable[Sequence[Finding]]]
 
 
 class Gates(Protocol):
@@ -54,15 +57,20 @@ async def nothing_to_close() -> None:
     """Close nothing: no check runs in the background."""
 
 
+async def no_findings(run: Run, changes: Changes) -> Sequence[Finding]:
+    """Find nothing: no linter is asked."""
+    return ()
+
+
 class Judges(Struct, frozen=True):
     """The gates in their order, then the person.
 
     `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
     that in the background and returns the known results. `must_check`: the person named a check, so it
     runs even without a change. `review`: a model's notes are shown beside the change. `audit` checks
-    again what the gates pass. `named`: patterns of files that run automatically and that the person
-    allowed in advance. `ending` is asked whenever the model has ended its work, with or without a change.
-    `aclose` stops the background work.
+    again what the gates pass, and `lint` finds what the model may correct once. `named`: patterns of files
+    that run automatically and that the person allowed in advance. `ending` is asked whenever the model has
+    ended its work, with or without a change. `aclose` stops the background work.
     """
 
     gates: Gates
@@ -72,6 +80,7 @@ class Judges(Struct, frozen=True):
     must_check: bool = False
     review: bool = False
     audit: Audit | None = None
+    lint: Lint = no_findings
     named: Sequence[str] = ()
     ending: Gate | None = None
     stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands
@@ -86,7 +95,8 @@ class Checking(Struct, frozen=True):
     question even without a sandbox. `named`: files that run automatically and may change without a
     warning. `standard`: the evidence required where nobody looks. `request` is the person's request.
     `kept` and `digests` let results be reused; `environment` names what else they depend on. A suite that
-    takes longer than `long_s` runs the tests that reach the change first.
+    takes longer than `long_s` runs the tests that reach the change first. `lint`: new findings of linters
+    and type checkers reject the change.
     """
 
     commands: tuple[str, ...] | None
@@ -102,6 +112,7 @@ class Checking(Struct, frozen=True):
     digests: Digests | None = None
     environment: str = ""
     long_s: float = LONG_S
+    lint: bool = False
 
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
@@ -141,6 +152,10 @@ class _Checks(Struct):
             allowed = await self._may_run(check)
             gate = evidence_gate(self.bench, check, claims)
             chosen.append(gate if allowed else not_allowed(check.group[0]))
+        if self.checking.lint:
+            linters, _ = allowed_linters(self.run, await project_linters(self.run))
+            limits = self.checking.limits
+            chosen += [lint_gate(linters, limits, self.run), types_gate(linters, limits, self.run)]
         if not checks and self.checking.commands is None:
             chosen.append(untested_gate(self.bench.home))
         return chosen
@@ -150,7 +165,7 @@ class _Checks(Struct):
         for check in await self._find():
             if await self._may_run(check):
                 before = await self.bench.before(self.run, check.group)
-                told += [] if check.found and before.report.problem else [_judged(check, before)]
+                told += [] if check.found and before.report.problem else [_judged(before)]
         return told
 
     async def stands(self) -> list[Stands]:
@@ -189,10 +204,12 @@ class _Checks(Struct):
         return self.answers[line]
 
 
-def _judged(check: Check, before: Before) -> Judged:
-    """The check of the untouched tree as an event."""
+def _judged(before: Before) -> Judged:
+    """The check of the untouched tree as an event, named by the command that ran."""
     report = before.report
-    return Judged(check.name, report.ok, 0, ran=(report.ran,), when="before", figures=report.figures)
+    return Judged(
+        before.toolchain.test, report.ok, 0, ran=(report.ran,), when="before", figures=report.figures
+    )
 
 
 async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:

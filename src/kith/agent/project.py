@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from kith import __version__
 from kith.agent.attempt import Outcome
 from kith.agent.checks import KeptResults
-from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges
+from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges, no_findings
 from kith.agent.known_secrets import make_redactor
 from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
@@ -38,6 +39,7 @@ from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
+from kith.gates.lint_notes import find_lint_notes
 from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
@@ -349,6 +351,7 @@ class Project(Struct, frozen=True):
             kept=KeptResults(chosen.cache, chosen.state),
             digests=self.tree.digests,
             environment=name_environment(self.root),
+            lint=chosen.lint == "require",
         )
 
         async def commit(paths: Sequence[str], message: str) -> None:
@@ -358,7 +361,8 @@ class Project(Struct, frozen=True):
             except TreeError as error:  # the change itself is applied
                 run.emit(Notice(f"Applied, but not committed: {error}", "warning"))
 
-        return replace(make_judges(run, checking, commit), review=chosen.review)
+        lint = partial(find_lint_notes, run) if chosen.lint == "notes" else no_findings
+        return replace(make_judges(run, checking, commit), review=chosen.review, lint=lint)
 
     # --- taking back -------------------------------------------------------------------------
 

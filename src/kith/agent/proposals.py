@@ -185,7 +185,7 @@ async def _run_checks(run: Run, checks: Sequence[Toolchain], limits: ExecLimits,
         report = await run_suite(run, check, limits)
         tried.ran.append(report.ran)
         tried.output = explain_report(report, _SHOWN) or distil(report.ran.output, check.test, _SHOWN)
-        run.emit(Judged(check.name, report.ok, 1, ran=(report.ran,), figures=dict(report.figures)))
+        run.emit(Judged(check.test, report.ok, 1, ran=(report.ran,), figures=dict(report.figures)))
         if not report.ok:
             return False
     return True

@@ -424,5 +424,6 @@ def _progress_of(past: Past) -> Progress:
         before,
         past.edits_landed,
         given_up,
+        linted=past.linted,
         plan=past.plan,
     )

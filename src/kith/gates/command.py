@@ -36,7 +36,7 @@ def not_allowed(toolchain: Toolchain) -> Gate:
     async def judge(run: Run, changes: Changes) -> Verdict:
         text = f"`{toolchain.test}` was not allowed to run without a sandbox"
         told = combine([CheckEvidence(toolchain.test, "unproven", "not_allowed")])
-        return Verdict(True, text, toolchain.name, evidence=told)
+        return Verdict(True, text, toolchain.test, evidence=told)
 
     return judge
 

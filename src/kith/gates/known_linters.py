@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kith.core.values import Finding, Severity
 from kith.gates.toolchains import BUILD_FOLDER
+from kith.gates.toolchains.cmake import configure_line
 
 # What a linter is to kith: a command for some paths, and how to read what it prints.
 
@@ -25,8 +26,9 @@ class Linter(Struct, frozen=True):
 
     `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its
     untrusted output, and gives paths as the tool named them. `suffixes`: the files that it reads. `why`:
-    the reason for choosing it. `needs`: a file that it requires. `whole`: it checks the files of its
-    configuration, whatever paths it is given. `obeys`: it may run code that the project's files name.
+    the reason for choosing it. `whole`: it checks the files of its configuration, whatever paths it is
+    given. `obeys`: it may run code that the project's files name. `program`: its name on PATH, where that is
+    another one.
     """
 
     name: str
@@ -35,9 +37,9 @@ class Linter(Struct, frozen=True):
     command: Callable[[str], str]
     parse: Callable[[str], tuple[Finding, ...]]
     suffixes: frozenset[str]
-    needs: str = ""
     whole: bool = False
     obeys: bool = False
+    program: str = ""
 
     def understands(self, path: str) -> bool:
         return PurePosixPath(path).suffix in self.suffixes and not _UNSPEAKABLE.search(path)
@@ -46,6 +48,11 @@ class Linter(Struct, frozen=True):
 def as_arguments(paths: Sequence[str]) -> str:
     """Paths for a command line: quoted, and none begins with a dash or an `@`, which tools would obey."""
     return " ".join(shlex.quote(f"./{path}") for path in paths)
+
+
+def installed(program: str) -> str:
+    """The start of a command that needs this program, and would do something else first."""
+    return f"command -v {program} >/dev/null || exit 127"
 
 
 def as_line(value: Any) -> int:
@@ -89,23 +96,21 @@ def parse_findings(output: str, by: str) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-# clang-tidy, for C++ that was configured with CMake: it needs to know how each file is compiled.
+# clang-tidy, for C++ that CMake builds: it needs to know how each file is compiled.
 
 CLANG_TIDY_SUFFIXES: Final = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"})
-COMMANDS: Final = f"{BUILD_FOLDER}/compile_commands.json"
+_COMMANDS: Final = f"{BUILD_FOLDER}/compile_commands.json"
 
 
 def make_clang_tidy(configured: str) -> Linter:
     """`configured`: the file that holds the project's checks, "" when clang-tidy's own are used."""
 
     def command(arguments: str) -> str:
-        return f"clang-tidy --quiet -p {BUILD_FOLDER} {arguments}"
+        configured = f"[ -f {_COMMANDS} ] || {{ {configure_line(BUILD_FOLDER)}; }} >&2 || exit 1"
+        return f"{installed('clang-tidy')}; {configured}; clang-tidy --quiet -p {BUILD_FOLDER} {arguments}"
 
-    # How a file is compiled may name a plugin of the compiler's.
     why = configured or "C++ that CMake builds"
-    return Linter(
-        "clang-tidy", "lint", why, command, parse_clang_tidy, CLANG_TIDY_SUFFIXES, needs=COMMANDS, obeys=True
-    )
+    return Linter("clang-tidy", "lint", why, command, parse_clang_tidy, CLANG_TIDY_SUFFIXES, obeys=True)
 
 
 def parse_clang_tidy(output: str) -> tuple[Finding, ...]:

@@ -1,6 +1,7 @@
 """A project's linters: found, run, and as gates that let no new finding pass."""
 
 import configparser
+import json
 import posixpath
 import re
 import tomllib
@@ -18,6 +19,7 @@ from kith.core.values import SYMLINK, Changes, Finding, Ran, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits.rows import changed_lines
 from kith.gates.known_linters import (
+    CLANG_TIDY_SUFFIXES,
     CPPCHECK_SUFFIXES,
     RUFF_SUFFIXES,
     SHELLCHECK_SUFFIXES,
@@ -31,11 +33,20 @@ from kith.gates.known_linters import (
     make_ruff,
     make_shellcheck,
 )
+from kith.gates.package_linters import (
+    CLIPPY_SUFFIXES,
+    ESLINT_CONFIGS,
+    ESLINT_SUFFIXES,
+    VET_SUFFIXES,
+    make_clippy,
+    make_eslint,
+    make_go_vet,
+)
 from kith.gates.toolchains import Read
 
 # Which linters speak for a project: its own configuration says, and the languages it is written in.
 
-_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "pyproject.toml", "setup.cfg"})
+_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "package.json", "pyproject.toml", "setup.cfg"})
 _RUFF: Final = "ruff.toml"
 _END: Final = "\0"  # no path holds it
 _READ_AT_MOST: Final = 8  # manifests of projects inside the project
@@ -53,12 +64,37 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     text = _as_text(files)
     found = [*_python(names, text, read)] if _has(text, RUFF_SUFFIXES) else []
     if _has(text, CPPCHECK_SUFFIXES):
-        if "CMakeLists.txt" in names:
-            found.append(make_clang_tidy(".clang-tidy" if ".clang-tidy" in names else ""))
         found.append(make_cppcheck())
     if _has(text, SHELLCHECK_SUFFIXES):
         found.append(make_shellcheck())
-    return tuple(found)
+    return (*found, *_of_packages(names, text, read))
+
+
+def _of_packages(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
+    """The linters of the package that the tree is, by its manifest or its linter's configuration.
+
+    They are slower than the others: most of them build, or know how.
+    """
+    if "CMakeLists.txt" in files and _has(text, CLANG_TIDY_SUFFIXES):
+        yield make_clang_tidy(".clang-tidy" if ".clang-tidy" in files else "")
+    if "Cargo.toml" in files and _has(text, CLIPPY_SUFFIXES):
+        yield make_clippy()
+    if _has(text, ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
+        yield make_eslint(configured)
+    if "go.mod" in files and _has(text, VET_SUFFIXES):
+        yield make_go_vet()
+
+
+def _eslint_config(files: Collection[str], read: Read) -> str:
+    """The file that configures eslint, "" when none does."""
+    own = next((name for name in ESLINT_CONFIGS if name in files), "")
+    if own or "package.json" not in files:
+        return own
+    try:
+        manifest = json.loads(read("package.json") or b"")
+    except (ValueError, RecursionError):
+        return ""
+    return "package.json" if isinstance(manifest, dict) and "eslintConfig" in manifest else ""
 
 
 def _as_text(files: Collection[str]) -> str:
@@ -149,6 +185,7 @@ class Linted(Struct, frozen=True):
     linter: Linter
     findings: tuple[Finding, ...] = ()
     problem: str = ""
+    timed_out: bool = False
 
 
 async def project_linters(run: Run) -> tuple[Linter, ...]:
@@ -175,8 +212,6 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
     understood = [path for path in paths if linter.understands(path)]
     if not understood:
         return Linted(linter)
-    if linter.needs and not await _is_there(run, linter.needs):
-        return Linted(linter, problem=f"{linter.name} was not run: it needs {linter.needs}.")
     room = replace(limits, output=max(limits.output, _OUTPUT))
     found: list[Finding] = []
     commands = dict.fromkeys(linter.command(as_arguments(batch)) for batch in _batches(understood))
@@ -185,7 +220,7 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
         parsed = linter.parse(ran.output)
         problem = _problem(linter, ran, parsed)
         if problem:
-            return Linted(linter, tuple(found), problem)
+            return Linted(linter, tuple(found), problem, ran.timed_out)
         found += _inside(parsed, understood, run)
     return Linted(linter, tuple(found))
 
@@ -194,14 +229,6 @@ async def _check(run: Run, line: str, limits: ExecLimits) -> Ran:
     if not isinstance(run.workspace, Trial):
         raise TypeError("linters run in a trial only")
     return await run.workspace.check(Command(line), limits)
-
-
-async def _is_there(run: Run, path: str) -> bool:
-    try:
-        await run.workspace.read(path)
-    except TreeError:
-        return False
-    return True
 
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:
@@ -254,6 +281,10 @@ def _relative(path: str, known: Collection[str], root: str) -> str:
 
 
 _TOLD: Final = 40  # findings in one letter
+_NOT_RUN: Final[dict[Kind, str]] = {
+    "lint": "no linter is set up for these files",
+    "types": "no type checker is set up for these files",
+}
 
 
 def lint_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:
@@ -271,37 +302,51 @@ def findings_gate(kind: Kind, linters: Sequence[Linter], limits: ExecLimits, unt
     asked = [linter for linter in linters if linter.kind == kind]
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        every = [await _new_of(run, linter, changes, limits, untouched) for linter in asked]
+        paths = written(changes)
+        fitting = [linter for linter in asked if any(map(linter.understands, paths))]
+        if not fitting:
+            return Verdict(True, _NOT_RUN[kind], kind)
+        every = [await new_findings(run, linter, changes, limits, untouched) for linter in fitting]
         found = [finding for linted in every for finding in linted.findings]
-        figures = {"findings": float(len(found))}
         if found:
-            return Verdict(False, _letter(found), kind, figures=figures)
+            return Verdict(False, _letter(found), kind, figures={"findings": float(len(found))})
         problems = [linted.problem for linted in every if linted.problem]
         if problems and len(problems) == len(every):
             return Verdict(True, " ".join(problems), kind)
-        return Verdict(True, "", kind, figures=figures)
+        return Verdict(True, "", kind, figures={"findings": 0.0})
 
     return judge
 
 
-async def _new_of(
-    run: Run, linter: Linter, changes: Changes, limits: ExecLimits, untouched: Run | None
+def written(changes: Changes) -> list[str]:
+    """The files that linters can read after the change."""
+    return [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
+
+
+async def new_findings(
+    run: Run,
+    linter: Linter,
+    changes: Changes,
+    limits: ExecLimits,
+    untouched: Run | None,
+    *,
+    lines_only: bool = False,
 ) -> Linted:
-    """Return one linter's findings that the change introduced."""
-    written = [change.path for change in changes if change.after is not None and change.mode != SYMLINK]
-    linted = await run_linter(run, linter, written, limits)
+    """Return one linter's findings that the change introduced; with `lines_only`, on its lines."""
+    linted = await run_linter(run, linter, written(changes), limits)
     if not linted.findings:
         return linted
     lines = {change.path: changed_lines(change) for change in changes}
     touched = [each for each in linted.findings if each.line in lines.get(each.path, ())]
-    if untouched is None:
+    if untouched is None or (lines_only and not touched):
         return Linted(linter, tuple(touched))
     earlier = [change.path for change in changes if change.before is not None]
     async with untouched.workspace.trial() as trial:
         before = await run_linter(untouched.inside(trial), linter, earlier, limits)
     if before.problem:  # what it would have said is not known
         return Linted(linter, tuple(touched))
-    return Linted(linter, fresh_findings(linted.findings, before.findings, touched))
+    fresh = fresh_findings(linted.findings, before.findings, touched)
+    return Linted(linter, tuple(each for each in fresh if each in touched) if lines_only else fresh)
 
 
 def fresh_findings(
@@ -325,13 +370,16 @@ def _sameness(finding: Finding) -> tuple[str, str, str]:
 
 def _letter(found: Sequence[Finding]) -> str:
     """The findings as a message to the model."""
-    lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
-    if len(found) > _TOLD:
-        lines.append(f"and {len(found) - _TOLD} more")
     tools = " and ".join(sorted({each.by for each in found}))
     which = "a finding that was" if len(found) == 1 else f"{len(found)} findings that were"
-    told = "\n".join(lines)
-    return f"Your change brings {which} not there before, by {tools}: {told}\n\nCorrect this."
+    return f"Your change brings {which} not there before, by {tools}: {list_findings(found)}\n\nCorrect this."
+
+
+def list_findings(found: Sequence[Finding]) -> str:
+    """One line each; the rest is counted."""
+    lines = [f"{each.path}:{each.line}: {each.text} ({each.rule})" for each in found[:_TOLD]]
+    more = len(found) - _TOLD
+    return "\n".join([*lines, f"and {more} more finding{'s' * (more > 1)}"] if more > 0 else lines)
 
 
 def types_gate(linters: Sequence[Linter], limits: ExecLimits, untouched: Run | None = None) -> Gate:

@@ -93,6 +93,7 @@ class Past(Struct):
     refusals: int = 0  # noes of gates since a person last spoke
     refusal: Judged | None = None  # the last one, while the model has not been told of it
     edits_landed: bool = False  # the edits in the last message are in the trial already
+    linted: bool = False  # the model was told what linters found in its change
     routes: list[Routed] = field(default_factory=list)
     relays: int = 0  # how often another model took over in the session
     relayed: Routed | None = None  # how the present one did, while it has not been told what was done before
@@ -227,8 +228,9 @@ class Past(Struct):
         if message.role == "user" and not self.task_said:
             self.task_said, self.untold = True, []  # the task's own words tell what was run before it
         self.edits_landed, self.refusal, self.relayed = False, None, None
+        self.linted = self.linted or message.author == "lint"
         if message.author == "person":
-            self.refusals = 0
+            self.refusals, self.linted = 0, False
 
     def _copy(self, fork: Forked) -> None:
         for said in fork.said:

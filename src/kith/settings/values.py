@@ -113,6 +113,7 @@ class Settings(Struct, frozen=True):
     max_steps: int = 50
     max_task_tokens: int | None = None
     max_task_seconds: float | None = None
+    lint: Literal["notes", "require", "off"] = "notes"  # the model gets findings once; require: they reject
     review: bool = False  # a model's notes on each change, beside what linters say
     read_only: bool = False
     allow_file: tuple[str, ...] = ()  # patterns for files that run by themselves and may change with --yes

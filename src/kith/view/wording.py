@@ -58,6 +58,7 @@ _STEPS: Final = {
 _STATUS: Final = {"plan": "planning"} | dict.fromkeys(
     ("measure", "lock", "check", "weigh", "finish"), "running tests and gates"
 )
+_STATIC: Final = ("lint", "types")  # gates that run no test
 _PLURAL: Final = ("tests", "types", "secrets", "limits")  # gates
 _MARKS: Final = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 _RESULTS: Final = {
@@ -168,7 +169,7 @@ def word_size(files: Sequence[FileChange]) -> str:
 def word_verdict(judged: Judged) -> str:
     """Word a gate's verdict."""
     if judged.skipped:
-        return "was not checked"
+        return "not checked"
     if judged.ok:
         return "passed"
     return "timed out" if any(ran.timed_out for ran in judged.ran) else "failed"
@@ -186,8 +187,9 @@ def status_of(event: Event) -> str | None:
             return _STATUS.get(kind, "waiting for the model")
         case Progress(what, done, total):
             return _progress(what, done, total)
-        case ToolBegan(name=name, target=target):
-            return shortened(printable(f"{name} {_first_line(target)}"), 60).strip()
+        case ToolBegan(name=name, effect=effect, target=target):
+            sign = "$" if effect == "exec" else name
+            return shortened(printable(f"{sign} {_first_line(target)}"), 60).strip()
         case ToolEnded():
             return "thinking"
         case Delta(kind="thinking"):
@@ -265,7 +267,8 @@ def _delegated_line(event: Delegated) -> tuple[str, str]:
 
 def _judged_line(event: Judged) -> tuple[str, str]:
     if event.skipped:
-        return ("tool", f"  - not checked{_reason(event.feedback)}")
+        gate = f"{event.gate} " if event.gate in _STATIC else ""
+        return ("tool", f"  - {gate}not checked{_reason(event.feedback)}")
     if not event.ran:
         return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}{_reason(_first_line(event.feedback))}")
     ran = event.ran[-1]
@@ -296,7 +299,7 @@ def _reason(why: str) -> str:
 
 
 def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
-    """`  ✓ pytest: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
+    """`  ✓ pytest -q: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
     after = evidence.after or Standing()
     old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""

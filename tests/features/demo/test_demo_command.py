@@ -11,8 +11,8 @@ from outside import Kith
 def test_the_demo_takes_two_tries_and_proves_its_change(tmp_path: Path) -> None:
     said = Kith(tmp_path)("demo")
     told = f"{said.stdout}{said.stderr}"
-    assert told.index("✗ unittest: not there yet, 1 failing as before") < told.index(
-        "✓ unittest: 3 pass, 1 fixed"
+    assert told.index("✗ python3 -m unittest discover: not there yet, 1 failing as before") < told.index(
+        "✓ python3 -m unittest discover: 3 pass, 1 fixed"
     )
     assert "Proven: a test that failed before passes now" in told
     assert "Undid" in told and "stats.py is as it was." in told and not list(tmp_path.iterdir())

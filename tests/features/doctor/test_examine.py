@@ -17,7 +17,7 @@ from kith.core.events import RunStarted
 from kith.core.numbers import size_text
 from kith.features.demo.standin import serve
 from kith.features.doctor.check import Check, Examination, blocking, run_all
-from kith.features.doctor.examine import examine
+from kith.features.doctor.examine import examine, look_for_linters
 from kith.features.doctor.folders import check_disk, check_log
 from kith.features.doctor.machine import (
     check_git,
@@ -78,6 +78,25 @@ def test_a_broken_configuration_is_named_and_the_rest_is_still_looked_at(
     assert (broken.level, broken.fix) == ("red", f"edit {file}")
     assert broken.text == f"{file}, line 1: unknown key 'wnidow'; did you mean 'window'?"
     assert of(checks, "git").level == "green"
+
+
+def test_missing_linters_are_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / "eslint.config.js").write_text("export default [];\n")
+    (repository / "a.js").write_text("")
+    (repository / "mypy.ini").write_text("[mypy]\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    missing = asyncio.run(look_for_linters(repository, Settings()))
+    assert "eslint" in missing.text and "mypy" in missing.text and "types are not checked" in missing.text
+    for folder, program in (
+        (repository / "node_modules" / ".bin", "eslint"),
+        (repository / ".venv" / "bin", "mypy"),
+    ):
+        folder.mkdir(parents=True)
+        (folder / program).touch(mode=0o755)
+    (repository / ".venv" / "pyvenv.cfg").touch()
+    there = asyncio.run(look_for_linters(repository, Settings()))
+    assert "by mypy, eslint." in there.text and "types" not in there.text
 
 
 def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

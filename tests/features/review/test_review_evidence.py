@@ -241,6 +241,14 @@ def test_no_findings_is_an_answer_and_no_json_is_none() -> None:
 # --- the same thing twice --------------------------------------------------------------------
 
 
+def test_one_rule_may_find_two_names_on_neighbouring_lines() -> None:
+    unused = [
+        Finding("a.py", line, "warning", "F401", f"`{name}` imported but unused", "ruff", line)
+        for line, name in enumerate(("os", "sys"), 1)
+    ]
+    assert merge(unused) == (tuple(unused), ())
+
+
 def test_what_a_linter_says_is_not_said_again() -> None:
     linter = Finding("a.py", 3, "error", "F821", "Undefined name `count`", "ruff")
     model = Finding(

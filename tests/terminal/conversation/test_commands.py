@@ -198,6 +198,17 @@ def test_what_only_looks_need_not_wait_and_all_else_does(repository: Path) -> No
     assert talk.mode == "plan"
 
 
+@pytest.mark.parametrize("earlier", [[], ["hello"]])
+def test_the_person_sets_the_list_of_steps(earlier: list[str], repository: Path) -> None:
+    replies = [
+        *(["Hello."] * len(earlier)),
+        {"text": "I see.", "expect": "1.*Read the parser\n2.*Add a test"},
+    ]
+    screen, talk = converse(repository, [*earlier, "/todo Read the parser; Add a test;", "go on"], replies)
+    assert [item.text for item in talk.past.todo] == ["Read the parser", "Add a test"]
+    assert "0 of 2 done" in screen.text and "I see." in screen.text
+
+
 @pytest.mark.slow
 def test_a_council_that_is_stopped_decides_with_what_is_there(repository: Path) -> None:
     for name, replies in (("one", [RIGHT, {"text": AT_CLAMP, "delay": 30}]), ("two", [OTHER, NONE])):

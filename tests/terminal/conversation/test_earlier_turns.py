@@ -21,7 +21,7 @@ def test_tools_and_a_stop_are_shown_again(repository: Path) -> None:
     for line in ("> fix mean", "✓ edit  utils.py +1 -1", "> !echo mine", "> begin", "Stopped."):
         assert line in lines, line
     assert any(line.startswith("✓ $ echo mine  exit 0") for line in lines)
-    assert any(line.startswith("✗ bash  echo begun; sleep 60  stopped") for line in lines)
+    assert any(line.startswith("✗ $ echo begun; sleep 60  stopped") for line in lines)
 
 
 def test_what_is_left_out_is_counted(repository: Path) -> None:

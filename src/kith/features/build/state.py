@@ -292,8 +292,8 @@ class Build(Struct):
                 self.spoken = self.spoken or (message.role == "user" and message.author != "kith")
             case Called():
                 self._call(event.usage)
-            case ToolBegan(_, name, _, target):
-                self.doing = f"{name} {target}".strip()
+            case ToolBegan(_, name, effect, target):
+                self.doing = f"{'$' if effect == 'exec' else name} {target}".strip()
             case ToolEnded():
                 self.doing = ""
 

@@ -25,7 +25,7 @@ from kith.features.confer.debate import CouncilDecision, ranking
 from kith.features.confer.discriminate import discriminate
 from kith.features.confer.members import Council, Member, ask, unless_hurried
 from kith.features.confer.messages import JudgeChoice, describe_proposal, read_choice, to_judge
-from kith.features.review.notes import notes_on
+from kith.gates.lint_notes import find_lint_notes
 
 # Who carries out the plan of a member, by its label.
 Worker = Callable[[str], Awaitable[Player]]
@@ -110,7 +110,7 @@ async def _count_findings(run: Run, changes: Changes) -> int:
     """Count linter and type-checker findings on the lines that a change added."""
     async with run.workspace.trial() as trial:
         await trial.apply(changes)
-        return len(await notes_on(run.inside(trial), changes))
+        return len(await find_lint_notes(run, run.inside(trial), changes))
 
 
 def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:

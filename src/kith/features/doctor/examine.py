@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,11 +18,15 @@ from kith.core.values import Sampling, ServerKind, ToolResult, say
 from kith.features.doctor import folders, machine, servers
 from kith.features.doctor.check import Check, Examination, Tell, blocking, closed, run_all
 from kith.features.doctor.servers import Ward, bare, endpoint_of, title
+from kith.gates.linters import find_linters, lint_clues
 from kith.models.discovery.cards import Card, cards
 from kith.models.discovery.servers import Place, Places, Server, full_name
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.settings import Settings
+from kith.trees.bulk_read import read_files
+from kith.trees.environment import allowed_environment
+from kith.trees.listing import list_files
 
 # What only a question to the model shows: a real tool call, and what becomes of too long a prompt.
 
@@ -145,6 +150,31 @@ def _check(known: KnownCheck) -> Check:
     return Check(NAME, "green", text)
 
 
+# Which linters and type checkers look at this project's changes.
+
+
+async def look_for_linters(root: Path, settings: Settings) -> Check:
+    """One line: those that are there, those that are missing, and whether types are checked."""
+    if settings.lint == "off":
+        return Check("linters", "green", "No linter looks at changes (lint = off).")
+    files = await list_files(root)
+    linters = find_linters(files, read_files(root, lint_clues(files)).get)
+    folders = (allowed_environment(root, (), {})["PATH"], str(root / "node_modules" / ".bin"))
+    path = os.pathsep.join(folders)
+    there = [each for each in linters if shutil.which(each.program or each.name, path=path)]
+    missing = ", ".join(each.name for each in linters if each not in there)
+    parts = [
+        f"Changes are linted by {', '.join(each.name for each in there)}."
+        if there
+        else "No linter is there.",
+        f"Not installed: {missing}." if missing else "",
+        ""
+        if any(each.kind == "types" for each in there)
+        else "No type checker is there, so types are not checked.",
+    ]
+    return Check("linters", "green", " ".join(filter(None, parts)))
+
+
 async def examine(
     root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ, *, deep: bool = False
 ) -> tuple[Check, ...]:
@@ -165,6 +195,9 @@ async def examine(
         for check in await look_for_checks(root, settings):
             tell(check)
 
+    async def linters(tell: Tell) -> None:
+        tell(await look_for_linters(root, settings))
+
     visits = (
         *servers.server_examinations(settings, environ, ward),
         blocking("files", lambda tell: servers.check_files(settings, ward, tell)),
@@ -172,6 +205,7 @@ async def examine(
         blocking("sandbox", lambda tell: machine.check_sandbox(root, settings, tell)),
         Examination("git", git),
         Examination("tests", tests, subject="The list of this project's files"),
+        Examination("linters", linters, subject="The list of this project's files"),
         blocking("search", machine.check_search),
         blocking("disk", lambda tell: folders.check_disk(settings, tell)),
         blocking("log", lambda tell: folders.check_log(settings, tell)),

@@ -33,6 +33,7 @@ from kith.features.scan.scan import Patience, run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.report import waiting_line
+from kith.view.lines import count
 from kith.view.wording import question_text
 
 # What the tools answer, as values from which their schemas are made.
@@ -304,7 +305,7 @@ class Offered(Struct):
         fields = Finding.__dataclass_fields__
         findings = [Finding(**{name: each[name] for name in fields}) for each in shown["findings"]]
         left = len(told.review.findings) - len(findings)
-        text = shown["text"] or (f"{left} more findings are not shown." if left else "")
+        text = shown["text"] or (f"and {count(left, 'more finding')}" if left else "")
         return Review(told.subject.words, findings, text)
 
     def _task(self, call: Call) -> Task:

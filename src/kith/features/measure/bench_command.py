@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kith.agent.project import Project
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
 from kith.features.measure.bench.llama_bench import format_of, rows_of, write_rows
@@ -58,6 +58,7 @@ def bench_command(args: argparse.Namespace) -> int:
         raise UsageError("--import takes one model: that which llama-bench has measured.")
     voice, answerer, _ = choose_voice(not args.json, False)
     listeners = [_tell_parts(voice.hear)]
+    results, code = list[BenchResult](), EXIT_DONE
     try:
         if args.imported:
             name = models[0] if models else ""
@@ -65,17 +66,21 @@ def bench_command(args: argparse.Namespace) -> int:
             return EXIT_DONE
         minutes = args.minutes or (QUICK_MINUTES if args.quick else MINUTES)
         allowance = BenchAllowance(60.0 * minutes, args.tasks)
-        results = [
-            run_until_signal(bench_model(project, name, allowance, answerer, listeners))
-            for name in models or [""]
-        ]
+        for name in models or [""]:
+            try:
+                results.append(run_until_signal(bench_model(project, name, allowance, answerer, listeners)))
+            except KithError as error:
+                if len(models) < 2:
+                    raise
+                print(f"kith: {printable(f'{name}: {error}')}", file=sys.stderr)
+                code = error.code  # the others are still measured
     finally:
         voice.close()
     _show(results, args.json)
     if args.output:
         rows = [row for result in results for row in rows_of(result)]
         Path(args.output).write_text(write_rows(rows, format_of(args.output)), "utf-8")
-    return EXIT_DONE
+    return code
 
 
 def _tell_parts(hear: Listener) -> Listener:

@@ -200,7 +200,8 @@ def _diff(finding: Finding, rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _print_text(told: FinishedReview, shown: Sequence[Finding], applying: bool) -> None:
-    print("\n".join(review_lines(told, shown)))
+    for line in review_lines(told, shown):
+        print(line)
     if told.result.code != EXIT_DONE:
         print(f"kith: {printable(told.result.report['text'])}", file=sys.stderr)
     print_waiting(told.result.report)
@@ -222,7 +223,9 @@ def review_lines(told: FinishedReview, shown: Sequence[Finding]) -> Iterator[str
         for finding in findings:
             yield from _lines(finding, rows)
         yield ""
-    for line in _summary(told, len(shown)):
+    if left := len(told.review.findings) - len(shown):
+        yield f"and {count(left, 'more finding')}"
+    for line in _summary(told):
         yield from paragraph(printable(line), "", "  ")
 
 
@@ -235,15 +238,13 @@ def _lines(finding: Finding, rows: Mapping[str, Sequence[str]]) -> Iterator[str]
         yield " " * _INDENT + printable(line.expandtabs(4))
 
 
-def _summary(told: FinishedReview, shown: int) -> Iterator[str]:
+def _summary(told: FinishedReview) -> Iterator[str]:
     """Summarise the findings, the rejected claims, and the parts that were not reviewed."""
     review, number = told.review, len(told.review.findings)
     kinds = [count(found, severity) for severity in SEVERITIES if (found := _number(told, severity))]
     files = count(len(told.subject.changes), "file")
     if number:
-        yield f"{count(number, 'finding')} in {files}: {', '.join(kinds)}." + (
-            f" {shown} shown." if shown < number else ""
-        )
+        yield f"{count(number, 'finding')} in {files}: {', '.join(kinds)}."
     elif told.subject.changes and told.result.code == EXIT_DONE:
         yield f"Nothing found in {told.subject.words} ({files})."
     if review.thrown_out:

@@ -35,8 +35,10 @@ async def review(talk: Talk, rest: str) -> None:
 
 
 def _as_note(told: FinishedReview) -> str:
-    shown = told.left[:_KNOWN]
-    return "\n".join([f"A review of {told.subject.words} found:", *map(_in_a_line, shown)])
+    left = len(told.left) - _KNOWN
+    more = [f"and {count(left, 'more finding')}"] if left > 0 else []
+    lines = map(_in_a_line, told.left[:_KNOWN])
+    return "\n".join([f"A review of {told.subject.words} found:", *lines, *more])
 
 
 def _in_a_line(finding: Finding) -> str:

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from kith.core.values import Finding, Severity
 
+TRIES: Final = 2  # of a model whose reply holds no JSON
+QUOTED: Final = 200  # characters of such a reply
 MOST: Final = 8  # findings of one reply; who reports more is not choosing
 SHAPE: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -153,11 +155,12 @@ def _is_same(one: Finding, other: Finding) -> bool:
         return False
     if one.rule == other.rule and one.text == other.text:
         return True
-    if one.by == other.by and one.rule != other.rule:
-        return False  # a tool that has two rules for a line means two things
+    named, others = (set(_NAME.findall(each.text)) for each in (one, other))
+    if one.by == other.by and (one.rule != other.rule or (named and others and not named & others)):
+        return False  # a tool that has two rules or two names for a line means two things
     mine, theirs = (set(map(str.lower, _WORD.findall(each.text))) for each in (one, other))
     alike = len(mine & theirs) / max(1, len(mine | theirs))
-    if _NAME.search(one.text) and set(_NAME.findall(one.text)) & set(_NAME.findall(other.text)):
+    if named & others:
         alike += _ALIKE / 2
     return alike >= _ALIKE
 

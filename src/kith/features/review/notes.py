@@ -1,8 +1,7 @@
 """Review every run: notable points of a change, shown beside its diff, never blocking it."""
 
 import json
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -12,16 +11,14 @@ from kith.core.events import Notice, Reviewed
 from kith.core.model import Prompt, Role
 from kith.core.run import Run, Thread
 from kith.core.values import Changes, Finding, say
-from kith.core.workspace import ExecLimits
 from kith.features.review.changed_files import Sheets, make_sheets
 from kith.features.review.checks import find_by_looking
 from kith.features.review.evidence import check_claim
-from kith.features.review.findings import load_json, merge, read_claims
-from kith.gates.linters import project_linters, run_linter
+from kith.features.review.findings import QUOTED, TRIES, load_json, merge, read_claims
+from kith.view.lines import shortened
 
-SECONDS: Final = 2.0  # for all linters together: a person waits to see the diff
-_LEAST: Final = 0.2  # for one of them, however slow the others were
 _MOST: Final = 3  # risks, and tests
+_AGAIN: Final = "Your reply holds no JSON object. Answer with the JSON object and nothing else."
 _REQUEST: Final = """\
 Your change passed the checks. Before the user sees it, look at it once more as a reviewer who doubts it. \
 Use no tools now. Answer with one JSON object and nothing else:
@@ -31,39 +28,19 @@ risks: inputs and edge cases for which it may go wrong, at most 3, each in a sen
 tested and is not, at most 3. Leave a list empty rather than fill it."""
 
 
-async def tell_notes(run: Run, changes: Changes, role: Role | None, thread: Thread) -> None:
-    """Emit the notable points of a change as one event, if there are any. It may take SECONDS and one call.
+async def tell_notes(
+    run: Run, changes: Changes, found: Sequence[Finding], role: Role | None, thread: Thread
+) -> None:
+    """Emit the notable points of a change as one event, if there are any: what linters found, then more.
 
-    `run` is in the trial that holds the change. With a `role`, its model is asked too.
+    With a `role`, its model is asked too.
     """
-    notes = await notes_on(run, changes)
+    sheets = make_sheets(changes)
+    notes = (*found, *find_by_looking(changes, sheets))
     if role is not None:
-        notes = (*notes, *await _ask(run, role, thread, make_sheets(changes)))
+        notes = (*notes, *await _ask(run, role, thread, sheets))
     if notes:
         run.emit(Reviewed(merge(notes)[0]))
-
-
-async def notes_on(run: Run, changes: Changes, seconds: float = SECONDS) -> tuple[Finding, ...]:
-    """Return linter findings and kith's own rules on added lines, in about so many seconds.
-
-    A linter that is not installed is ignored; one that is too slow is named. Without a sandbox only
-    kith's own rules run.
-    """
-    sheets, end, late = make_sheets(changes), time.monotonic() + seconds, list[str]()
-    found = list(find_by_looking(changes, sheets))
-    linters = await project_linters(run) if run.workspace.confined and sheets else ()
-    for linter in linters:
-        if linter.kind != "lint" or linter.needs or not any(map(linter.understands, sheets)):
-            continue
-        limits = ExecLimits(max(_LEAST, end - time.monotonic()))
-        linted = await run_linter(run, linter, sorted(sheets), limits)
-        late += [linter.name] if linted.problem and time.monotonic() > end else []
-        found += [
-            each for each in linted.findings if each.path in sheets and each.line in sheets[each.path].added
-        ]
-    if late:
-        run.emit(Notice(f"Linters skipped, too slow: {', '.join(late)}."))
-    return tuple(found)
 
 
 async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Finding, ...]:
@@ -72,14 +49,24 @@ async def _ask(run: Run, role: Role, thread: Thread, sheets: Sheets) -> tuple[Fi
     It does not join the thread: the model goes on from its change, not from its doubts.
     """
     messages = (*thread.messages, say(_REQUEST, "kith"))
-    prompt = Prompt(role.system, messages, role.tools, "notes", 1, role.sampling, thread.name)
+    words = ""
     try:
         with run.step("notes") as step:
-            reply = await role.model(prompt, step.emit)
+            for attempt in range(1, TRIES + 1):
+                prompt = Prompt(
+                    role.system, messages, role.tools, "notes", attempt, role.sampling, thread.name
+                )
+                reply = await role.model(prompt, step.emit)
+                words = reply.message.text
+                if isinstance(load_json(words), Mapping):
+                    return read_notes(words, sheets, role.model.name)
+                messages = (*messages, reply.message, say(_AGAIN, "kith"))
     except KithError as error:  # a note less is no reason to end
         run.emit(Notice(f"The model wrote no notes: {error}"))
         return ()
-    return read_notes(reply.message.text, sheets, role.model.name)
+    wrote = shortened(" ".join(words.split()), QUOTED)
+    run.emit(Notice(f"{role.model.name} wrote notes without JSON, also when asked again: {wrote}", "warning"))
+    return ()
 
 
 def read_notes(words: str, sheets: Sheets, by: str) -> tuple[Finding, ...]:

@@ -37,10 +37,11 @@ from kith.features.review.changed_files import (
 )
 from kith.features.review.checks import find_by_tools
 from kith.features.review.evidence import ThrownOut, as_changes, as_thrown_out, check_claim
-from kith.features.review.findings import SHAPE, Claim, merge, read_claims
+from kith.features.review.findings import QUOTED, SHAPE, TRIES, Claim, merge, read_claims
 from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
 from kith.trees.files import read_file
+from kith.view.lines import shortened
 
 # Cut a change into parts for prompts: hunks with line numbers, and the definitions that they name.
 
@@ -202,7 +203,6 @@ def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[st
 
 # Asking the model about one part of a change, and once more about what it finds most serious.
 
-TRIES: Final = 2
 _DEFINED: Final = "For reference, as it stands after the change; not itself to be reviewed:"
 _AGAIN: Final = (
     "Look at one of your findings again, as somebody who doubts it:\n\n{path}, line {line}: {why}\n\n"
@@ -221,14 +221,16 @@ async def ask_about(
 ) -> tuple[Claim, ...]:
     """Ask the model for claims on a part. Raises ModelError, LimitError; also for an unreadable reply."""
     begin_turn(run, thread, say(_letter(part, context), "kith"))
-    fault = ""
+    words = ""
     for attempt in range(1, TRIES + 1):
-        claims, fault = read_claims(await _answer(run, role, thread, SHAPE, attempt))
+        words = await _answer(run, role, thread, SHAPE, attempt)
+        claims, fault = read_claims(words)
         if not fault:
             return claims
         if attempt < TRIES:
             thread.add(run, say(f"{fault} Send the whole object again.", "kith"))
-    raise ModelError(f"{role.model.name} wrote no findings that can be read: {fault}")
+    wrote = shortened(" ".join(words.split()), QUOTED)
+    raise ModelError(f"{role.model.name} answered without JSON, also when asked again. It wrote: {wrote}")
 
 
 async def is_confirmed(run: Run, role: Role, thread: Thread, finding: Finding) -> bool:

@@ -56,10 +56,6 @@ class Check(Struct, frozen=True):
     goal: bool = False
     found: bool = False
 
-    @property
-    def name(self) -> str:
-        return self.group[0].name
-
 
 def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
     """A gate that holds the untouched tree against the change alone."""
@@ -341,7 +337,7 @@ class _Case(Struct, frozen=True):
                 not after.ran.timed_out
                 and (await self.bench.again(self.run, self.before, self.changes, ())).ok
             ):
-                return self._yes(replace(told, flaky=Names.of([self.check.name])), after)
+                return self._yes(replace(told, flaky=Names.of([self.command])), after)
             return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
         if was.timed_out and after.ran.timed_out:
             return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
@@ -356,7 +352,7 @@ class _Case(Struct, frozen=True):
 
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
-        run = set(_RUN.findall(self.before.toolchain.test))
+        run = set(_RUN.findall(self.command))
         # A program that is asked for is run by many a check; what is named like a check is one.
         named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
         altered = named.union(find_tampering(self.changes).settings)
@@ -384,9 +380,9 @@ class _Case(Struct, frozen=True):
         was = self.before.report
         told = replace(self._told("unproven", "blocked", None), missing=(missing,) if missing else ())
         if letter := await find_unloadable(self.bench.home, self.changes):
-            return Verdict(False, letter, self.check.name, evidence=combine([told]))
-        text = tell_blocked(self.before.toolchain.test, told.missing, was.problem)
-        return Verdict(True, text, self.check.name, evidence=combine([told]))
+            return Verdict(False, letter, self.command, evidence=combine([told]))
+        text = tell_blocked(self.command, told.missing, was.problem)
+        return Verdict(True, text, self.command, evidence=combine([told]))
 
     def _out_of_time(self, after: SuiteReport, reach: Reach) -> Verdict:
         was = self.before.report
@@ -444,9 +440,13 @@ class _Case(Struct, frozen=True):
 
     # --- words -------------------------------------------------------------------------------
 
+    @property
+    def command(self) -> str:
+        return self.before.toolchain.test
+
     def _told(self, grade: Grade, reason: Reason, after: SuiteReport | None) -> CheckEvidence:
         return CheckEvidence(
-            self.before.toolchain.test,
+            self.command,
             grade,
             reason,
             standing_of(self.before.report),
@@ -455,12 +455,12 @@ class _Case(Struct, frozen=True):
 
     def _yes(self, told: CheckEvidence, after: SuiteReport, fault: str = "") -> Verdict:
         return Verdict(
-            True, fault, self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
+            True, fault, self.command, (after.ran,), figures=after.figures, evidence=combine([told])
         )
 
     def _no(self, told: CheckEvidence, letter: str, after: SuiteReport) -> Verdict:
         return Verdict(
-            False, letter, self.check.name, (after.ran,), figures=after.figures, evidence=combine([told])
+            False, letter, self.command, (after.ran,), figures=after.figures, evidence=combine([told])
         )
 
 

@@ -1,4 +1,4 @@
-"""What goes on, a line each: tools, prompts that are read, thoughts, and the lines of features."""
+"""Draw what goes on, a line each: tools, prompts that are read, thoughts, and the lines of features."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -25,18 +25,16 @@ def spinner(seconds: float, glyphs: Glyphs = UNICODE) -> str:
 
 
 def running_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
-    """A tool that runs: `⠋ bash  pytest -q  4 s`."""
+    """A tool that runs: `⠋ $ pytest -q  4 s`."""
     sign = Span(f"{spinner(seconds, glyphs)} ", "accent")
-    return _beside(
-        (sign, *_named(began.name, began.target)), f"{seconds:.0f} s" if seconds >= 1 else "", width, glyphs
-    )
+    return _beside((sign, *_begun(began)), f"{seconds:.0f} s" if seconds >= 1 else "", width, glyphs)
 
 
 def stopped_line(began: ToolBegan, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
-    """A tool that somebody stopped: `✗ bash  pytest -q  stopped  4.0 s`."""
+    """A tool that somebody stopped: `✗ $ pytest -q  stopped  4.0 s`."""
     sign, ending = Span(f"{glyphs.bad} ", "bad"), (Span("  stopped", "bad"),)
     took = f"{seconds:.1f} s" if seconds >= _SHOWN_S else ""
-    return _beside((sign, *_named(began.name, began.target)), took, width, glyphs, ending)
+    return _beside((sign, *_begun(began)), took, width, glyphs, ending)
 
 
 def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:
@@ -45,7 +43,7 @@ def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:
     ended = use.ended
     took = f"{ended.seconds:.1f} s" if ended and ended.seconds >= _SHOWN_S else ""
     if ended and ended.ran:
-        said = (Span("$ ", "dim"), Span(_first(ended.ran.command), ""))
+        said = _command(ended.ran.command)
         failed = ended.ran.code or ended.ran.timed_out
         ending = (Span(f"  {word_exit(ended.ran)}", "bad" if failed else "dim"),)
         return _beside((sign, *said), took, width, glyphs, ending)
@@ -81,6 +79,14 @@ def bar_line(share: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
     """A bar of which a share is reached."""
     reached = round(width * min(max(share, 0.0), 1.0))
     return (Span(glyphs.reached * reached, "bar"), Span(glyphs.ahead * (width - reached), "bar.free"))
+
+
+def _begun(began: ToolBegan) -> Line:
+    return _command(began.target) if began.effect == "exec" else _named(began.name, began.target)
+
+
+def _command(line: str) -> Line:
+    return (Span("$ ", "dim"), Span(_first(line), ""))
 
 
 def _named(name: str, words: str, role: str = "dim") -> Line:

@@ -30,6 +30,7 @@ from kith.features.measure.bench.exercises import Exercise, find_exercises, read
 from kith.features.measure.bench.llama_bench import format_of, read_calls, rows_of, write_rows
 from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, TriedExercise
 from kith.features.measure.bench.runs import compare, flips, ratio_interval
+from kith.features.measure.probe.exercises import QUESTION
 from kith.models.latency import Latency
 from kith.tools import standard_tools
 from kith.trees.local import open_tree
@@ -335,3 +336,31 @@ def test_a_ratio_needs_two_values_of_each() -> None:
     assert ratio_interval((1.0, 1.1), (2.0,)) is None
     low, high = ratio_interval((100.0, 101.0, 99.0), (200.0, 202.0, 198.0)) or (0, 0)
     assert 1.9 < low < 2.0 < high < 2.1
+
+
+def test_a_slow_model_is_measured_with_fewer_tokens(folder: Path) -> None:
+    class Slow(Pupil):
+        """Never comes to the end of a prompt of 512 tokens."""
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            if len(prompt.messages[-1].text) > 1_200:
+                await asyncio.Event().wait()
+            return await super().__call__(prompt, emit)
+
+    result = take(Slow(), 1.0, folder=folder)
+    (speed,) = result.speeds
+    assert speed.depth == 0 and 100 < speed.new < 400
+    assert any("128" in note for note in result.notes)
+
+
+def test_a_bench_that_measured_nothing_fails(folder: Path) -> None:
+    class Stuck(Pupil):
+        """Greets, then never answers again."""
+
+        async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+            if prompt.messages[-1].text != QUESTION:
+                await asyncio.Event().wait()
+            return await super().__call__(prompt, emit)
+
+    with pytest.raises(ModelError, match="Nothing was measured"):
+        take(Stuck(), 1.0, folder=folder)

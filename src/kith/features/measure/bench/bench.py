@@ -31,6 +31,7 @@ from kith.tools.files import READ_LIMITS, make_read
 
 DEPTHS: Final = (0, 1_024, 4_096, 8_192, 16_384, 32_768, 65_536)
 NEW: Final = 512  # tokens that are read at each depth
+FEW: Final = 128  # where there is no time for so many
 OUT: Final = 32  # tokens that are written at most
 REPEATS: Final = 3
 _ROOM: Final = 256  # tokens of the window that stay free
@@ -42,7 +43,7 @@ _SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
 class Paces(Struct, frozen=True):
     """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown).
 
-    `deepest`: no prompt has more tokens that come first, for who pays for each.
+    `deepest`: no prompt has more tokens that come first, for who pays for each. `new` are read behind them.
     """
 
     model: Model
@@ -50,6 +51,7 @@ class Paces(Struct, frozen=True):
     until: float
     window: int = 0
     deepest: int = DEPTHS[-1]
+    new: int = NEW
 
     async def measure(self) -> tuple[tuple[BenchSpeed, ...], tuple[str, ...]]:
         """The speed at each depth that time and window allow, and in sentences what they did not.
@@ -72,10 +74,10 @@ class Paces(Struct, frozen=True):
         return tuple(found), ()
 
     def _why_not(self, depth: int, last: BenchSpeed) -> str:
-        if self.window and depth + NEW + OUT + _ROOM > self.window:
+        if self.window and depth + self.new + OUT + _ROOM > self.window:
             return f"the window of {self.window:,} tokens is too small"
         rate = min(last.read, default=_SLOWEST)
-        needed = (depth + NEW) / rate
+        needed = (depth + self.new) / rate
         left = self.until - time.monotonic()
         return f"it takes about {needed:.0f} s, and {max(0, left):.0f} s were left" if needed > left else ""
 
@@ -92,7 +94,7 @@ class Paces(Struct, frozen=True):
             if number and self.until - time.monotonic() < tooks[-1][0].seconds * 2:
                 break
             begin = beginning or uuid.uuid4().hex
-            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(NEW)}", OUT)
+            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(self.new)}", OUT)
             tooks.append((_spared(took, begun, rate), timed))
         return _speed(tooks)
 
@@ -242,8 +244,8 @@ async def try_all(bench: TimedModel, name: str, exercises: tuple[ProbeExercise, 
     return Score(name, tuple(tried))
 
 
-# Shares of the whole time that have passed when a part must end; what a part leaves is for the next ones.
-_SPEED_ENDS, _CALLS_END, _EDITS_END = 0.25, 0.4, 0.6
+# How the time that is left is divided among the parts that are left.
+_SPEED_PART, _CALLS_PART, _FORM_PART, _TASKS_PART = 15, 9, 4, 24
 _FIRST_SHARE: Final = 0.5  # of the time, for the first answer
 _FIRST_REPLY: Final = 48  # tokens
 _TASK_SHARE: Final = 0.3  # of the time, for one task
@@ -269,34 +271,49 @@ class Subject(Struct, frozen=True):
 async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     """Measure a model in about `budget_s` seconds; what there is no time for is left out, and said.
 
-    Raises ModelError when it does not answer at all.
+    Raises ModelError when it does not answer at all, or nothing could be measured.
     """
     began, emit = time.monotonic(), run.emit
-    table = TimedModel(subject.model, emit, began + budget_s, uuid.uuid4().hex[:12], purpose="bench")
+    end = began + budget_s
+    table = TimedModel(subject.model, emit, end, uuid.uuid4().hex[:12], purpose="bench")
     await _step(run, "a first answer", partial(_greet, table, budget_s))
-    track = Paces(subject.model, emit, began + _SPEED_ENDS * budget_s, subject.about.window, subject.deepest)
+    rest = _TASKS_PART if subject.exercises else 0
+    until = _share(end, _SPEED_PART, _CALLS_PART + len(FORMS) * _FORM_PART + rest)
+    track = Paces(subject.model, emit, until, subject.about.window, subject.deepest)
     speeds, notes = await _step(run, "speed", track.measure)
+    if not speeds:  # on a slow machine one figure is worth the time of the rest
+        late = replace(track, until=end, deepest=0, new=FEW)
+        speeds, more = await _step(run, f"speed with {FEW} tokens", late.measure)
+        notes = more or (f"speed with {NEW} tokens: the time for it was up, so {FEW} were read",)
     if speeds:
         table.read_rate = table.read_rate or mean(speeds[0].read)
         table.write_rate = mean(speeds[0].written) or table.write_rate
-    table.until = began + _CALLS_END * budget_s
+    table.until = _share(end, _CALLS_PART, len(FORMS) * _FORM_PART + rest)
     scores = [await _step(run, TOOLS, partial(try_all, table, TOOLS, CALLS))]
-    for number, (form, name) in enumerate(FORMS.items(), 1):
-        share = _CALLS_END + (_EDITS_END - _CALLS_END) * number / len(FORMS)
-        table.until = began + share * budget_s
+    for left, (form, name) in zip(reversed(range(len(FORMS))), FORMS.items(), strict=True):
+        table.until = _share(end, _FORM_PART, left * _FORM_PART + rest)
         scores.append(await _step(run, name, partial(try_all, table, name, tuple(edits(form)))))
-    each_s = max(_LEAST_TASK_S, _TASK_SHARE * budget_s)
-    scores.append(
-        await _step(
-            run,
-            TASKS,
-            partial(
-                solve_all, run, subject.exercises, subject.place, subject.worker, began + budget_s, each_s
-            ),
-        )
-    )
+    if subject.exercises:
+        each_s = max(_LEAST_TASK_S, _TASK_SHARE * budget_s)
+        solving = partial(solve_all, run, subject.exercises, subject.place, subject.worker, end, each_s)
+        scores.append(await _step(run, TASKS, solving))
+    if not speeds and not any(score.tried for score in scores):
+        why = next(filter(None, (*(score.skipped for score in scores), *notes)), "no call ended in time")
+        raise _nothing(budget_s, why)
     seconds = round(time.monotonic() - began, 1)
     return replace(subject.about, seconds=seconds, speeds=speeds, scores=tuple(scores), notes=notes)
+
+
+def _share(end: float, part: int, rest: int) -> float:
+    """Return the end of a part; parts with the weight of `rest` follow it."""
+    now = time.monotonic()
+    return now + (end - now) * part / (part + rest)
+
+
+def _nothing(budget_s: float, why: str) -> ModelError:
+    """No failure of the server: it is slow."""
+    minutes = max(2, round(3 * budget_s / 60))
+    return ModelError(f"Nothing was measured in {budget_s:.0f} s: {why}. Try --minutes {minutes}")
 
 
 async def _step(run: Run, name: str, work: Callable[[], Awaitable[T]]) -> T:
@@ -317,6 +334,6 @@ async def _greet(table: TimedModel, budget_s: float) -> None:
             table.think = None if thinking_of(quiet) else False
             table.thinking = 0 if table.think is False else max(512, thinking_tokens(reply))
     except TimeoutError:
-        text = f"{table.model.name} did not answer a trivial question in {_FIRST_SHARE * budget_s:.0f} s"
-        raise ModelError(f"{text}; nothing was measured", retryable=True) from None
+        why = f"a trivial question had no answer after {_FIRST_SHARE * budget_s:.0f} s"
+        raise _nothing(budget_s, why) from None
     table.until = whole

@@ -139,11 +139,15 @@ class Told(TypedDict):
 
 
 class Proposed(TypedDict):
-    """A change that waits for an answer; `question` is there once the checks have passed."""
+    """A change that waits for an answer; `question` is there once the checks have passed.
+
+    `text`: what a command printed so far.
+    """
 
     session: str
     question: str | None
     files: list[File]
+    text: str
 
 
 @_tool_routes.get(
@@ -197,13 +201,15 @@ async def _run(desk: Desk, body: Use, by: str) -> Response:
     session = desk.begin(project, letter)
     question = await settle(desk, session, body.wait_s)
     ended = newest_event(desk.log, session, "ToolEnded", "RunStarted")
+    ran = ended.ran if isinstance(ended, ToolEnded) else None
+    code = f"\n[{word_exit(ran)}]" if ran and ran.code else ""
+    text = f"{ran.output.rstrip()}{code}".lstrip() if ran else ""
     if question or desk.is_working(session):
         files = [file_of(each) for each in question.files] if question else []
         id = question.id if question else None
-        return answer(Proposed(session=session, question=id, files=files), 202)
-    if isinstance(ended, ToolEnded) and ended.ran:
-        code = "" if ended.ok else f"\n[{word_exit(ended.ran)}]"
-        return answer(Told(ok=ended.ok, text=f"{ended.ran.output.rstrip()}{code}".lstrip(), session=session))
+        return answer(Proposed(session=session, question=id, files=files, text=text), 202)
+    if ran:
+        return answer(Told(ok=not code, text=text, session=session))
     return answer(Told(ok=False, text=session_state(desk.log, session).text, session=session))
 
 
@@ -223,6 +229,7 @@ async def _propose(desk: Desk, name: str, body: Use, by: str) -> Response:
             session=session,
             question=question.id if question else None,
             files=[file_of(each) for each in files],
+            text="",
         ),
         202,
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from kith.agent.context_usage import Explained, compact_now, explain_conversation
+from kith.agent.direct_tools import set_list
 from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy, SlashCommand
@@ -20,7 +21,15 @@ from kith.terminal.rendering.panels import context_lines, todo_lines
 from kith.view.printing import printable
 
 COMMANDS: Final = (
-    SlashCommand("todo", "This conversation", "the model's list", Lazy(f"{__name__}:todo"), anytime=True),
+    SlashCommand(
+        "todo",
+        "This conversation",
+        "the model's list, or set it",
+        Lazy(f"{__name__}:todo"),
+        rest="[STEP; STEP]",
+        anytime=True,
+        more="With steps, separated by `;`, they become the list. The model gets it with your next message.",
+    ),
     SlashCommand(
         "context",
         "This conversation",
@@ -102,7 +111,14 @@ _BLOCK: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)^ {0,3}\1", re.M |
 
 
 async def todo(talk: Talk, rest: str) -> None:
-    """The model's list, as it stands."""
+    """The model's list, as it stands or as the person sets it. Raises BusyError while the model works."""
+    steps = [step.strip() for step in rest.split(";") if step.strip()]
+    if steps:
+        begun = talk.past.started is not None
+        talk.id, result = await set_list(talk.project, {"items": steps}, talk.id if begun else "")
+        talk.voice.set_todo(talk.past.todo)
+        if begun:  # else it comes with the first task
+            talk.notes.append(f"The person set your list of steps:\n{result.text}")
     items, screen = talk.past.todo, talk.terminal
     if not items:
         talk.say("The list is empty.")

@@ -1,0 +1,54 @@
+"""Find what linters say of the lines that a change added, for the model to correct."""
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from kith.core.events import Notice
+from kith.core.run import Run
+from kith.core.values import Changes, Finding
+from kith.core.workspace import ExecLimits
+from kith.gates.linters import (
+    allowed_linters,
+    list_findings,
+    new_findings,
+    project_linters,
+    written,
+)
+
+AUTHOR: Final = "lint"  # of the message that tells the model
+SECONDS: Final = 30.0  # for all linters together: a person waits for the diff
+
+
+async def find_lint_notes(home: Run, run: Run, changes: Changes) -> tuple[Finding, ...]:
+    """Return new findings on the lines of a change; nothing where no linter can run.
+
+    `run` is in the trial that holds the change, `home` on the untouched tree, which is linted too where the
+    change has findings. Linters that obey the project's files run only in a sandbox. One that is too slow
+    is named.
+    """
+    linters, _ = allowed_linters(home, await project_linters(run))
+    paths = written(changes)
+    fitting = [linter for linter in linters if any(map(linter.understands, paths))]
+    if not fitting:
+        return ()
+    found, late, end = list[Finding](), list[str](), time.monotonic() + SECONDS
+    with run.step("linters") as step:
+        for linter in fitting:
+            limits = ExecLimits(max(1.0, (end - time.monotonic()) / 2))  # it may run twice
+            told = await new_findings(step, linter, changes, limits, home, lines_only=True)
+            found += told.findings
+            late += [linter.name] if told.timed_out else []
+        if late:
+            step.emit(Notice(f"Linters skipped, too slow: {', '.join(late)}."))
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.path, each.line)))
+
+
+def word_lint_notes(found: Sequence[Finding]) -> str:
+    """The findings as a message to the model, which may leave some."""
+    tools = " and ".join(sorted({each.by for each in found}))
+    return (
+        f"Your change passed its checks. {tools} found this on the lines that you changed:\n"
+        f"{list_findings(found)}\n\n"
+        "Correct what is right of it. What you leave does not stop your change; you are not asked again."
+    )
