@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from mending import CHECK, DONE, NEW, OLD, edit
 from places import ROOT
@@ -47,3 +48,62 @@ def test_fix_applies_a_small_change_and_takes_a_large_one_back(
     small = subprocess.run(command, cwd=repository, capture_output=True, text=True)
     assert small.returncode == 0 and NEW in (repository / "utils.py").read_text(), small.stderr
     assert small.stdout == "done: 1 files, 2 lines, 1 checks\n"
+
+
+def run(
+    *command: str | Path, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    environ = os.environ | environment
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60)
+
+
+def script_of(folder: Path, name: str, *replies: object) -> str:
+    """A model that plays these replies."""
+    (folder / f"{name}.json").write_text(json.dumps(replies))
+    return f"replay/{folder / name}.json"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_a_route_asks_the_other_model_after_a_failed_check(repository: Path, tmp_path: Path) -> None:
+    local = script_of(tmp_path, "local", edit(OLD, OLD.replace("+ 1", "+ 2")), DONE, DONE, DONE)
+    other = script_of(tmp_path, "other", edit(), DONE)
+    done = run(
+        "sh", EXAMPLES / "route.sh", local, other, "fix mean", CHECK, folder=repository, KITH_ROUTE_AUDIT="0"
+    )
+    assert done.returncode == 0 and NEW in (repository / "utils.py").read_text(), done.stderr
+
+
+def test_two_models_confer_and_change_nothing(repository: Path, tmp_path: Path) -> None:
+    models = [script_of(tmp_path, name, "approach: In utils.py.\nfiles: utils.py") for name in ("one", "two")]
+    done = run("sh", EXAMPLES / "confer.sh", *models, "Where does mean belong?", folder=repository)
+    assert done.stdout.startswith("agreement\nIn utils.py."), done.stderr
+
+
+@pytest.mark.parametrize(("line", "code"), [("x = 1", 0), ("<<<<<<< HEAD", 1)])
+def test_a_review_in_ci_fails_for_an_error(repository: Path, line: str, code: int) -> None:
+    git = ("git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b")
+    run(*git, "branch", "base")
+    (repository / "more.py").write_text(f"{line}\n")
+    run(*git, "add", "more.py")
+    run(*git, "commit", "-qm", "more")
+    done = run("sh", EXAMPLES / "ci" / "review.sh", "base", "--no-model", folder=repository)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert json.loads((repository / "review.sarif").read_text())["version"] == "2.1.0"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_a_run_in_ci_leaves_a_patch(repository: Path, tmp_path: Path) -> None:
+    check = "grep -q 'max(len' utils.py"
+    model = script_of(tmp_path, "fixes", edit(), DONE)
+    done = run("sh", EXAMPLES / "ci" / "run.sh", check, folder=repository, KITH_MODEL=model)
+    assert done.returncode == 0 and f"+{NEW.rstrip()}" in done.stdout, done.stderr
+
+
+def test_the_workflow_runs_scripts_that_are_there() -> None:
+    job = yaml.safe_load((EXAMPLES / "ci" / "review.yml").read_text())["jobs"]["review"]
+    steps = [each["run"] for each in job["steps"] if "run" in each]
+    assert all("uses" in each or "run" in each for each in job["steps"])
+    assert any(step.startswith("sh examples/ci/review.sh") for step in steps)
+    assert not any("${{" in step for step in steps)  # text of others stays out of scripts

@@ -1,7 +1,11 @@
 """How a council is decided, without anybody who speaks: agreement, claims, revisions, order, schedule."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.decisions import Claimed
 from kith.features.confer.council_rules import (
@@ -13,6 +17,7 @@ from kith.features.confer.council_rules import (
     are_level,
     cheapest,
     choose_tried,
+    compare,
     holding,
     in_order,
     is_decided,
@@ -33,7 +38,12 @@ def claim(id: str, of: str, check: str) -> Claimed:
 
 def test_the_same_files_and_the_same_outcome_are_an_agreement() -> None:
     assert agree(
-        [PLAN, Proposal("Another way to say it.", ("utils.py",), ("mean",), probe=PLAN.probe, ends="fails")]
+        [
+            PLAN,
+            Proposal(
+                "Divide by the length instead.", ("utils.py",), ("mean",), probe=PLAN.probe, ends="fails"
+            ),
+        ]
     )
     assert not agree([PLAN])
 
@@ -45,7 +55,33 @@ def test_another_outcome_of_the_same_command_is_none() -> None:
 def test_other_places_are_none() -> None:
     assert not agree([PLAN, Proposal("x", ("utils.py",), ("clamp",))])
     assert not agree([PLAN, Proposal("x", ("utils.py", "cli.py"), ("mean",))])
-    assert agree([Proposal("x", tuple("abcde")), Proposal("y", tuple("abcd"))])
+    assert agree([Proposal("divide", tuple("abcde")), Proposal("divide", tuple("abcd"))])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"design": ("dict", "linear scan")}, {"design": ("heap", "binary search")}),
+        ({"design": ("get(key, default)", "dict")}, {"design": ("get(key)", "dict")}),
+        ({"design": ("dict",)}, {"rejects": ("Dict",)}),
+        ({"approach": "Count in a dictionary."}, {"approach": "Sort the list instead of a dictionary."}),
+    ],
+)
+def test_opposite_designs_in_one_file_differ(one: Any, other: Any) -> None:
+    plans = [
+        Proposal(each.pop("approach", "Mend."), ("utils.py",), ("mean",), **each) for each in (one, other)
+    ]
+    assert compare(*plans) == compare(*reversed(plans)) == "different"
+
+
+def test_designs_that_share_their_terms_are_the_same() -> None:
+    one = Proposal("Keep the newest.", ("a.py",), design=("OrderedDict", "LRU"))
+    assert compare(one, replace(one, approach="Drop the oldest.", design=("LRU", "lock"))) == "same"
+
+
+def test_approaches_without_common_words_are_unclear() -> None:
+    one = Proposal("Count them with a dictionary.", ("a.py",))
+    assert compare(one, replace(one, approach="Sort, then walk once.")) == "unclear"
 
 
 def test_answers_agree_by_their_word() -> None:

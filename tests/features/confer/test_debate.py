@@ -20,7 +20,7 @@ from conferring import AT_CLAMP, MEND, NONE, OTHER, RIGHT, TEST, play
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Said
 from kith.memory.log import Log
-from outside import Kith
+from outside import Kith, in_thread
 from sparing import first
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -57,6 +57,25 @@ def test_who_agrees_says_no_more(kith: Kith) -> None:
     told = confer(kith, "What is wrong with mean?", one=[RIGHT], two=[RIGHT])
     assert told["by"] == "agreement" and told["status"] == "done" and not told["claims"]
     assert [each["role"] for each in told["said"]].count("assistant") == 2
+
+
+def test_one_question_compares_approaches_without_common_words(kith: Kith) -> None:
+    other = RIGHT.replace("Divide by the length in mean.", "Leave out the plus one.")
+    told = confer(kith, "What is wrong?", one=[RIGHT, "Same."], two=[other, "Same."])
+    assert told["by"] == "agreement" and not told["claims"]
+
+
+def test_one_model_on_two_servers_has_two_names(kith: Kith, home: Path) -> None:
+    config = home / ".config" / "kith" / "config.toml"
+    config.parent.mkdir(parents=True)
+    with in_thread([RIGHT], "vllm") as one, in_thread([RIGHT], "vllm") as two:
+        places = {"box1": one.url, "box2": two.url}
+        rows = (f'[endpoints.{name}]\nkind = "vllm"\nurl = "{url}"\n' for name, url in places.items())
+        config.write_text("".join(rows))
+        told = json.loads(kith("confer", "Which?", "--json", "--models", "box1/standin,box2/standin").stdout)
+    names = ["standin@box1", "standin@box2"]
+    assert sorted(told["members"].values()) == names
+    assert all(name in kith("confer", "--show", told["session"]).stdout for name in names)
 
 
 def test_a_claim_that_holds_decides_and_lets_its_author_revise(kith: Kith) -> None:

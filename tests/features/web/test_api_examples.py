@@ -1,4 +1,4 @@
-"""Every example of docs/api.md, run against a server with a stand-in model."""
+"""Every example of docs/api.md and examples/api, run against a server with a stand-in model."""
 
 import importlib.util
 import os
@@ -83,3 +83,22 @@ def test_the_example_with_the_openai_sdk_works(words: Server, start_serving: Any
     (block,) = filter(with_sdk, examples("python"))
     served = block.replace("ollama/qwen3:8b", "openai/standin")
     assert WORDS in run(start_serving(), sys.executable, "-c", served)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            ["sh", "ask.sh"], marks=pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+        ),
+        pytest.param(["node", "ask.mjs"], marks=NEEDS_NODE),
+        pytest.param([sys.executable, "complete.py", "openai/standin"], marks=NEEDS_SDK),
+    ],
+)
+def test_the_example_files_work(words: Server, start_serving: Any, command: list[str]) -> None:
+    *program, file, model = [*command, ""] if len(command) == 2 else command
+    serve = start_serving()
+    place = {"KITH_URL": serve.url, "KITH_SERVE_TOKEN": serve.token}
+    line = [*program, str(ROOT / "examples" / "api" / file), *filter(None, [model]), "How does mean() work?"]
+    done = subprocess.run(line, env=os.environ | place, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and WORDS in done.stdout, done.stderr

@@ -18,7 +18,7 @@ LIMITS: Final = ExecLimits(seconds=60.0, output=20_000, processes=256, file_size
 NO_SANDBOX: Final = "commands of models are run in a sandbox only, and there is none here"
 _PLACE: Final = re.compile(r"^(.+?):(\d+)(?:[-:,].*)?$")
 _WORD: Final = re.compile(r"[A-Za-z_][\w-]{2,}")
-_CALM: Final = {"PYTHONDONTWRITEBYTECODE": "1"}  # or a look would leave files behind, as if it had written
+CALM: Final = {"PYTHONDONTWRITEBYTECODE": "1"}  # or a look would leave files behind, as if it had written
 _NOT_RUN: Final = (124, 126, 127)  # timed out, not executable, not found
 _SHORTEST: Final = 3  # characters of an output that proves anything
 # How a test runner says that it failed to run any test, which is no failing test.
@@ -28,6 +28,7 @@ _NOTHING_RAN: Final = re.compile(
     re.I,
 )
 _FAILED_TESTS: Final = re.compile(r"^(?:FAIL|FAILED|ERROR|not ok)\b|--- FAIL:|tests? failed|failures=", re.M)
+_FAILED_ASSERTION: Final = re.compile(f"{_FAILED_TESTS.pattern}|AssertionError", re.M)
 
 
 class Checked(Struct, frozen=True):
@@ -119,7 +120,7 @@ async def _check_command(
     if shows and (len(shows.strip()) < _SHORTEST or shows.strip() in command):
         return unchecked("what it wants to see stands in the command itself")
     async with run.workspace.trial() as trial:
-        ran = await trial.exec(Command(command, env=_CALM), LIMITS)
+        ran = await trial.exec(Command(command, env=CALM), LIMITS)
         written = [change.path for change in await trial.changes()]
     if written:
         return unchecked(f"its command writes to {written[0]}, which proves nothing")
@@ -140,6 +141,12 @@ def _hold_against(ran: Ran, ends: str, shows: str, any_failure: bool) -> Checked
     if shows and shows not in ran.output:
         return refuted(f"{how} and shows nothing of the kind")
     return confirmed(f"{how} and shows it" if shows else how)
+
+
+def fails_as_test(ran: Ran) -> bool:
+    """True if a command ran tests and one failed; not if it could not run."""
+    ended = bool(ran.code) and not ran.timed_out and ran.code not in _NOT_RUN
+    return ended and not _NOTHING_RAN.search(ran.output) and bool(_FAILED_ASSERTION.search(ran.output))
 
 
 def _looks_at(command: str, files: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """Define a council's rules: agreement, claims that count, and the order of plans."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, groupby
@@ -15,13 +16,19 @@ Round = Literal["propose", "criticise", "revise", "check"]
 UNTIL: Final[Mapping[Round, float]] = {"propose": 0.40, "criticise": 0.65, "revise": 0.80, "check": 1.0}
 ALIKE: Final = 0.8  # of the files that either plan names, the share that both name
 MOST_CLAIMS: Final = 3  # of one member in one round
+_WORD: Final = re.compile(r"\w{4,}")
+_AGAINST: Final = re.compile(
+    r"\b(?:not use|without|instead of|rather than|avoid)\s+(?:an?\s+|the\s+)?(\w{4,})", re.I
+)
 LEVEL: Final = 0.55  # up to which two authors are as good as each other
 
 
 class Proposal(Struct, frozen=True):
     """One member's plan, or its answer to a question, as data.
 
-    `answer` is the answer in a word or two where there is one. `probe` is a command that would tell right
+    `design` has the signatures, algorithms and data structures that it uses, `rejects` those that it decides
+    against. `answer` is the answer in a word or two where there is one. `probe` is a command that would tell
+    right
     from wrong, `ends` how its author says that it ends now, before anything is changed. `confidence` is from
     0 to 1.
     """
@@ -34,6 +41,8 @@ class Proposal(Struct, frozen=True):
     probe: str = ""
     ends: Literal["passes", "fails", ""] = ""
     confidence: float = 0.5
+    design: tuple[str, ...] = ()
+    rejects: tuple[str, ...] = ()
 
 
 class Revision(Struct, frozen=True):
@@ -68,18 +77,59 @@ class TriedPlan(Struct, frozen=True):
 # --- agreement -------------------------------------------------------------------------------
 
 
+Comparison = Literal["same", "different", "unclear"]
+
+
 def agree(proposals: Sequence[Proposal]) -> bool:
     """True if there are at least two proposals, and every two say the same."""
-    return len(proposals) > 1 and all(_say_the_same(*pair) for pair in combinations(proposals, 2))
+    return len(proposals) > 1 and all(compare(*pair) == "same" for pair in combinations(proposals, 2))
 
 
-def _say_the_same(one: Proposal, other: Proposal) -> bool:
+def compare(one: Proposal, other: Proposal) -> Comparison:
+    """Compare two proposals by outcome, place and approach; "unclear" where the words do not tell."""
     if _conflict(one, other):
-        return False
+        return "different"
     if one.files and other.files:
         both, either = set(one.files) & set(other.files), set(one.files) | set(other.files)
-        return len(both) >= ALIKE * len(either)
-    return bool(one.answer) and one.answer == other.answer
+        return _compare_approaches(one, other) if len(both) >= ALIKE * len(either) else "different"
+    return "same" if one.answer and one.answer == other.answer else "different"
+
+
+def _compare_approaches(one: Proposal, other: Proposal) -> Comparison:
+    """Compare the designs that are named; without both lists, the words of the approaches."""
+    if _rejects(one, other) or _rejects(other, one):
+        return "different"
+    ours, theirs = _terms(one.design), _terms(other.design)
+    if ours and theirs:
+        signatures = _signatures(ours), _signatures(theirs)
+        if any(signatures[1].get(name, given) != given for name, given in signatures[0].items()):
+            return "different"
+        return "same" if 2 * len(ours & theirs) >= min(len(ours), len(theirs)) else "different"
+    if one.answer:
+        return "same"  # _conflict has compared the answers
+    words, others = _words(one.approach), _words(other.approach)
+    return "same" if 2 * len(words & others) >= len(words | others) else "unclear"
+
+
+def _rejects(one: Proposal, other: Proposal) -> bool:
+    """True if one decides against something that the other's design, or else its approach, uses."""
+    against = _terms(one.rejects) | {found.lower() for found in _AGAINST.findall(one.approach)}
+    own = {found.lower() for found in _AGAINST.findall(other.approach)} | _terms(other.rejects)
+    used = _terms(other.design) or _words(other.approach)
+    return bool((against & used) - own)
+
+
+def _terms(names: Sequence[str]) -> set[str]:
+    return {re.sub(r"[\s`]+", "", name).lower() for name in names} - {""}
+
+
+def _signatures(terms: Collection[str]) -> dict[str, str]:
+    """Function -> its parameters, for each term that is a signature."""
+    return {name: given for name, mark, given in (term.partition("(") for term in terms) if mark}
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)}
 
 
 def _conflict(one: Proposal, other: Proposal) -> bool:

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.decisions import Claimed, Concluded, Convened
-from kith.core.errors import LimitError, ModelError
+from kith.core.errors import KithError, LimitError, ModelError
 from kith.core.event_loop import leave
 from kith.core.events import Notice
 from kith.core.run import Run
@@ -19,6 +20,7 @@ from kith.features.confer.council_rules import (
     agree,
     are_level,
     cheapest,
+    compare,
     holding,
     in_order,
     is_decided,
@@ -26,17 +28,20 @@ from kith.features.confer.council_rules import (
     objections,
     take_revision,
 )
-from kith.features.confer.members import Agenda, Council, hold_round, unless_hurried
+from kith.features.confer.members import Agenda, Council, ask, hold_round, unless_hurried
 from kith.features.confer.messages import (
     Objection,
+    read_comparison,
     read_objections,
     read_proposal,
     read_revision,
+    to_compare,
     to_criticise,
     to_propose,
     to_revise,
 )
 
+COMPARE: Final = "compare"  # the thread of the questions if two approaches are the same
 TOOLS: Final = "kith"  # who says that a member's own command ends otherwise than it said
 By = Literal["tests", "evidence", "agreement", "judge", "limit"]
 _BY: Final[Mapping[By, str]] = {
@@ -69,7 +74,7 @@ async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | 
     if len(council.proposals) == 1:
         only = next(iter(council.proposals))
         return CouncilDecision(only, "limit", "nobody else proposed anything", (only,))
-    if agree(list(council.proposals.values())):
+    if await _all_agree(run, council):
         return _agreed(council)
     if not council.hurry.is_set():
         await check_probes(run, council)
@@ -77,6 +82,33 @@ async def confer(run: Run, council: Council, check: Check) -> CouncilDecision | 
     if may_revise(council.claims) and not council.hurry.is_set():
         await revise(run, council)
     return decide(council)
+
+
+async def _all_agree(run: Run, council: Council) -> bool:
+    """Compare every two proposals; where their words do not tell, ask one member one question."""
+    for pair in combinations(sorted(council.proposals), 2):
+        one, other = (council.proposals[label] for label in pair)
+        found = compare(one, other)
+        same = found == "same" or (
+            found == "unclear" and await _are_same(run, council, to_compare(one, other))
+        )
+        if not same:
+            run.emit(Notice(f"{pair[0]} and {pair[1]} propose different things."))
+            return False
+    return True
+
+
+async def _are_same(run: Run, council: Council, letter: str) -> bool:
+    """True if the member who costs least answers that both are the same."""
+    label = cheapest({label: council.ledger.cost(label) for label in council.proposals})
+    thread, room = council.thread(COMPARE), council.ledger.left("criticise")
+    question = ask(run, council.members[label], thread, letter, room, read_comparison)
+    try:
+        answer = await unless_hurried(council.hurry, question)
+    except KithError as error:
+        run.emit(Notice(f"The proposals cannot be compared: {error}", "warning"))
+        return False
+    return answer == "same"
 
 
 def open_minutes(run: Run, council: Council) -> None:

@@ -20,8 +20,9 @@ from kith.core.run import Run, Thread
 from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict
 from kith.edits import summarise
-from kith.features.confer.council_rules import TriedPlan, choose_tried
+from kith.features.confer.council_rules import TriedPlan, cheapest, choose_tried, compare
 from kith.features.confer.debate import CouncilDecision, ranking
+from kith.features.confer.discriminate import discriminate
 from kith.features.confer.members import Council, Member, ask, unless_hurried
 from kith.features.confer.messages import JudgeChoice, describe_proposal, read_choice, to_judge
 from kith.gates.lint_notes import find_lint_notes
@@ -87,7 +88,8 @@ async def settle(
     passed = [each for each in made if each.tried.ok]
     for each in passed if len(passed) > 1 else ():
         each.findings = await _count_findings(run, each.changes)
-    best = choose_tried([each.tried for each in made])
+    decisive = await _tell_apart(run, council, passed) if len(passed) > 1 else ""
+    best = choose_tried([each.tried for each in made if not decisive or each.label == decisive])
     if best is None:
         return decision, Outcome("failed", f"Nothing was applied: {made[-1].text}" if made else "Stopped.")
     chosen = next(each for each in made if each.label == best.label)
@@ -115,6 +117,20 @@ def _is_cheap(council: Council, how: Settling, made: Sequence[Made]) -> bool:
     """True if the next plan is worth carrying out although this one passed."""
     _, seconds = council.work.cost(made[0].label)
     return len(made) == 1 and seconds < how.both
+
+
+async def _tell_apart(run: Run, council: Council, passed: Sequence[Made]) -> str:
+    """The change that a member's test decides for; "" for the same approach, and where no test tells."""
+    labels = [each.label for each in passed]
+    if compare(*(council.proposals[label] for label in labels)) == "same":
+        return ""
+    author = cheapest({label: council.ledger.cost(label) for label in labels})
+    told = await discriminate(run, council, author, {each.label: each.changes for each in passed})
+    if told.passes:
+        run.emit(Notice(f"A test by {author} decides: {told.why}."))
+    else:
+        run.emit(Notice(f"No test tells {' and '.join(labels)} apart: {told.why}."))
+    return told.passes
 
 
 def _settled(decision: CouncilDecision, chosen: Made, made: Sequence[Made]) -> CouncilDecision:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from kith.core.model import Billed, Prompt, Role
 from kith.core.run import Run, Thread
 from kith.core.values import Charge, Message, Text, say
 from kith.features.confer.council_rules import UNTIL, Proposal, Round, Seat, make_lanes
+from kith.models.stack import Opened
 
 T = TypeVar("T")
 LEAST: Final = 160  # tokens of a reply; with less room nobody is asked
@@ -30,6 +32,7 @@ class Member(Struct, frozen=True):
     role: Role
     cloud: bool = False
     ability: float = 0.5
+    host: str = ""  # tells members apart whose models have the same name
 
     @property
     def label(self) -> str:
@@ -37,8 +40,8 @@ class Member(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The model's name: for the person, never for another member."""
-        return self.role.model.name
+        """The model's name, `model@host` where another's is the same: for people, never for members."""
+        return name_at(self.role.model.name, self.host)
 
 
 class Ledger(Struct):
@@ -99,6 +102,24 @@ class Council(Struct, frozen=True):
     def thread(self, label: str) -> Thread:
         """The conversation with a member."""
         return self.threads.setdefault(label, Thread(council_thread(self.id, label)))
+
+
+def tell_apart(models: Sequence[Opened]) -> tuple[str, ...]:
+    """The host of each model whose name another one has too, "" for the others."""
+    names = [each.facts.name for each in models]
+    return tuple(_host(each) if names.count(each.facts.name) > 1 else "" for each in models)
+
+
+def name_at(name: str, host: str) -> str:
+    """`model@host`, without the kind of server that the name begins with; just the name without a host."""
+    return f"{name.partition('/')[2] or name}@{host}" if host else name
+
+
+def _host(opened: Opened) -> str:
+    """The name of the endpoint by which it was asked for, else the server's address."""
+    place, _, model = opened.asked_as.partition("/")
+    named = bool(model) and opened.facts.name.endswith(f"/{model}")
+    return place if named else urlsplit(opened.facts.server).netloc
 
 
 def draw_labels(number: int) -> list[str]:

@@ -88,11 +88,15 @@ def names_in(value: str) -> tuple[str, ...]:
 
 # By the cautious estimate; about 250 of a model's own tokens.
 LONGEST: Final = 330
-_PROPOSAL: Final = ("approach", "answer", "files", "symbols", "risks", "probe", "ends", "confidence")
+_PROPOSAL: Final = (
+    *("approach", "design", "rejects", "answer", "files", "symbols", "risks", "probe", "ends", "confidence"),
+)
 _CLAIM: Final = ("claim", "text", "of", "at", "place", "quote", "run", "command", "ends", "shows")
 _REVISION: Final = ("accept", "reject", *_PROPOSAL)
 _MOST: Final = 12  # files, symbols
 _LEAST: Final = 120  # characters of an approach that are kept in any case
+_DIFF: Final = 4_000  # characters of each change, and of the facts, before a test is written
+_NONE: Final = ("", "none", "n/a", "nothing")
 _ID: Final = re.compile(r"\bc\d+\b")
 _NEARLY: Final = 10.0  # a confidence above 1 is a mark of ten, or of a hundred
 
@@ -149,6 +153,8 @@ def _proposal(fields: Fields) -> Proposal | None:
             "" if probe.lower() in ("none", "-") else probe,
             _ends(given.get("ends", "")),
             _share(given.get("confidence", "")),
+            _list(given.get("design", "")),
+            _list(given.get("rejects", "")),
         )
     )
 
@@ -157,11 +163,19 @@ def _fit(proposal: Proposal) -> Proposal:
     """The proposal in its room: risks go first, then the middle of the approach."""
     if estimate_tokens(describe_proposal(proposal)) > LONGEST:
         proposal = replace(proposal, risks=(), answer=proposal.answer[:40])
+    if estimate_tokens(describe_proposal(proposal)) > LONGEST:
+        proposal = replace(proposal, design=proposal.design[:3], rejects=proposal.rejects[:3])
     room = len(proposal.approach)
     while room > _LEAST and (over := estimate_tokens(describe_proposal(proposal)) - LONGEST) > 0:
         room = max(_LEAST, min(room, len(proposal.approach)) - 4 * over)
         proposal = replace(proposal, approach=fit_middle(proposal.approach, room).replace("\n", " "))
     return proposal
+
+
+def _list(value: str) -> tuple[str, ...]:
+    """The items between semicolons or line ends, or commas that are outside parentheses."""
+    items = (item.strip(" -`.*") for item in re.split(r"[;\n]|,(?![^(]*\))", value))
+    return tuple(dict.fromkeys(item[:80] for item in items if item.lower() not in _NONE))[:_MOST]
 
 
 def _ends(word: str) -> Literal["passes", "fails", ""]:
@@ -183,6 +197,8 @@ def describe_proposal(proposal: Proposal) -> str:
     """A proposal as other members are shown it."""
     rows = (
         ("approach", proposal.approach),
+        ("design", "; ".join(proposal.design)),
+        ("rejects", "; ".join(proposal.rejects)),
         ("answer", proposal.answer),
         ("files", ", ".join(proposal.files)),
         ("symbols", ", ".join(proposal.symbols)),
@@ -249,6 +265,8 @@ _PROPOSE = """\
 # Propose
 Propose how to do this, or answer it. Lines:
 approach: what to do and where, or the answer and its reason; at most 120 words
+design: signatures, algorithms and data structures that it uses; short names, separated by semicolons
+rejects: alternatives that you decided against; short names, separated by semicolons
 answer: the answer in one or two words (leave out for a plan)
 files: the files to change (or, for an answer, those it rests on)
 symbols: the functions or classes to change
@@ -279,7 +297,26 @@ These claims against your proposal were checked, and hold:
 Decide on each. If you accept any, write the whole proposal again, changed as little as they need. Lines:
 accept: ids
 reject: ids, and why
-then, if you accept any: approach, answer, files, symbols, risks, probe, ends, confidence as before"""
+then, if you accept any, all lines of a proposal as before"""
+_COMPARE = """\
+# Compare
+1: {one}
+2: {other}
+
+Would both lead to the same design: the same algorithm, data structures and interface?
+Answer with one word: same or different."""
+_DISCRIMINATE = """\
+{facts}
+
+# Two changes
+Both pass the project's checks.
+
+{changes}
+
+Write one test that passes with the change that is right for the task, and fails with the other. Lines:
+file: path of a new file of the project
+run: the shell command that runs this file
+then the whole file, as a code block"""
 _JUDGE = """\
 {facts}
 
@@ -314,6 +351,45 @@ def to_judge(facts: str, proposals: Mapping[str, Proposal], claims: Sequence[Cla
     """The message to the judge: proposals, and each claim with what its check said."""
     rows = [f"against {each.of}: {each.text} ({each.check}: {each.why})" for each in claims]
     return _JUDGE.format(facts=facts, proposals=_proposals(proposals), claims="\n".join(rows) or "Nothing.")
+
+
+def to_compare(one: Proposal, other: Proposal) -> str:
+    """Ask if two approaches are the same, for one word."""
+    return _COMPARE.format(one=one.approach, other=other.approach)
+
+
+def read_comparison(words: str) -> tuple[Literal["same", "different"] | None, str]:
+    """The answer to `to_compare`; or what is wrong with it."""
+    found = {word.lower() for word in re.findall(r"\b(same|different)\b", words, re.I)}
+    if len(found) != 1:
+        return None, "Answer with one word: same or different."
+    return ("same" if "same" in found else "different"), ""
+
+
+class Discriminator(Struct, frozen=True):
+    """One test for two changes: a new file, and the command that runs it."""
+
+    path: str
+    command: str
+    text: str
+
+
+def to_discriminate(facts: str, diffs: Mapping[str, str]) -> str:
+    """Ask for one test that tells two changes apart."""
+    parts = (f"Change {label}\n{fit_middle(diff, _DIFF)}" for label, diff in sorted(diffs.items()))
+    return _DISCRIMINATE.format(facts=fit_middle(facts, _DIFF), changes="\n\n".join(parts))
+
+
+def read_discriminator(words: str) -> tuple[Discriminator | None, str]:
+    """The test in a reply; or what is wrong with it."""
+    head, _, rest = words.partition("```")
+    given = dict(reversed(read_fields(head, ("file", "run"))))
+    text = rest.partition("\n")[2].partition("```")[0]
+    path = next(iter(names_in(given.get("file", ""))), "")
+    command = given.get("run", "").strip("`")
+    if not path or not command or not text.strip():
+        return None, "Send `file:`, `run:`, and then the file as a code block."
+    return Discriminator(path, command, text), ""
 
 
 def _proposals(proposals: Mapping[str, Proposal]) -> str:

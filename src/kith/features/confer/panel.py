@@ -33,7 +33,17 @@ from kith.features.confer.council_rules import (
 )
 from kith.features.confer.debate import By, CouncilDecision, conclude, criticise, open_minutes, ranking
 from kith.features.confer.history import ENOUGH, Payoff, read_others, read_results, results_of, weigh
-from kith.features.confer.members import AUTHOR, Agenda, Council, Ledger, Member, draw_labels, hold_round
+from kith.features.confer.members import (
+    AUTHOR,
+    Agenda,
+    Council,
+    Ledger,
+    Member,
+    draw_labels,
+    hold_round,
+    name_at,
+    tell_apart,
+)
 from kith.features.confer.messages import Objection
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
@@ -63,6 +73,11 @@ class Panelist(Struct, frozen=True):
     slots: int = 1
     cloud: bool = False
     ability: float = 0.5
+    host: str = ""  # as a Member's
+
+    @property
+    def name(self) -> str:
+        return name_at(self.model.name, self.host)
 
 
 class Panel(Struct, frozen=True):
@@ -79,7 +94,7 @@ class Panel(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return " + ".join(each.model.name for each in self.panelists)
+        return " + ".join(each.name for each in self.panelists)
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """The first model's reply while it still reads, else what the panel makes of it.
@@ -109,7 +124,7 @@ class Panel(Struct, frozen=True):
             model = Billed(each.model, tab.add)
             role = Role("panelist", prompt.system, model, (), READ_ONLY, prompt.purpose, prompt.sampling)
             seat = Seat(label, each.server, each.slots)
-            members[label] = Member(seat, ledger.bill(label, role), each.cloud, each.ability)
+            members[label] = Member(seat, ledger.bill(label, role), each.cloud, each.ability, each.host)
         shown = fit_middle(_as_text(prompt.messages), int(self.tokens * _SHOWN) * _CHARS)
         question = next((each.text for each in prompt.messages if each.role == "user"), "")
         return Council(new_id(), prompt.purpose, question, shown, members, ledger)
@@ -298,14 +313,13 @@ def seat_panel(project: Project, run: Run, seats: Sequence[tuple[Opened, Player]
             opened.facts.slots,
             opened.facts.cloud,
             ability_of(legs, opened, kind),
+            host,
         )
-        for opened, each in seats
+        for (opened, each), host in zip(seats, tell_apart([opened for opened, _ in seats]), strict=True)
     ]
     check = partial(check_objection, run) if kind == "plan" else None
     panel = Panel(panelists, run, project.settings.section(ConferSettings).tokens, check)
-    run.emit(
-        Notice(f"The {player.role.name} is a panel: {', '.join(each.model.name for each in panelists)}.")
-    )
+    run.emit(Notice(f"The {player.role.name} is a panel: {', '.join(each.name for each in panelists)}."))
     windows = [each.window for _, each in seats if each.window]
     small = any(each.small for _, each in seats)
     return Player(replace(player.role, model=panel), min(windows, default=0), small)

@@ -30,7 +30,7 @@ from kith.features.confer.council_rules import Seat
 from kith.features.confer.debate import CouncilDecision, conclude, confer, ranking
 from kith.features.confer.decision import JUDGE, Settling, ask_judge, settle
 from kith.features.confer.history import Minutes, read_minutes
-from kith.features.confer.members import Council, Ledger, Member, draw_labels
+from kith.features.confer.members import Council, Ledger, Member, draw_labels, tell_apart
 from kith.features.confer.panel import ability_of, measured_legs, weigh_councils
 from kith.memory.inbox import Letter
 from kith.memory.session import Listener
@@ -164,11 +164,12 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
     spec = find_role("councillor", project.settings)
     kind, legs = kind_of(motion), measured_legs(project)
     ledger, members = Ledger(project.settings.section(ConferSettings).tokens), {}
+    hosts = dict(zip(opened, tell_apart([*opened.values()]), strict=True))
     for label, each in opened.items():
         seat = Seat(label, each.facts.server or each.facts.name, each.facts.slots)
         role = play(terms, spec, each, readers=[*opened.values()]).role
         about = each.facts.cloud, ability_of(legs, each, kind)
-        members[label] = Member(seat, ledger.bill(label, role), *about)
+        members[label] = Member(seat, ledger.bill(label, role), *about, hosts[label])
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
         shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
@@ -185,10 +186,19 @@ async def _judge(
     project, run = terms.project, terms.run
     name = motion.judge or project.settings.section(ConferSettings).judge
     spec = find_role("arbiter", project.settings)
-    there = next((label for label, member in council.members.items() if name in ("", member.name)), "")
+    there = next(
+        (
+            label
+            for label, member in council.members.items()
+            if name in ("", member.name, opened[label].asked_as)
+        ),
+        "",
+    )
     if there:
         role = play(terms, spec, opened[there]).role
-        return await ask_judge(run, council, Member(replace(council.members[there].seat, label=JUDGE), role))
+        member = council.members[there]
+        judge_seat = replace(member.seat, label=JUDGE)
+        return await ask_judge(run, council, Member(judge_seat, role, host=member.host))
     try:
         judge = await terms.open(name)
     except KithError as error:
