@@ -24,7 +24,7 @@ _RIDDLES: Final = re.compile(
 )
 _LONGEST: Final = 25  # words of a sentence; a span of code is one word
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"riddle": 0, "long sentence": 2}
+ALLOWED: Final = {"riddle": 0, "long sentence": 1}
 
 _FENCED: Final = re.compile(r"^( *)(`{3,}).*?^ *\2`*$", re.MULTILINE | re.DOTALL)
 _CODE: Final = re.compile(r"(`+).+?\1", re.DOTALL)

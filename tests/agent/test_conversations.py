@@ -86,7 +86,7 @@ def test_only_conversations_are_gone_on_with(project: Project) -> None:
     asyncio.run(project.undo())
     assert last_conversation(project).id == find_conversation(project, "ta").id == "talk"
     (undo, _) = project.sessions()
-    with pytest.raises(UsageError, match="is no conversation but a undo"):
+    with pytest.raises(UsageError, match="is not a conversation but a undo"):
         find_conversation(project, undo.id)
     with Session(project.log, "elsewhere") as session:
         session.emit(RunStarted("x", "/other", "", "0", Options(plan="no")))

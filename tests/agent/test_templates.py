@@ -63,7 +63,7 @@ def test_what_does_not_fit_is_said(words: tuple[str, ...], sentence: str) -> Non
         ("---\nabout: a\ncommand: fly\n---\nb", "mine.md, line 3: command is run or build."),
         (
             "---\nabout: a\ncommand: run\n---\n{b}",
-            "mine.md: the words have a blank {b}, which is no parameter.",
+            "mine.md: the text uses {b}, which is not a parameter.",
         ),
     ],
 )

@@ -87,8 +87,8 @@ def test_skills_are_read_as_people_write_them(text: str, name: str, about: str) 
         ("Do it.", "should begin with its name"),
         ("---\nname: x\n---\nDo it.", "its description is missing"),
         ("---\ndescription: x\n---\n", "its words are missing"),
-        ("---\nname: a b/c\ndescription: x\n---\nDo it.", "is no name for a skill"),
-        ("---\nname: [a\ndescription: x\n---\nDo it.", "is no name for a skill"),
+        ("---\nname: a b/c\ndescription: x\n---\nDo it.", "is not a name for a skill"),
+        ("---\nname: [a\ndescription: x\n---\nDo it.", "is not a name for a skill"),
     ],
 )
 def test_what_is_no_skill_is_said(text: str, sentence: str) -> None:

@@ -38,7 +38,7 @@ def test_a_server_that_is_down_is_left_out_and_said(kith: Kith, serve: Serve, ho
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
-        (("http://127.0.0.1:9", "boks"), "names 'boks', which is no endpoint and no address"),
+        (("http://127.0.0.1:9", "boks"), "names 'boks', which is neither an endpoint nor an address"),
         (("http://127.0.0.1:9", "https://api.example.com"), "which is outside of your own network"),
         (("http://127.0.0.1:9", "http://127.0.0.1:10"), "No server of the pool"),
     ],

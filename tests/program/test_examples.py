@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from built import call
 from mending import CHECK, DONE, NEW, OLD, edit
 from places import ROOT
 
@@ -78,6 +80,27 @@ def test_two_models_confer_and_change_nothing(repository: Path, tmp_path: Path) 
     models = [script_of(tmp_path, name, "approach: In utils.py.\nfiles: utils.py") for name in ("one", "two")]
     done = run("sh", EXAMPLES / "confer.sh", *models, "Where does mean belong?", folder=repository)
     assert done.stdout.startswith("agreement\nIn utils.py."), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("g++")), reason="needs CMake and a compiler")
+def test_a_library_in_cpp_is_built_tests_first(tmp_path: Path) -> None:
+    test = '#include "clamp.h"\nint main() { return clamp(7, 0, 5) != 5; }\n'
+    header = "inline int clamp(int n, int low, int high) { return n < low ? low : n > high ? high : n; }\n"
+    plan = {"id": "1", "title": "Add clamp", "criteria": ["clamp(7, 0, 5) is 5"], "files": ["src/clamp.h"]}
+    model = script_of(
+        tmp_path,
+        "builds",
+        json.dumps({"tasks": [plan]}),
+        *(call("write", path="tests/clamp_test.cc", content=test), call("done", summary="One test.")),
+        *(call("write", path="src/clamp.h", content=header), call("done", summary="It clamps.")),
+    )
+    library = tmp_path / "library"
+    done = run("sh", EXAMPLES / "build-cpp.sh", library, "Add a function clamp.", KITH_MODEL=model)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (library / "src" / "clamp.h").read_text() == header
+    assert "tests/clamp_test.cc" in done.stdout
 
 
 @pytest.mark.parametrize(("line", "code"), [("x = 1", 0), ("<<<<<<< HEAD", 1)])

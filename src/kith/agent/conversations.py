@@ -64,7 +64,7 @@ def find_conversation(project: Project, wanted: str) -> Summary:
     if found.root != str(project.root):
         raise UsageError(f"Session {short_session(id)} belongs to {found.root}; use -C.")
     if not found.talks:
-        raise UsageError(f"Session {short_session(id)} is no conversation but a {found.kind or 'report'}.")
+        raise UsageError(f"Session {short_session(id)} is not a conversation but a {found.kind or 'report'}.")
     return found
 
 

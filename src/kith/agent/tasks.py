@@ -365,7 +365,7 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     was, kind = started.options, started.options.command
     if kind != "run":
         again = f"; kith {kind} --resume {id} goes on with it" if kind == "build" else ""
-        raise UsageError(f"Session {id} is no task but a {kind}{again}.")
+        raise UsageError(f"Session {id} is not a task but a {kind}{again}.")
     if past.ended and past.ended.status in OVER[kind]:
         raise UsageError(f"Session {id} is over ({past.ended.status}); there is nothing to resume.")
     told: dict[str, Any] = {

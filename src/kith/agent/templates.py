@@ -64,7 +64,7 @@ def read_template(name: str, text: str, where: str = "") -> Template:
     )
     unknown = set(_BLANK.findall(written.words)) - {each.name for each in parameters}
     if unknown:
-        raise UsageError(f"{where}: the words have a blank {{{min(unknown)}}}, which is no parameter.")
+        raise UsageError(f"{where}: the text uses {{{min(unknown)}}}, which is not a parameter.")
     return Template(name, about, command, parameters, written.words)
 
 

@@ -130,7 +130,7 @@ def read_skill(text: str, folder: str) -> Skill:
     about = " ".join(str(given.get("description") or "").split())
     words = text[head.end() :].strip()
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{where}: {name!r} is no name for a skill.")
+        raise UsageError(f"{where}: {name!r} is not a name for a skill.")
     if not about or not words:
         raise UsageError(f"{where}: {'its description is' if not about else 'its words are'} missing.")
     return Skill(name, about, words, folder)

@@ -183,7 +183,7 @@ def _member(pool: str, name: str, places: Places) -> Named:
     """A server of a pool. Raises UsageError for one that cannot be."""
     place = _providers(places).get(name) or (Named("openai", name) if "://" in name else None)
     if place is None:
-        raise UsageError(f"The pool of {pool} names {name!r}, which is no endpoint and no address.")
+        raise UsageError(f"The pool of {pool} names {name!r}, which is neither an endpoint nor an address.")
     if endpoint_of(place, places).is_cloud:
         raise UsageError(f"The pool of {pool} names {name}, which is outside of your own network.")
     return place

@@ -105,7 +105,7 @@ def trust(parser: argparse.ArgumentParser) -> None:
 
 
 def completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to print a script for")
 
 
 def features(parser: argparse.ArgumentParser) -> None:

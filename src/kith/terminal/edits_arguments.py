@@ -16,7 +16,7 @@ def apply(parser: argparse.ArgumentParser) -> None:
         default="",
         help="why the reply ended, as the server said: stop, length ...",
     )
-    add("--write", action="store_true", help="change the files, too; kith undo takes it back")
+    add("--write", action="store_true", help="change the files, too; kith undo reverts it")
     add(
         "--allow-file",
         action="append",

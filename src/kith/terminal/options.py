@@ -65,7 +65,7 @@ def moment(text: str) -> float:
 def number(text: str) -> int:
     """From 0 on."""
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} must be 0 or more")
     return int(text)
 
 

@@ -121,7 +121,7 @@ FACTS: Mapping[str, Any] = {
                 "state": "failed",
                 "why": "it wrote no diff but 'Sure! I have changed it for you.'",
             },
-            {"name": "long prompt", "state": "not tested", "why": "the time was up"},
+            {"name": "long prompt", "state": "not tested", "why": "time ran out"},
         ],
         "thinks": True,
         "thinking_tokens": 1234,
@@ -144,7 +144,7 @@ thinks first: 1,234 tokens about a trivial question
   ok  one tool
   no  diff                it wrote no diff but 'Sure! I have changed it for
                           you.'
-   -  long prompt         not tested: the time was up
+   -  long prompt         not tested: time ran out
 """
 
 

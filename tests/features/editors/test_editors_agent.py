@@ -301,7 +301,7 @@ def test_mistakes_get_one_sentence_each(repository: Path, tmp_path: Path) -> Non
         async with started(Editor(), tmp_path) as editor:
             id = await editor.open(repository)
             wrong = [
-                (editor.conn.new_session(cwd="here", mcp_servers=[]), "'here' is no absolute path."),
+                (editor.conn.new_session(cwd="here", mcp_servers=[]), "'here' is not an absolute path."),
                 (editor.conn.new_session(cwd=str(tmp_path / "no"), mcp_servers=[]), "There is no folder"),
                 (editor.say("nobody", "Hello"), "is not open here"),
                 (

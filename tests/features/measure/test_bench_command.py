@@ -73,7 +73,7 @@ def test_what_llama_bench_measured_is_foreseen(measured: Kith, tmp_path: Path) -
     ("words", "said"),
     [
         (("--compare", "a", "b"), "There is no run 'a'"),
-        (("--output", "x.sql"), "should end in one of .json"),
+        (("--output", "x.sql"), "must end in one of .json"),
         (("--import", "nowhere.json"), "nowhere.json cannot be read"),
         (("m", "--compare", "a", "b"), "--compare takes two runs"),
         (("m", "n", "--import", "x.json"), "--import takes one model"),

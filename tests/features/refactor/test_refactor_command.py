@@ -229,9 +229,7 @@ def test_a_function_without_tests_gets_them_first(
     role.write_text(f"---\n{head}\n---\n{spec.words}")
     model = replay(edit("    price = weight + width\n    return price", "    return weight + width"), DONE)
     done = grades("refactor", "--apply", "1", "--yes", "-m", model, code=None)
-    assert "No test runs parcel; tests that hold what it does now come first." in " ".join(
-        done.stderr.split()
-    )
+    assert "No test runs parcel; write tests of what it does now first." in " ".join(done.stderr.split())
     assert done.returncode == 0, done.stderr
     assert "return weight + width" in (grades.folder / "grades.py").read_text()
     kept = [file for file in grades.folder.glob("test_*.py") if "parcel(10, 2, 3, 4" in file.read_text()]

@@ -256,7 +256,9 @@ def find_build(project: Project, prefix: str = "") -> str:
         id = project.log.find(prefix)
         if id in project.log.of_kind(KIND):
             return id
-        raise UsageError(f"Session {short_session(id)} is no build; kith run --resume goes on with a task.")
+        raise UsageError(
+            f"Session {short_session(id)} is not a build; kith run --resume goes on with a task."
+        )
     builds = project.log.of_kind(KIND, project.root)
     if not builds:
         raise UsageError(f'There was no build in {project.root} yet; kith build "..." starts one.')

@@ -84,7 +84,7 @@ async def settle(
         if each.tried.ok and not (each.tested and _is_cheap(council, how, made)):
             break
         if not each.tried.ok and len(decision.order) > len(made):
-            run.emit(Notice(f"The plan of {label} does not hold: {each.text}"))
+            run.emit(Notice(f"The plan of {label} fails: {each.text}"))
     passed = [each for each in made if each.tried.ok]
     for each in passed if len(passed) > 1 else ():
         each.findings = await _count_findings(run, each.changes)

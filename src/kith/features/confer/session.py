@@ -100,7 +100,7 @@ async def _hold(
 ) -> Outcome:
     payoff = weigh_councils(project, kind_of(motion))
     if not payoff.pays:
-        run.emit(Notice(f"{payoff.why} You asked for one, so it is held.", "warning"))
+        run.emit(Notice(f"{payoff.why} You asked for one, so it takes place.", "warning"))
     if motion.apply and await project.is_tested(run):
         run.emit(Notice(_CASCADE))
     terms = Terms(project, run, id)

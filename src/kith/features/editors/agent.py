@@ -223,5 +223,5 @@ class Editor:
 def _folder(cwd: str) -> Path:
     """The project that a folder belongs to. Raises UsageError."""
     if not Path(cwd).is_absolute():
-        raise UsageError(f"{cwd!r} is no absolute path.")
+        raise UsageError(f"{cwd!r} is not an absolute path.")
     return find_root(cwd)

@@ -149,7 +149,7 @@ _TITLE: Final = 80  # characters
 def list_conversations(log: Log, root: Path | None, cursor: str | None) -> ListSessionsResponse:
     """A page of the tasks and conversations of a folder, or of all. Raises UsageError for a wrong cursor."""
     if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 19):
-        raise UsageError(f"{cursor!r} is no cursor that kith gave.")
+        raise UsageError(f"{cursor!r} is not a cursor that kith gave.")
     before = int(cursor) if cursor else 1 << 62
     found: list[tuple[int, SessionInfo]] = []
     for each in conversations_before(log, before):

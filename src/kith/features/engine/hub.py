@@ -140,7 +140,7 @@ class Hub(Struct, frozen=True):
         except httpx2.RequestError as error:
             raise unreachable(url, error) from error
         except httpx2.InvalidURL as error:
-            raise KithError(f"{self.url} redirects to something that is no address.") from error
+            raise KithError(f"{self.url} redirects to something that is not an address.") from error
         raise KithError(f"{self.url} redirects more than {REDIRECTS} times.")
 
     def _next(self, url: str, location: str) -> str:
@@ -151,7 +151,7 @@ class Hub(Struct, frozen=True):
         except ValueError:  # brackets or a port that make no sense
             scheme, host = "", None
         if scheme not in ("http", "https") or not host:
-            raise KithError(f"{self.url} redirects to something that is no address.")
+            raise KithError(f"{self.url} redirects to something that is not an address.")
         if scheme == "http" and self.url.startswith("https:"):
             raise KithError(
                 f"{self.url} redirects to a connection that is not encrypted; kith does not follow."
@@ -189,7 +189,7 @@ def hub_url(environ: Mapping[str, str]) -> str:
     except ValueError:  # brackets or a port that make no sense
         good = False
     if not good or any(char <= " " for char in url):
-        raise UsageError("HF_ENDPOINT is no address of a hub; it should look like https://host.")
+        raise UsageError("HF_ENDPOINT is not the address of a hub; it should look like https://host.")
     return url
 
 

@@ -194,7 +194,7 @@ class _Waiting(Struct):
 
     def __call__(self) -> None:
         if not self.told:
-            self.emit(Notice("Another kith downloads this file; waiting for it."))
+            self.emit(Notice("Another kith is downloading this file; waiting for it."))
             self.told = True
         self.tell(max(0, size_of(self.part)))
 

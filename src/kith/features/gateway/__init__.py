@@ -33,7 +33,13 @@ def runtime_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", type=port, metavar="N", default=5485, help="which port; 0: any that is free (5485)")
     add_offline(parser)
     group = parser.add_argument_group("limits").add_argument
-    group("--parallel", type=number, metavar="N", default=0, help="answers at once (as many as it has slots)")
+    group(
+        "--parallel",
+        type=number,
+        metavar="N",
+        default=0,
+        help="answers at the same time (as many as it has slots)",
+    )
     group("--queue", type=number, metavar="N", default=32, help="requests that may wait for them (32)")
     longest = "tokens of one answer (4096)"
     group("--max-tokens", dest="longest", type=positive, metavar="N", default=4096, help=longest)

@@ -103,7 +103,7 @@ _PAGES: Final = 50  # of a list of tools, so that one without end is no trap
 _TOOLS: Final = 500
 _MOMENT: Final = 0.2  # seconds
 _END_S: Final = 5.0  # a server may take to end, once it is asked to
-_PIECES: Final = 1e12  # of work; more of them, or less than none, is no number to tell
+_PIECES: Final = 1e12  # of work; more of them, or less than none, is not a number to tell
 _VARIABLES: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _LEASH: Final = Path(__file__).with_name("leash.py")
 # Pieces of work that are done, and of how many; 0 where nobody says.

@@ -200,7 +200,7 @@ class Offered(Struct):
     ) -> Review | InputRequiredResult:
         """Find what is wrong with a change, by linters, type checkers and kith's rules."""
         if revision and change:
-            raise UsageError("Either a revision or a change.")
+            raise UsageError("Give a revision or a change, not both.")
         wish = ReviewRequest(revision=revision, patch=change or None, patch_name="the change")
 
         async def begin(session: str) -> FinishedReview:

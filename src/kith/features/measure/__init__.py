@@ -56,8 +56,8 @@ FEATURE = Feature(
 def profile_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("--all", action="store_true", help="of every folder, not only this one")
-    add("--model", metavar="NAME", help="only this model, or those with this in their names; in detail")
+    add("--all", action="store_true", help="count every folder, not only this one")
+    add("--model", metavar="NAME", help="only models with this in their names, in detail")
     add("--kind", metavar="KIND", help="only one kind of work, such as edit-small, or one purpose of calls")
     add("--since", type=moment, metavar="WHEN", help="only since then: 30d, 12h, 4w, or 2026-11-01")
     add("--rows", choices=("calls", "tasks", "verdicts"), help="with --csv or --json: rows, not sums (calls)")
@@ -69,7 +69,9 @@ def profile_arguments(parser: argparse.ArgumentParser) -> None:
 
 def probe_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="as after -m; the first found if left out")
+    parser.add_argument(
+        "model", nargs="?", metavar="MODEL", help="a model's name, as after -m (the first found)"
+    )
     add_offline(parser)
     add_engine(parser)
     add_json(parser)
@@ -78,9 +80,9 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
 def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
-    add("models", nargs="*", metavar="MODEL", help="as after -m; the first found if left out")
-    add("--quick", action="store_true", help="in a minute: speed, and a little of the rest")
-    add("--minutes", type=positive, metavar="N", help="for each model (3)")
+    add("models", nargs="*", metavar="MODEL", help="a model's name, as after -m (the first found)")
+    add("--quick", action="store_true", help="one minute: speed, and a little of the rest")
+    add("--minutes", type=positive, metavar="N", help="minutes for each model (3)")
     add("--no-tasks", dest="tasks", action="store_false", help="leave out the small tasks with tests")
     add("--compare", nargs=2, metavar=("A", "B"), help="two runs: a model, a session's id, a file of --json")
     add("--output", metavar="FILE", help="write speeds as llama-bench does: .json, .jsonl, .csv or .md")

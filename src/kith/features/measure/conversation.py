@@ -20,6 +20,6 @@ async def profile(talk: Talk, rest: str) -> None:
 
     found = await asyncio.to_thread(read)  # a long log is no reason for the model's words to stand still
     if not found.calls:
-        talk.say("Nothing was measured here yet; every task that a model does is.")
+        talk.say("Nothing was measured here yet. kith measures every task that a model does.")
         return
     talk.say("\n".join(profile_lines(found, choose_glyphs(sys.stdout), detailed=bool(rest))))

@@ -443,7 +443,9 @@ def profile_command(args: argparse.Namespace) -> int:
         _write(args.html, profile_page(profile))
     elif not profile.calls and not any(each.lines for each in profile.added):
         place = "anywhere" if args.all else f"in {printable(str(project.root))}"
-        print(f"Nothing was measured {place} yet; every task that a model does is.", file=sys.stderr)
+        print(
+            f"Nothing was measured {place} yet. kith measures every task that a model does.", file=sys.stderr
+        )
     else:
         print("\n".join(profile_lines(profile, choose_glyphs(sys.stdout), detailed=bool(args.model))))
     return EXIT_DONE

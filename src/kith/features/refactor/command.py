@@ -227,6 +227,6 @@ async def _write_tests_first(
     if not project.tree.confined or await is_executed(run, chosen, limits) is not False:
         return None
     smell = chosen.smell
-    tell(Notice(f"No test runs {smell.name}; tests that hold what it does now come first."))
+    tell(Notice(f"No test runs {smell.name}; write tests of what it does now first."))
     told = await generate_tests(project, TestgenRequest(f"{smell.path}::{smell.name}"), answerer, listeners)
     return None if told.result and told.result.report["applied"] else told.result

@@ -46,7 +46,7 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add = parser.add_argument
     add("path", nargs="?", metavar="PATH", help="only this folder or file (the whole project)")
-    add("--lint", action="store_true", help="run linters and type checkers for as long as they need")
+    add("--lint", action="store_true", help="run linters and type checkers without a time limit")
     add("--no-lint", action="store_true", help="run no linters (else up to 20 s, on up to 2,000 files)")
     add("--svg", metavar="FILE", help="write a picture: folders by size, coloured by where the work is")
     forms = parser.add_mutually_exclusive_group()

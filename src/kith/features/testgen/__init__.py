@@ -47,7 +47,7 @@ def testgen_arguments(parser: argparse.ArgumentParser) -> None:
     add("--score", action="store_true", help="write nothing, measure the present tests")
     add("--existing", action="store_true", help="count the mutants that present tests kill")
     add("--max-mutants", type=positive, metavar="N", help="mutants to try (60)")
-    add("--time", type=positive, metavar="SECONDS", help="for trying them (300)")
+    add("--time", type=positive, metavar="SECONDS", help="for running the new tests (300)")
     add_yes(parser)
     add_json(parser)
     add_work(parser)

@@ -16,7 +16,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for other machines").add_argument
     group("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")
     group("--token", metavar="TOKEN", help="needed with --host; better in KITH_SERVE_TOKEN")
-    group("--allowed-host", action="append", metavar="NAME", help="a name it is reached by, through a proxy")
+    group("--allowed-host", action="append", metavar="NAME", help="a host name by which a proxy reaches it")
     add_sampling(parser)
 
 

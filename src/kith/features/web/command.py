@@ -70,7 +70,5 @@ def _say_hello(place: ListenAddress, token: str, projects: tuple[str, ...]) -> N
     print(f"\n{place.url}/?token={token}\n", flush=True)  # never broken: it is clicked on
     say("Whoever has this address can do here what you can do. It is asked for once in a browser.")
     if not is_loopback(place.host):
-        say(
-            f"Other machines reach {place.host}, and nothing is encrypted; kith's docs/serve.md tells of TLS."
-        )
+        say(f"Other machines reach {place.host}, and nothing is encrypted; docs/serve.md explains TLS.")
     say("Ctrl-C stops the server; work in progress goes on.")

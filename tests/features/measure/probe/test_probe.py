@@ -255,7 +255,7 @@ def test_a_model_that_falls_silent_costs_no_more_than_the_budget() -> None:
     mute.speaks = True
     result = take(mute, budget_s=1.0)
     assert states(result)["simple question"] == "passed"
-    assert why(result, "one tool").startswith(("the time was up", "it needs about"))
+    assert why(result, "one tool").startswith(("time ran out", "it needs about"))
     assert result.good_for == ("questions",)
     assert result.not_for == ()  # what was not tested is not said
 

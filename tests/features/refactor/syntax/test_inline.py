@@ -105,7 +105,7 @@ print(area(b=1, a=2))
         (
             "def f(n):\n    n += 1\n    return n\nf(1)\n",
             "f",
-            "a.py:1: f is more than one return of an expression.",
+            "a.py:1: f does more than return one expression.",
         ),
         ("def f(n): return n + n\nf(g())\n", "f", "a.py:2: g() would be evaluated 2 times."),
         ("def f(n): return n\nmap(f, [])\n", "f", "a.py:2: f is not called here, but handed on."),

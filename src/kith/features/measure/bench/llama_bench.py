@@ -25,7 +25,7 @@ def format_of(path: str) -> str:
     """The format that a file's name ends in. Raises UsageError for any other."""
     ending = path.rpartition(".")[2].lower()
     if ending not in FORMATS:
-        raise UsageError(f"{path} should end in one of .{', .'.join(FORMATS)}: that says in which format.")
+        raise UsageError(f"{path} must end in one of .{', .'.join(FORMATS)}, which names the format.")
     return ending
 
 

@@ -256,7 +256,7 @@ def _from_file(path: Path) -> BenchResult:
         (facts,) = data if isinstance(data, list) else [data]
         return BenchResult.from_facts(facts)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is no single run that `kith bench --json` wrote: {error}.") from error
+        raise UsageError(f"{path} is not a single run that `kith bench --json` wrote: {error}.") from error
 
 
 # --- llama-bench -----------------------------------------------------------------------------

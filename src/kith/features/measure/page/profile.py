@@ -208,7 +208,9 @@ def _parts(profile: Profile) -> Iterator[Html]:
     models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
     yield _head(profile, len(models))
     if not models:
-        yield element("p", "Nothing was measured yet; every task that a model does is.", class_="dim")
+        yield element(
+            "p", "Nothing was measured yet. kith measures every task that a model does.", class_="dim"
+        )
         return
     yield section("Solved, by model and kind of work", _successes(profile.successes))
     for model in models:

@@ -283,7 +283,7 @@ async def _measure_speed(bench: TimedModel, found: _Findings, window: int, budge
     except ModelError as error:
         found.add(DEPTH, str(error), tested=False)
     except TimeoutError:
-        found.add(DEPTH, "the time was up", tested=False)
+        found.add(DEPTH, "time ran out", tested=False)
 
 
 async def _try_tools(bench: TimedModel, found: _Findings) -> None:
@@ -313,7 +313,7 @@ async def _try(bench: TimedModel, found: _Findings, exercise: ProbeExercise) -> 
     try:
         reply = await bench.solve(exercise)
     except TimeoutError:
-        found.add(exercise.name, "the time was up before it had answered", tested=False)
+        found.add(exercise.name, "time ran out before it answered", tested=False)
     except ModelError as error:
         # A tool call that its own server cannot read is the model's fault; a server in trouble is not.
         own = not error.retryable or "tool call" in str(error)

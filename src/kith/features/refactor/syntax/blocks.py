@@ -53,7 +53,7 @@ def all_blocks(names: ModuleNames) -> list[DefinitionBlock]:
             continue
         if not defined:
             raise UsageError(
-                f"{source.path}:{statement.lineno} is no definition, so the module cannot be moved whole."
+                f"{source.path}:{statement.lineno} is not a definition, so the module cannot be moved whole."
             )
         blocks.append(block_of(source, statement))
     return blocks

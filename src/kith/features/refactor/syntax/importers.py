@@ -73,9 +73,7 @@ def _rewrite_from(
     if path == move.target:
         renamed = next((alias for alias in moved if alias.asname not in (None, alias.name)), None)
         if renamed:
-            raise UsageError(
-                f"{path}:{statement.lineno}: it knows {renamed.name} as {renamed.asname} so far."
-            )
+            raise UsageError(f"{path}:{statement.lineno}: it imports {renamed.name} as {renamed.asname}.")
         made.splices.extend(drop_names(source, statement, moved, only))
         return
     written = _from(code, path, statement, move)

@@ -201,9 +201,7 @@ def _expression(source: PythonSource, function: ast.FunctionDef) -> ast.expr:
     body = [each for each in function.body if not is_docstring(each)]
     arguments = function.args
     if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
-        raise UsageError(
-            f"{_say(source, function)}: {function.name} is more than one return of an expression."
-        )
+        raise UsageError(f"{_say(source, function)}: {function.name} does more than return one expression.")
     if function.decorator_list or arguments.vararg or arguments.kwarg:
         raise UsageError(f"{_say(source, function)}: {function.name} has decorators or takes any arguments.")
     bad = ast.Yield | ast.YieldFrom | ast.Await | ast.NamedExpr | ast.Lambda

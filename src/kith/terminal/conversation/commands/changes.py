@@ -179,7 +179,7 @@ async def discard(talk: Talk, rest: str) -> None:
     if await talk.terminal.press(f"Throw away the change of {named}?  [y]es  [n]o", "yn") != "y":
         return
     gone = await discard_waiting(talk.project, waiting)
-    talk.say(f"Gone: the change of {count(len(gone), 'file')}. Your files are as they are.")
+    talk.say(f"Discarded the change of {count(len(gone), 'file')}. Your files stay as they are.")
 
 
 # --- back and forth --------------------------------------------------------------------------

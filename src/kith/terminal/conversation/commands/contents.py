@@ -155,7 +155,7 @@ async def compact(talk: Talk, rest: str) -> None:
     with talk.session() as session:
         done = await compact_now(talk.project, session, opened, talk.answer)
     if done is None:
-        talk.say("There is nothing yet that a summary would make shorter.")
+        talk.say("There is nothing to summarise yet.")
         return
     saved = 1 - done.after / done.before if done.before else 0.0
     talk.say(f"{done.before:,} tokens before, {done.after:,} now ({saved:.0%} less).", "green")

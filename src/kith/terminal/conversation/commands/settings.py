@@ -110,7 +110,7 @@ async def config(talk: Talk, rest: str) -> None:
     rows = [(name, f"{said}  ({from_home(origin)})") for name, said, origin in found]
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
     if not key:
-        talk.say(f"\n{len(every) - len(chosen)} more are as kith has them: /config {_ALL}", "dim")
+        talk.say(f"\n{len(every) - len(chosen)} more have their defaults: /config {_ALL}", "dim")
 
 
 async def _set(talk: Talk, key: str, value: str) -> None:
@@ -150,7 +150,7 @@ async def roles(talk: Talk, rest: str) -> None:
     talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
     if short := [name for name in role_names() if _gets_short(talk, name)]:
         talk.say(f"\nShort instructions, for a small model or window: {', '.join(short)}.", "dim")
-    talk.say(f"\nYour own stand in {from_home(str(chosen.roles))}. More about one: /roles NAME", "dim")
+    talk.say(f"\nYour own are in {from_home(str(chosen.roles))}. More about one: /roles NAME", "dim")
 
 
 def _gets_short(talk: Talk, name: str) -> bool:
