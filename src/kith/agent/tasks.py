@@ -106,7 +106,7 @@ class Job(Struct, frozen=True):
 
     @property
     def opens(self) -> bool:
-        """Whether the model has been told nothing of the project yet."""
+        """True while the model has been told nothing about the project."""
         return bool(self.task.history) or not self.past.threads.get(THREAD)
 
     @property

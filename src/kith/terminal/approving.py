@@ -65,14 +65,14 @@ class ChangePiece(Struct):
 
     @property
     def is_editable(self) -> bool:
-        """Whether it is text that can be written otherwise."""
+        """True if it is text that can be edited."""
         change = self.change
         there = change is not None and None not in (change.before, change.after) and _is_text(change)
         return self.is_new_file or (there and bool(self.hunk.start))
 
 
 def _is_text(change: Change) -> bool:
-    """Whether both sides are lines, and no link."""
+    """True if both sides are lines, and not links."""
     return is_text(change) and SYMLINK not in (change.mode, change.mode_before)
 
 
@@ -97,7 +97,7 @@ def pieces_in(question: Question, changes: Changes) -> list[ChangePiece]:
 
 
 def all_kept(pieces: Sequence[ChangePiece]) -> bool:
-    """Whether the change is kept just as it is."""
+    """True if the change is kept unchanged."""
     return all(piece.kept and piece.edited is None for piece in pieces)
 
 

@@ -1,4 +1,4 @@
-"""`kith edits apply`: a model's reply on standard input becomes a diff, or a letter to the model."""
+"""`kith edits apply`: turn a model's reply on standard input into a diff, or an error for the model."""
 
 import argparse
 import sys

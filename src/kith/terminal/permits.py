@@ -1,4 +1,4 @@
-"""`kith permits`: what was allowed for good here, what is allowed by itself, and how to be asked again."""
+"""`kith permits`: list what needs no question here, and revoke it."""
 
 import argparse
 import sys

@@ -14,7 +14,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 def is_lively(stream: IO[str]) -> bool:
-    """Whether a stream is a terminal on which a line can be drawn again."""
+    """True if a stream is a terminal on which a line can be redrawn."""
     return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 

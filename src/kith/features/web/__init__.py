@@ -1,4 +1,4 @@
-"""`kith serve`: the session, its API and its page over HTTP; a face on the log, without state of its own."""
+"""`kith serve`: serve the session, its API and its page over HTTP from the log, without other state."""
 
 from kith.core.feature import Command, Feature, SlashCommand, lazy_in
 

@@ -1,4 +1,4 @@
-"""What the routes act through: projects, log, workers, and how a session stands."""
+"""Give routes the projects, the log, the workers and the state of a session."""
 
 import asyncio
 import re
@@ -133,19 +133,19 @@ class Desk(Struct):
         Inbox(self.log, session).stop(by)
 
     def is_working(self, session: str) -> bool:
-        """Whether somebody works on a session, or is about to."""
+        """True if a worker has a session, or is about to."""
         return self.log.is_open(session) or bool(Inbox(self.log, session).waiting())
 
     def is_lost(self, session: str) -> bool:
-        """Whether the process that worked on the last task has died before it was done."""
+        """True if the process that worked on the last task died before the end."""
         return not self.is_working(session) and was_cut_off(self.log, session)
 
     def is_resumable(self, session: str) -> bool:
-        """Whether the last task was cut short, and nobody has gone on with it yet."""
+        """True if the last task was interrupted and not resumed."""
         return not self.is_working(session) and can_resume(self.log, session)
 
     def is_waiting(self, session: str) -> bool:
-        """Whether a change of the session was not applied, and waits to be."""
+        """True if a change of the session is waiting."""
         project = None if self.is_working(session) else self.project_of(session)
         return project is not None and project.waiting_in(session) is not None
 
@@ -235,5 +235,5 @@ def last_change(desk: Desk, session: str) -> tuple[ChangeState, tuple[FileChange
 
 
 def was_asked(log: Log, session: str, question: str) -> bool:
-    """Whether a question with this id was ever asked in the session."""
+    """True if a question with this id was ever asked in the session."""
     return question in asked_ids(log, session)

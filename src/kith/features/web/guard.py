@@ -144,7 +144,7 @@ class Door(Struct):
         return self._origins.get(found[1], {"http"} if everywhere else set())
 
     def knows(self, scope: Scope, headers: Mapping[str, str]) -> bool:
-        """Whether a request carries the token, or the cookie that stands for it.
+        """True if a request carries the token, or its cookie.
 
         Browsers show cookies to every port of a machine, so another user's program may have seen it. A proxy
         is another user's program, too, and lets nobody see it.
@@ -160,7 +160,7 @@ class Door(Struct):
         return bool(self.names) or not (peer and here and is_strange(peer, here))
 
     def admits(self, scope: Scope, given: str) -> bool:
-        """Whether the first address leads in: by the token, or by its ticket in this user's own browser."""
+        """True if the first address carries the token, or its ticket in this user's own browser."""
         if same(given, self.token):
             return True
         peer, here = scope.get("client"), scope.get("server")

@@ -1,4 +1,4 @@
-"""What another feature adds to the page and the API, as `Feature.extends["web"]`."""
+"""Let other features add to the page and the API, as `Feature.extends["web"]`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache

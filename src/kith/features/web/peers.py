@@ -1,4 +1,4 @@
-"""Whose process is at the other end of a connection, where this machine can tell."""
+"""Find the owner of the process at the other end of a connection, where this machine can tell."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ End = tuple[str, int]  # address and port
 
 
 def is_strange(peer: End, here: End) -> bool:
-    """Whether a connection of this machine comes from another user's process.
+    """True if a connection from this machine comes from another user's process.
 
     The table has two rows for it, one for each end. Where it does not even show this end, it tells nothing:
     then nobody is strange. See proc_net_tcp in the Linux kernel's documentation.
@@ -27,18 +27,18 @@ def is_strange(peer: End, here: End) -> bool:
 
 
 def is_ours(peer: End, here: End) -> bool:
-    """Whether a connection is seen to come from a process of this user, on this machine."""
+    """True if a connection is seen to come from a process of this user, on this machine."""
     owners = _look(peer, here)[1]
     return bool(owners) and owners <= {os.getuid(), _ROOT}
 
 
 def can_tell() -> bool:
-    """Whether this machine shows whose connections there are."""
+    """True if this machine shows the owners of connections."""
     return any(table.exists() for table in _TABLES)
 
 
 def _look(peer: End, here: End) -> tuple[bool, set[int]]:
-    """Whether the table shows this end of a connection, and whose the other one is."""
+    """True if the table shows this end of a connection; also the owners of the other end."""
     theirs, ours = _written(peer), _written(here)
     owners: set[int] = set()
     known = False

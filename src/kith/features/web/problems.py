@@ -64,7 +64,7 @@ def also_for(path: str, detail: str) -> dict[str, Any]:
 
 
 def wants_page(path: str, accept: str) -> bool:
-    """Whether a person looks at a page, and no program at the API."""
+    """True if a person looks at a page, and not a program at the API."""
     return "text/html" in accept and not path.startswith(("/api/", "/v1/"))
 
 

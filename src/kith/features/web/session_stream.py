@@ -1,4 +1,4 @@
-"""What changes on a session's page, as a stream: a fold of its events that many a page can join anywhere."""
+"""Stream the changes of a session's page: a fold of its events that pages can join at any point."""
 
 import asyncio
 import json

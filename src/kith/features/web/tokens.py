@@ -1,4 +1,4 @@
-"""Who may come in: the token, what is derived from it, and the note that tells `kith client` of a server."""
+"""Authenticate: the token, what is derived from it, and the note that tells `kith client` of a server."""
 
 import hmac
 import json
@@ -38,7 +38,7 @@ def check_token(token: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two secrets are equal, in a time that does not tell where they differ."""
+    """True if two secrets are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
@@ -86,7 +86,7 @@ class ServerNote(Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether its process is still there; that it is the server, its proof says."""
+        """True if its process exists; its proof shows that it is the server."""
         try:
             os.kill(self.pid, 0)
         except OSError:

@@ -242,7 +242,7 @@ def talk_command(args: argparse.Namespace) -> int:
 
 
 def _reads_aloud() -> bool:
-    """Whether the person uses a screen reader; all else that they chose is read after the first key."""
+    """True if the person uses a screen reader; other settings are read after the first key."""
     if said := os.environ.get("KITH_SCREEN_READER"):
         return said.lower() in ("1", "true", "yes")
     for name in ("config.toml", "config.yaml"):

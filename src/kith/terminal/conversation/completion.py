@@ -1,4 +1,4 @@
-"""What can be suggested for a line: commands and what follows them, files after `@`, lines sent before."""
+"""Suggest completions for a line: commands, their arguments, files after `@`, earlier lines."""
 
 import re
 import time

@@ -135,7 +135,7 @@ class InputLine:
 
     @property
     def searches(self) -> bool:
-        """Whether lines that were sent before are searched."""
+        """True while earlier lines are searched."""
         return self._left is not None
 
     @property

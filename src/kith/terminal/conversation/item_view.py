@@ -122,7 +122,7 @@ class Voice:
         self._items = Items()
 
     def has_shown(self, words: str) -> bool:
-        """Whether these words were shown in this task as they came, so that nobody says them twice."""
+        """True if these words were streamed in this task, so that they are not shown twice."""
         return words.strip() in "".join(self._shown)
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""What each key does in a conversation; editing a line is prompt_toolkit's, by emacs's or vi's keys."""
+"""Bind the keys of a conversation; prompt_toolkit edits the line, with emacs's or vi's keys."""
 
 import asyncio
 import string
@@ -38,7 +38,7 @@ class KeyActions(Protocol):
 
 
 class _Twice:
-    """Whether a key comes a second time within a second."""
+    """True if a key comes a second time within a second."""
 
     def __init__(self) -> None:
         self._last = 0.0

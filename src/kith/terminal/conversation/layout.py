@@ -1,4 +1,4 @@
-"""How the lower end of the screen is laid out: what lives, what is written, suggestions, a status."""
+"""Lay out the lower end of the screen: live regions, the line, suggestions, the status."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the line learns of the project: its files, words for commands, lines that were sent before."""
+"""Collect what the line can complete: the project's files, arguments of commands, earlier lines."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

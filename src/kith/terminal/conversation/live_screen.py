@@ -1,4 +1,4 @@
-"""What a conversation needs of a terminal: a screen on which something lives, and a line to write in."""
+"""The terminal that a conversation needs: a screen with live regions, and a line to write in."""
 
 from collections.abc import Callable
 from typing import Protocol

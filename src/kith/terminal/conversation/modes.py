@@ -1,4 +1,4 @@
-"""How freely a conversation works: with questions, only reading, or with one question at the end."""
+"""The modes of a conversation: with questions, read-only, or with one question at the end."""
 
 from typing import Final, Literal, get_args
 

@@ -1,4 +1,4 @@
-"""What a conversation asks its person: a key, a row, a line; the newest on top, none answered by accident."""
+"""Ask a person for a key, a row or a line: the newest question first, and none answered by accident."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ class PromptStack:
 
     @property
     def asks(self) -> bool:
-        """Whether the next letter is the question's, and not the beginning of a line."""
+        """True if the next letter answers the question, and does not begin a line."""
         if self._buffer.text:
             return False
         if (top := self._top) is None:
@@ -113,12 +113,12 @@ class PromptStack:
 
     @property
     def busy(self) -> bool:
-        """Whether the person is asked anything now."""
+        """True while a question is open."""
         return bool(self._open)
 
     @property
     def _is_soon(self) -> bool:
-        """Whether a key was an answer just now: the next one is no beginning of a line."""
+        """True if a key was an answer just now, so the next one does not begin a line."""
         return _now() - self._answered < AGAIN_S
 
     def take_key(self, key: str) -> bool:
@@ -215,7 +215,7 @@ class PromptStack:
         return True
 
     def _is_answer(self, top: OpenPrompt) -> bool:
-        """Whether the line was begun when the question could be seen, and is no command."""
+        """True if the line was begun after the question was visible, and is not a command."""
         command = self._buffer.text.startswith(("/", "!"))
         return SAY in top.keys and top.clear and not command
 
@@ -274,7 +274,7 @@ def _spelled(said: str, top: OpenPrompt) -> str:
 
 
 def _is_armed(top: OpenPrompt) -> bool:
-    """Whether a question was there long enough to be seen, or is what the key before it has opened."""
+    """True if a question was visible long enough, or the key before it opened it."""
     return top.follows or _now() - top.since > ARMED_S
 
 

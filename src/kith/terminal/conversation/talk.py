@@ -63,7 +63,7 @@ class Pending:
         self.show()
 
     def was_heard(self, words: str) -> bool:
-        """Whether these had waited for the model that heard them now."""
+        """True if these words were waiting, and the model has now heard them."""
         if words not in self.steering:
             return False
         self.steering.remove(words)

@@ -139,7 +139,7 @@ class Terminal:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether an editor or a viewer has the terminal now."""
+        """True while an editor or a viewer has the terminal."""
         return self.suspension.is_suspended
 
     # --- showing -----------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Terminal:
 
     @property
     def asks(self) -> bool:
-        """Whether the next letter answers a question: it is not for what the person is writing."""
+        """True if the next letter answers a question, so it does not belong to the line."""
         return self._asking.asks
 
     @property
@@ -298,11 +298,11 @@ class Terminal:
 
     @property
     def busy_asking(self) -> bool:
-        """Whether the person is asked anything now."""
+        """True while a question is open."""
         return self._asking.busy
 
     def _is_free(self) -> bool:
-        """Whether what is written may be helped with: nothing is asked, and keys are letters."""
+        """True if suggestions may be shown: no question is open, and keys are letters."""
         return not self.busy_asking and not vi_navigation_mode()
 
     def take_key(self, key: str) -> bool:
@@ -344,7 +344,7 @@ class Terminal:
 
     @property
     def is_lively(self) -> bool:
-        """Whether any region holds anything."""
+        """True if any region holds anything."""
         return bool(self._regions)
 
     async def _draw(self) -> None:

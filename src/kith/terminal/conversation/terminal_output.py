@@ -32,7 +32,7 @@ class Suspension:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether somebody else has it now."""
+        """True while another program has the terminal."""
         return bool(self._visits)
 
     @asynccontextmanager
@@ -98,7 +98,7 @@ class Suspension:
 
 
 def _echoes() -> bool:
-    """Whether the terminal shows what is typed by itself, as no conversation wants it."""
+    """True if the terminal echoes what is typed, which a conversation must switch off."""
     if sys.platform == "win32":
         return False
     import termios
@@ -222,7 +222,7 @@ def _rows_now(renderer: Renderer, columns: int) -> list[int]:
 
 
 def _rewraps() -> bool:
-    """Whether a resize wraps lines anew: all terminals do, but xterm, GNU screen and Windows' console."""
+    """True if a resize rewraps lines: all terminals do, except xterm, GNU screen and Windows' console."""
     return sys.platform != "win32" and not os.environ.keys() & {"XTERM_VERSION", "STY"}
 
 

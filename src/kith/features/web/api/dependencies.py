@@ -1,4 +1,4 @@
-"""What routes find before they act: the desk, the session that is meant, and who speaks."""
+"""Dependencies of routes: the desk, the session, and the sender."""
 
 from typing import Annotated
 

@@ -146,7 +146,7 @@ async def events(
 
 
 def over(desk: Desk, session: str) -> Callable[[], bool]:
-    """Whether a session's work has ended, and nothing more of it waits."""
+    """True if a session's work has ended and nothing of it waits."""
 
     def is_over() -> bool:
         return not desk.is_working(session)  # it has ended, or its process has died

@@ -1,4 +1,4 @@
-"""What the server says of itself: health, metrics, models that can be asked, settings in force."""
+"""Tell about the server: health, metrics, available models, current settings."""
 
 import asyncio
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Sessions: begun, spoken to, answered, stopped, taken back; and what came of them."""
+"""Start, steer, answer, stop and undo sessions, and tell their results."""
 
 import asyncio
 from collections.abc import Sequence

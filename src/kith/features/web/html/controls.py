@@ -1,4 +1,4 @@
-"""What frames a session's steps: its title; where one speaks to the model; what can be done now."""
+"""Draw the frame of a session: its title, the input, and the buttons of the moment."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

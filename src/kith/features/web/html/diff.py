@@ -1,4 +1,4 @@
-"""Changed files as a person reads them: pieces to keep or leave, one below the other or side by side.
+"""Draw changed files for a person: pieces to keep or leave, one below the other or side by side.
 
 A style sheet decides how rows are read. So each run of removed and added rows is a body of its own, and what
 stayed stands in a row twice.

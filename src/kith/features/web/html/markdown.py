@@ -1,4 +1,4 @@
-"""What models write in Markdown, as HTML that can do nothing but be read."""
+"""Render a model's Markdown as HTML without scripts, styles or forms."""
 
 import re
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""What a person can tell the conversation itself: `/command`, some plain words of old, and `!command`."""
+"""Commands of a conversation: `/command`, some without a slash, and `!command`."""

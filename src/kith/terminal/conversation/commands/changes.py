@@ -224,7 +224,7 @@ def _task_of(talk: Talk, change_id: str) -> str:
 
 
 async def _is_agreed(talk: Talk, applied: Applied, change_id: str, asked: str) -> bool:
-    """Whether a change was made in this conversation, or the person means it all the same."""
+    """True if a change was made in this conversation, or the person agrees anyway."""
     log = talk.project.log
     every = log.applied(str(talk.project.root))
     session = next((session for session, each in every if each.change_id == change_id), talk.id)

@@ -1,4 +1,4 @@
-"""What a conversation holds: the model's list, its window, the last answer, what the tools said in full."""
+"""Show a conversation's contents: the list, the window, the last answer, full tool output."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""What commands and keys there are; and leaving."""
+"""List the commands and keys, and leave."""
 
 from typing import Final
 

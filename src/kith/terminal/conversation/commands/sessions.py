@@ -1,4 +1,4 @@
-"""Conversations: begun, found again, gone on with, copied, named, forgotten."""
+"""Start, find, resume, copy, rename and delete conversations."""
 
 import time
 from collections.abc import Sequence

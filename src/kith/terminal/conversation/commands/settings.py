@@ -1,4 +1,4 @@
-"""How kith works here: modes, settings, roles, skills, hooks."""
+"""Show and change modes, settings, roles, skills and hooks."""
 
 from collections.abc import Callable
 from typing import Any, Final, get_args

@@ -1,4 +1,4 @@
-"""Work: tasks for the model, planned, done again, gone on with; and the person's own `!command`."""
+"""Plan, retry and continue tasks, and run the person's own `!command`."""
 
 import asyncio
 from collections.abc import Sequence
