@@ -161,7 +161,7 @@ _WORD: Final = lazy_pattern(r"[^\W\d]\w+")
 
 
 def find_said(path: str, text: str) -> Counter[str]:
-    """How often each word stands in a text's comments and strings: what its author says of it."""
+    """Count each word in a text's comments and strings."""
     family = _FAMILIES.get(splitext(path)[1].lower(), _CURLY)
     return Counter(word for each in _SAID[family].findall(text) for word in _WORD.findall(each))
 

@@ -308,7 +308,7 @@ class Index:
         return Found(definitions, () if definitions else self._near(name), self.using(own))
 
     def fitting(self, words: Words, before: int = _NOW) -> Signals:
-        """What the files' contents and the commits `before` a time (seconds since 1970) say of a task.
+        """Score files for a task by their contents and the commits `before` a time (seconds since 1970).
 
         BM25 over stems (k1 = 1.2, b = 0.75: SQLite's FTS5 has them fixed). A definition counts by how few
         files define that name, a use by how few use it.

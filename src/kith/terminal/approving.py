@@ -136,7 +136,7 @@ def kept_numbers(pieces: Sequence[ChangePiece]) -> tuple[Kept, ...]:
 
 
 def reasons(pieces: Sequence[ChangePiece]) -> str:
-    """Why pieces were left out, each in a line with its place."""
+    """The reasons for pieces that were left out, each on a line with its place."""
     return "\n".join(f"{piece.name}: {piece.said}" for piece in pieces if piece.said and not piece.kept)
 
 
@@ -210,7 +210,7 @@ _PIECES_HELP: Final = (
 
 
 class Walk(Struct):
-    """Where somebody is in a change."""
+    """The position of a person in a change."""
 
     pieces: Sequence[ChangePiece]
     at: int = 0
@@ -316,7 +316,7 @@ def _show(screen: Screen, piece: ChangePiece) -> bool:
 
 
 def show_kept(screen: Screen, pieces: Sequence[ChangePiece]) -> None:
-    """What was decided, a line for each file."""
+    """Show the decisions, a line for each file."""
     screen.show("")
     for path, group in groupby(pieces, key=lambda piece: piece.path):
         screen.show(f"  {printable(path)}: {_told(list(group))}")
@@ -342,7 +342,7 @@ def _told(pieces: Sequence[ChangePiece]) -> str:
 async def _ask_end(
     screen: Screen, pieces: Sequence[ChangePiece], may_say: bool
 ) -> Literal["apply", "send", "none", "back", "again"]:
-    """What is to be done with what was kept."""
+    """Ask what to do with the pieces that were kept."""
     keys: dict[str, Literal["apply", "send", "none", "back", "again"]] = {"k": "again", "n": "none"}
     shown = ["[n]one", "[k] back"]
     if may_say:

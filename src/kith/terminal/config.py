@@ -150,6 +150,6 @@ def _consent(consent: Consent) -> str:
 
 
 def _prices(settings: Settings) -> str:
-    """Where the table of prices comes from."""
+    """The source of the table of prices."""
     own = settings.config / OWN_FILE
     return f"kith's own, of {load_prices(settings.config).seen}" + (f", and {own}" if own.is_file() else "")

@@ -32,7 +32,7 @@ async def open_editor(content: bytes, name: str, chosen: str = "") -> tuple[byte
 
 
 async def _wait_or_end(process: Started[Watch]) -> int | None:
-    """How it ended; where nobody needs it any more (another face was first), it is ended."""
+    """Wait for the end of a process; end it where its answer came from elsewhere."""
     try:
         await process.watch.exited.wait()
         return process.code

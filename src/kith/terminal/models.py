@@ -32,7 +32,7 @@ StyledLine = list[tuple[str, str]]  # pieces of text, each with its style
 
 
 class ModelRow(Protocol):
-    """What the table shows of a model: a catalogue's entry."""
+    """A model in the table: a catalogue's entry."""
 
     @property
     def name(self) -> str: ...
@@ -69,7 +69,7 @@ class ModelRow(Protocol):
 
 
 class Recommended(Protocol):
-    """What is shown of a model that could be had: a recommendation."""
+    """A model that can be downloaded: a recommendation."""
 
     @property
     def name(self) -> str: ...
@@ -98,7 +98,7 @@ def models_command(args: argparse.Namespace) -> int:
 
 
 def recommend_command(args: argparse.Namespace) -> int:
-    """What is worth having on this machine, and how to get it."""
+    """Recommend models for this machine, and how to get them."""
     return show_recommendations(recommend_models(), args.json)
 
 
@@ -177,7 +177,7 @@ def _place(row: ModelRow) -> str:
 
 
 def _notes(row: ModelRow, width: int) -> Iterator[str]:
-    """What has no column: why it does not fit, how quick it was, what it is good for."""
+    """Notes without a column: why it does not fit, its measured speed, its uses."""
     rates = [
         f"{verb} {rate:,.0f}" for verb, rate in (("reads", row.read_rate), ("writes", row.write_rate)) if rate
     ]

@@ -21,7 +21,7 @@ from kith.view.printing import printable
 
 
 def turns_command(args: argparse.Namespace) -> int:
-    """What was said in a session, turn by turn."""
+    """Print the turns of a session."""
     log = open_log(find_root(args.folder))
     session = log.find(args.id)
     found = turns(log, session)

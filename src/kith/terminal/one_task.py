@@ -50,7 +50,7 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
 
 
 def print_costs(explained: Explained, format: str) -> None:
-    """What each part of the prompt costs, and how much of the window it takes."""
+    """Print the tokens of each part of the prompt, and its share of the window."""
     total, window = sum(cost.tokens for cost in explained.costs), explained.window
     if format != "text":
         print(json.dumps({**encode(explained), "total": total}, indent=2))

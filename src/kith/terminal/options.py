@@ -154,7 +154,7 @@ def add_yes(parser: argparse.ArgumentParser, meaning: str = "apply without askin
 
 
 def add_standard(parser: argparse.ArgumentParser) -> None:
-    """How much evidence is enough where nobody looks at the change."""
+    """Options for the evidence that is enough where nobody looks at the change."""
     add = parser.add_argument
     add(
         "--require",
@@ -176,7 +176,7 @@ def add_system(parser: argparse.ArgumentParser) -> None:
 
 
 def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
-    """What a task and a conversation have in common; a build has tries of its own, and is there to write."""
+    """Options of tasks and conversations; a build has its own tries, and always writes."""
     add_folder(parser)
     add = parser.add_argument
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b; or route")
@@ -221,7 +221,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """How the model runs; `kith models probe` takes these too."""
+    """Options of the engine; `kith models probe` takes these too."""
     add = parser.add_argument_group("how the model runs").add_argument
     add("--window", type=positive, metavar="N", help="tokens it holds at once (by model and memory)")
     add("--no-think", dest="think", action="store_const", const=False, help="answer without reasoning")

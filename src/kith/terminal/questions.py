@@ -71,7 +71,7 @@ async def _ask(screen: Screen, question: Question) -> Answer:
 
 
 def _show_given(screen: Screen, answer: Answer) -> None:
-    """What was answered, so that it can be read again later."""
+    """Show an answer, so that it stays readable."""
     glyphs, yes = screen.look.glyphs, answer.choice != "no"
     words = f"{glyphs.good if yes else glyphs.bad} {_GIVEN[answer.choice]}"
     screen.show_lines([(Span(words, "good" if yes else "bad"),)])

@@ -67,14 +67,14 @@ def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
 
 
 def print_waiting(report: Mapping[str, Any]) -> None:
-    """How to see and to apply a change that was not applied, on stderr."""
+    """Print on stderr how to see and apply a change that was not applied."""
     if report.get("waiting"):
         head = "" if report["text"].startswith(_SAYS_SO) else "Nothing applied. "
         print(f"{head}{waiting_line(report['session'])}", file=sys.stderr)
 
 
 def waiting_line(session: str) -> str:
-    """How to see and to apply the change that waits in a session."""
+    """Print how to see and apply the change that waits in a session."""
     id = short_session(session)
     return f"The change waits: kith diff {id}, kith apply {id}"
 
@@ -90,14 +90,14 @@ def print_words(text: str) -> None:
 
 
 def print_receipt(report: dict[str, Any]) -> None:
-    """What the harness saw, on stderr."""
+    """Print the receipt on stderr."""
     indent = " " * len("Receipt: ")
     lines = f"\n{indent}".join(receipt_lines(report))
     print(wrapped(f"Receipt: {lines}", sys.stderr, indent), file=sys.stderr)
 
 
 def receipt_lines(report: dict[str, Any]) -> list[str]:
-    """What the harness saw: changes, checks, what was not checked, and what the model cost."""
+    """The lines of a receipt: changes, checks, what was not checked, and the model's cost."""
     lines = [_changes_line(report), *(_check_lines(report) if report["changes"] else ())]
     if len(report["models"]) > 1:
         lines += [_share_line(share) for share in report["models"]]

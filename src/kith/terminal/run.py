@@ -44,7 +44,7 @@ def read_task(args: argparse.Namespace, root: Path, example: str = _EXAMPLE) -> 
 
 
 def _refuse_contradictions(args: argparse.Namespace, words: str) -> None:
-    """What cannot be meant together is said, before one half of it is silently left out."""
+    """Refuse options that exclude each other. Raises UsageError."""
     if args.resume is not None and (words or args.template or args.plan != "no"):
         raise UsageError("--resume goes on with a session's own task; leave the new task and --plan out.")
     if getattr(args, "from_plan", None) and (args.resume is not None or args.template):

@@ -1,4 +1,4 @@
-"""What a face needs of a terminal to show something and to be answered, however that is kept."""
+"""The terminal that a command needs to show something and to get an answer."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
@@ -35,7 +35,7 @@ class Screen(Protocol):
 
     @property
     def look(self) -> Look:
-        """Which signs and colours it has."""
+        """Its signs and colours."""
 
     def show_lines(self, lines: Iterable[Line]) -> None:
         """The same as `show`, for lines of roles."""

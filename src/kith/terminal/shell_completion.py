@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 class CompletionChoices(Struct, frozen=True):
-    """What one command takes: its meaning in words, and its options.
+    """The meaning and the options of one command.
 
     `values` has each option that takes a value, with the words it may be, () for any; "" has the argument's.
     """
@@ -56,7 +56,7 @@ def choices_of(command: Command) -> CompletionChoices:
 
 
 def _head(line: str) -> str:
-    """What stands before the explanation in a line of help."""
+    """The part of a line of help before the explanation."""
     return re.split(r"\s{2,}", line)[0]
 
 
@@ -66,14 +66,14 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 
 def _words_after(command: str, commands: Mapping[str, CompletionChoices]) -> tuple[str, ...]:
-    """What may follow a command beside its options: the commands that go on from it, and its argument."""
+    """The words that may follow a command besides options: its subcommands, and its argument."""
     start = f"{command} " if command else ""
     following = (name.removeprefix(start).split()[0] for name in commands if name and name.startswith(start))
     return (*dict.fromkeys(following), *commands[command].values.get("", ()))
 
 
 def _values(commands: Mapping[str, CompletionChoices]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """What each option takes, by command, but for a model and a folder, which shells look up."""
+    """The values of each option by command, except models and folders, which shells look up."""
     known: dict[str, dict[str, tuple[str, ...]]] = {}
     for name in _longest_first(commands):
         for option, words in commands[name].values.items():
@@ -232,7 +232,7 @@ def _fish_command(
 
 
 def _fish_value(option: str, choices: CompletionChoices) -> str:
-    """What fish is told of an option's value: where it comes from, or that there is one."""
+    """The words for fish on an option's value: its source, or that there is one."""
     if option in ("-m", "--model"):
         return " -x -a '(__kith_names)'"
     if option == "-C":

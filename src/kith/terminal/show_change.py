@@ -69,12 +69,12 @@ async def view_changes(screen: Screen, files: Sequence[FileChange]) -> None:
 
 
 def show_help(screen: Screen, keys: Sequence[tuple[str, str]]) -> None:
-    """What each key does, a line for each."""
+    """Show the meaning of each key, a line for each."""
     screen.show_lines([(Span(f"  {key}", "strong"), Span(f"  {words}")) for key, words in keys])
 
 
 def show_file(screen: Screen, file: FileChange) -> None:
-    """What changes in one file: in colour with its numbers, or as a plain diff where there are no colours."""
+    """The change of one file: in colour with line numbers, or as a plain diff without colours."""
     screen.show_lines(file_lines(screen, file))
 
 

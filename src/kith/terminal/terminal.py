@@ -54,7 +54,7 @@ class PlainVoice:
 
 
 class Waiting:
-    """What goes on now, for the status line: with its seconds, once they are many."""
+    """The current activity for the status line, with its seconds once they are many."""
 
     def __init__(self, state: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.state, self._clock, self._since = state, clock, clock()
@@ -159,7 +159,7 @@ def yes_to_changes(otherwise: Answerer) -> Answerer:
 
 
 def choose_voice(words: bool, yes: bool) -> tuple[PlainVoice | TerminalVoice, Answerer, bool]:
-    """Who tells of a run, who answers its questions, and whether somebody does.
+    """The reporter and the answerer of a run, and whether somebody answers.
 
     `words`: the result is for a person to read, not for a program; `yes` is --yes.
     """

@@ -1,4 +1,4 @@
-"""`kith trust`: what a folder brings along for kith, in words and whole, and a person's yes or no to it."""
+"""`kith trust`: show what a folder configures for kith, and take a person's yes or no to it."""
 
 import argparse
 import sys
@@ -74,7 +74,7 @@ async def ask_about(screen: Screen) -> bool:
 
 
 def show_offer(screen: Screen, root: Path, offer: Offer) -> None:
-    """What each file would do, then the files themselves, or what is different in them."""
+    """Show the effect of each file, then the files themselves, or their differences."""
     brought, where = offer.brought, printable(from_home(str(root)))
     if brought.standing == "unfit":
         _say(screen, f"{where}: {printable(brought.fault)} All that it brings along is ignored.")
@@ -98,7 +98,7 @@ def show_offer(screen: Screen, root: Path, offer: Offer) -> None:
 
 
 def _standing(offer: Offer) -> str:
-    """How the person stands to what there is; of notes inside alone nothing is said in the settings."""
+    """The person's trust in the folder; the settings say nothing of notes inside it."""
     standing = offer.brought.standing
     if offer.unseen and standing in ("", "trusted"):
         return "Of the notes in folders inside, some are new to you, so those are ignored."

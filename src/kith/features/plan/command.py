@@ -46,7 +46,7 @@ _REASONS: Final[dict[Signal, str]] = {
 
 
 class Measured(Struct, frozen=True):
-    """How well files are found here: by all signals, and by the names in files alone (BM25)."""
+    """The quality of the ranking here: with all signals, and with the names in files alone (BM25)."""
 
     kith: Found
     names: Found
@@ -54,7 +54,7 @@ class Measured(Struct, frozen=True):
 
 
 class Confidence(Struct, frozen=True):
-    """How sure the first file is: `named` by the task, or one of some that are `close` to the best score."""
+    """The confidence in the first file: `named` by the task, or one of some `close` to the best score."""
 
     level: Literal["high", "medium", "low", "none"]
     close: int = 1

@@ -32,7 +32,7 @@ _PATH: Final = re.compile(
 
 
 class Request(Struct, frozen=True):
-    """What a commit's message asks for, and the source files that the commit changed."""
+    """The request in a commit's message, and the source files that the commit changed."""
 
     commit: str
     at: int
@@ -41,7 +41,7 @@ class Request(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """How many requests there were, the share with a right file in the top five, the mean reciprocal rank."""
+    """The number of requests, the share with a right file in the top five, the mean reciprocal rank."""
 
     requests: int
     top: float

@@ -46,7 +46,7 @@ _ROUTES: Final = (
 
 
 def make_app(desk: Desk) -> FastAPI:
-    """The whole application. The door (`guard.py`) stands before it."""
+    """The whole application, behind the door (`guard.py`)."""
     about = f"kith {__version__}"  # no redirects: behind a proxy, their address would be another one
     app = FastAPI(
         title="kith",

@@ -21,7 +21,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
 
 
 def client(parser: argparse.ArgumentParser) -> None:
-    """Which server: the one that runs here, or another one."""
+    """Options that name a server: the one that runs here, or another."""
     add = parser.add_argument
     add("--url", metavar="URL", help="of a server elsewhere (the one that runs here)")
     add("--token", metavar="TOKEN", help="of a server elsewhere; better in KITH_SERVE_TOKEN")

@@ -41,7 +41,7 @@ _ERRORS: Final[dict[int, type[KithError]]] = {409: BusyError, 429: BusyError, 50
 
 
 class ServerAddress(Struct, frozen=True):
-    """Where a server is said to be; `port` is what its proof must name, 0 where a tunnel may change it."""
+    """The address of a server; `port` is what its proof must name, 0 where a tunnel may change it."""
 
     url: str
     token: str
@@ -72,7 +72,7 @@ class RemoteServer:
         self._client, self._place = client, place
 
     async def ask(self, path: str, body: object = None) -> Any:
-        """What the API says to a GET, or to a POST where there is a body."""
+        """Send a GET, or a POST with `body`, and return the API's answer."""
         return json.loads(await self.text(path, body))
 
     async def text(self, path: str, body: object = None) -> str:
@@ -176,7 +176,7 @@ def _in_words(error: Exception) -> KithError:
 
 
 async def show_to_the_end(find: Find, session: str, yes: bool) -> int:
-    """Tell of a session until its work is done, and what came of it; returns the exit code of that."""
+    """Print a session until its work is done; returns the exit code of the result."""
     voice: PlainVoice | TerminalVoice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
     asking = RemoteAsker(find, session, voice, yes)
     ended: RunEnded | None = None
@@ -217,7 +217,7 @@ class RemoteAsker:
         self._prompt: asyncio.Task[None] | None = None
 
     async def hear(self, event: Event) -> None:
-        """What ends a question ends its prompt."""
+        """End the prompt of a question with the question."""
         if isinstance(event, Answered | Resumed | RunEnded):
             await self.end()
 
@@ -316,7 +316,7 @@ def answer_command(args: argparse.Namespace) -> int:
 
 
 def stop_command(args: argparse.Namespace) -> int:
-    """Stop whoever works on a session."""
+    """Stop the worker of a session."""
     _ask(args, f"/api/sessions/{_id(args)}/cancel", {})
     return EXIT_DONE
 
@@ -335,7 +335,7 @@ def get_command(args: argparse.Namespace) -> int:
 
 
 def _finder(args: argparse.Namespace) -> Find:
-    """Finds the server, anew each time: one that was started again may have another token."""
+    """Find the server, each time again: one that was restarted may have another token."""
     _, state, _ = find_folders()
     token = args.token or os.environ.get("KITH_SERVE_TOKEN", "")
     return lambda: find_place(state, args.url or "", token)

@@ -57,7 +57,7 @@ def _kept_token(state: Path, port: int, fresh: bool) -> str:
 
 
 def _shown(token: str, port: int) -> str:
-    """What a browser is started with: where it can be told whose browser asks, nothing that helps others."""
+    """The secret on a browser's command line: a ticket where its user can be told, else the token."""
     return ticket_for(token, port) if can_tell() else token
 
 

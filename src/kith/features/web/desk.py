@@ -107,7 +107,7 @@ class Desk(Struct):
             asyncio.get_running_loop().create_task(self._mind(project.root, session))
 
     async def _mind(self, root: Path, session: str) -> None:
-        """See to it that the letters are heard: by whoever works on the session, else by a new worker."""
+        """Make sure that a worker hears the letters: the session's own, else a new one."""
         inbox, pause = Inbox(self.log, session), _MIND_S
         try:
             while inbox.waiting():
@@ -120,7 +120,7 @@ class Desk(Struct):
             self._minding.discard(session)
 
     def question(self, session: str) -> Question | None:
-        """What the session waits for now; a question whose process died is asked again on resuming."""
+        """The open question of a session; one whose process died is asked again on resuming."""
         question = open_question(self.log, session)
         return question if question and self.log.is_open(session) else None
 
@@ -188,7 +188,7 @@ class SessionState(Struct, frozen=True):
 
 
 def session_state(log: Log, session: str) -> SessionState:
-    """How a session stands. Raises KithError."""
+    """The state of a session. Raises KithError."""
     started = newest_event(log, session, "RunStarted")
     if not isinstance(started, RunStarted):
         return SessionState()

@@ -52,7 +52,7 @@ def write_session(log: Log, session: str, format: str) -> str:
 
 
 def _without_secrets(log: Log, session: str, here: Path, told: str) -> str:
-    """What is to be sent somewhere, without the secrets of the session's project that a model had read."""
+    """Remove the project's secrets, which a model may have read, from an export."""
     from kith.agent.asking.hidden import keep_secrets
     from kith.agent.project import Project
 

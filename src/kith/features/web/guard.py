@@ -108,7 +108,7 @@ class _Closed(Exception):
 
 
 class Door(Struct):
-    """What the door knows: the token, the port, and by which names the server is reached.
+    """The authentication of a server: its token, its port, and the names that reach it.
 
     `names` are those that the person allowed: `kith.example.org` stands behind a proxy with TLS, so its pages
     come from https; `http://box.lan` is reached without.

@@ -15,7 +15,7 @@ TOKEN = "KITH_SERVE_TOKEN"
 
 
 class ListenAddress(Struct, frozen=True):
-    """Where the server listens; `names` are origins by which browsers reach it beside loopback's."""
+    """The address of a server; `names` are origins by which browsers reach it beside loopback's."""
 
     host: str
     port: int

@@ -25,11 +25,11 @@ class WebPart(Struct, frozen=True):
 
 @cache
 def web_parts() -> tuple[WebPart, ...]:
-    """What the features that are on add."""
+    """The parts of all enabled features."""
     return parts_for("web")
 
 
 def draw_panel(log: Log, session: str) -> Html:
-    """How the work of a session stands, drawn by the feature whose session it is."""
+    """Draw the state of a session's work, by the feature whose session it is."""
     drawn = (each.panel(log, session) for each in web_parts() if each.panel)
     return next(filter(None, drawn), NOTHING)

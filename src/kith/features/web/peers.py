@@ -61,7 +61,7 @@ def _rows() -> Iterator[tuple[str, str, str, int]]:
 
 
 def _written(end: End) -> set[str]:
-    """How the tables may write one end: words of four bytes as this machine's numbers, in hex."""
+    """The spellings of one end in the tables: words of four bytes as this machine's numbers, in hex."""
     address, port = ip_address(end[0]), end[1]
     forms = [address.packed]
     if isinstance(address, IPv4Address):

@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 def problem_text(status: int, detail: str, **more: Any) -> str:
-    """What is said of a request that is refused or has failed; `more` are members of its own.
+    """The problem document of a refused or failed request; `more` are further members.
 
     In ASCII: names of files may hold bytes that no UTF-8 text can.
     """

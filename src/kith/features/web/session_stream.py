@@ -87,7 +87,7 @@ class SessionStream:
             del _FOLDED[next(iter(_FOLDED))]
 
     def look_after(self) -> list[Patch]:
-        """What changes by what no event here tells: its process may have died, its change been taken back."""
+        """Update what no event here tells: its process may have died, its change may be undone."""
         return [*self._look_at_work(), *self._look_at_letters(), *self.forget_undone()]
 
     def _look_at_letters(self, heard: bool = False) -> list[Patch]:
@@ -120,7 +120,7 @@ class SessionStream:
         return [*talk.stand(*stands), *(self.scene.give_up() if died else ())]
 
     def forget_undone(self) -> list[Patch]:
-        """A change is taken back in a session of its own."""
+        """Update undone changes: an undo is a session of its own."""
         controls = self.controls
         if not controls.applied or not is_undone(self.watch.log, controls.applied):
             return []

@@ -43,17 +43,17 @@ def same(one: str, other: str) -> bool:
 
 
 def cookie_for(token: str, port: int) -> str:
-    """What a browser carries instead of the token: browsers show a cookie to every port of a host."""
+    """The cookie in place of the token: browsers send a cookie to every port of a host."""
     return _derived(token, f"cookie {port}")
 
 
 def ticket_for(token: str, port: int) -> str:
-    """What stands for the token on a browser's command line, which other users can read."""
+    """The ticket in place of the token on a browser's command line, which other users can read."""
     return _derived(token, f"ticket {port}")
 
 
 def proof_for(token: str, port: int, nonce: str) -> str:
-    """What only a server that holds the token can say to a nonce."""
+    """The answer to a nonce that only a holder of the token can give."""
     return _derived(token, f"hello {port} {nonce}")
 
 
@@ -99,7 +99,7 @@ def _place(state: Path, port: int) -> Path:
 
 
 def read_note(state: Path, port: int) -> ServerNote | None:
-    """What the last server on this port wrote; None for none, and for what others could have read."""
+    """The note of the last server on this port; None where there is none, or others could have read it."""
     try:
         place = _place(state, port)
         facts = place.stat()

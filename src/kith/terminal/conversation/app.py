@@ -57,7 +57,7 @@ _begin_driver: Final["Lazy[Callable[[Talk, str], Driver]]"] = Lazy("kith.termina
 
 
 class ConversationApp:
-    """What the keys do (`KeyActions`), and when the two threads begin and end.
+    """The actions of keys (`KeyActions`), and the start and end of the two threads.
 
     The first key is taken before the work's code is even loaded: until then there is no driver. Of the two
     kinds of terminals only the one that is wanted is loaded.
@@ -160,7 +160,7 @@ class ConversationApp:
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """What was sent, as soon as somebody can work; both threads may be here."""
+        """Pass on sent lines as soon as a worker is free; both threads may be here."""
         while self._driver and self._early:
             with suppress(IndexError):  # the other one was faster
                 self._driver.submit(self._early.popleft())

@@ -41,7 +41,7 @@ class Paths(Struct, frozen=True, eq=False):
 
     @property
     def is_small(self) -> bool:
-        """Whether it is searched at once."""
+        """True if it can be searched while a key waits."""
         return len(self.all) <= _SMALL
 
     def find(self, letters: str, most: int) -> list[str]:
@@ -93,7 +93,7 @@ class Paths(Struct, frozen=True, eq=False):
 
 
 def _distance(path: str, letters: str) -> int:
-    """How far a path is from what was typed; both in lower case."""
+    """The distance of a path from the typed letters; both in lower case."""
     name = path.rstrip("/").rpartition("/")[2]
     if name.startswith(letters):
         return 0 if name.partition(".")[0] == letters.partition(".")[0] else 1
@@ -142,7 +142,7 @@ class ProjectFiles:
 
     @property
     def paths(self) -> Paths:
-        """What is known now; it is looked again if that is old."""
+        """The paths that are known; they are read again if that is old."""
         if time.monotonic() - self._at > _FRESH_S:
             self.refresh()
         return self._paths or Paths()
@@ -194,7 +194,7 @@ class Suggestions(Struct, frozen=True):
 
 
 class Sources(Struct, frozen=True):
-    """Where suggestions come from: paths, words for a command's argument (by its kind), lines sent before."""
+    """The sources of suggestions: paths, arguments of commands (by kind), earlier lines."""
 
     paths: Callable[[], Paths] = Paths
     offers: Callable[[str], Sequence[Offer]] = lambda kind: ()
@@ -202,7 +202,7 @@ class Sources(Struct, frozen=True):
 
 
 class LineContext(Struct, frozen=True):
-    """What a line is told of its folder: what to suggest, and what was typed there before (`earlier`).
+    """The context of a line: its suggestions, and earlier lines of its folder (`earlier`).
 
     What is typed now is `kept` there for the `session`, where `keeps` allows it.
     """
@@ -216,17 +216,17 @@ class LineContext(Struct, frozen=True):
 
 
 def wants_any(before: str) -> bool:
-    """Whether anything may be suggested behind these words: a quick look."""
+    """True if anything may be suggested after these words: a quick look."""
     return bool(_COMMAND.match(before) or _ARGUMENT.match(before) or _FILE.search(before))
 
 
 def is_slow(before: str, sources: Sources) -> bool:
-    """Whether finding suggestions takes so long that keys had to wait."""
+    """True if finding suggestions would make keys wait."""
     return not before.startswith("/") and not sources.paths().is_small
 
 
 def suggest(before: str, sources: Sources, *, asked: bool = False) -> Suggestions:
-    """What may follow the words before the cursor; `asked`: the person wants suggestions (Tab)."""
+    """Suggest what may follow the words before the cursor; `asked`: the person pressed Tab."""
     if found := _COMMAND.match(before):
         return _commands(found[1])
     if found := _ARGUMENT.match(before):

@@ -62,7 +62,7 @@ class Driver:
     # --- for the terminal's thread -----------------------------------------------------------
 
     def submit(self, words: str) -> None:
-        """What the person sent: a command, a task, or words for the model at work."""
+        """Take a sent line: a command, a task, or words for the model at work."""
         call_in(self._loop, lambda: self._take(words))
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class Driver:
         call_in(self._loop, self._close)
 
     def take_back(self) -> str:
-        """What was sent last and waits still, to be written anew; "" where nothing waits."""
+        """Take back the last line that still waits, to be edited; "" where nothing waits."""
         return self.talk.pending.take_back()
 
     # --- the loop ----------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class Driver:
 
 
 def _at_any_time(words: str) -> Do | None:
-    """What a command does, where it need not wait until the work is over."""
+    """The action of a command that need not wait until the work is over."""
     try:
         command, _ = find_command(words)
     except UsageError:

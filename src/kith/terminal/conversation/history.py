@@ -26,7 +26,7 @@ class Pastes:
         self._held: dict[str, str] = {}
 
     def take(self, text: str, line: str) -> str:
-        """What to write into a `line` for a pasted text: itself, or its mark."""
+        """The form of a pasted text in a `line`: itself, or its mark."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.rstrip("\n").count("\n") + 1
         if lines < _LINES and len(text) < _LENGTH:

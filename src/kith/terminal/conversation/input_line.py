@@ -57,7 +57,7 @@ class Menu(Struct):
             self.chosen = (start + rows) % len(self.rows)
 
     def taken(self, before: str) -> Suggestion | None:
-        """What Enter takes behind these words; None where they are newer than the suggestions."""
+        """The suggestion that Enter takes after these words; None where they are newer than it."""
         return self.rows[self.chosen] if 0 <= self.chosen < len(self.rows) and before == self.before else None
 
     def fragments(self, width: int) -> StyleAndTextTuples:
@@ -217,7 +217,7 @@ class InputLine:
         self.buffer.insert_text(row.text + (" " if row.goes_on and row.text.startswith("/") else ""))
 
     def _set(self, text: str) -> None:
-        """The whole line anew, without suggestions for it."""
+        """Replace the whole line, without suggestions for it."""
         self._browsing = True
         self.buffer.document = Document(text, len(text))
         self._browsing = False

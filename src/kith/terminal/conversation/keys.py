@@ -24,7 +24,7 @@ _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
 
 
 class KeyActions(Protocol):
-    """What keys do beside writing. Called in the terminal's thread, and never slow."""
+    """The actions of keys besides writing. Called in the terminal's thread, and never slow."""
 
     @property
     def working(self) -> bool: ...

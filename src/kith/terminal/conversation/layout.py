@@ -85,7 +85,7 @@ STYLE: Final = Style.from_dict(
 
 
 class Drawn(Protocol):
-    """What the lower end shows of a terminal: lines that live, the line with its hint, the status."""
+    """The content of the lower end: live lines, the line with its hint, the status."""
 
     line: InputLine
     look: Look

@@ -31,7 +31,7 @@ _GIT: Final = ("status", "log", "diff", "show", "blame", "branch")
 def make_line_context(
     get: Callable[[], Project], session: Callable[[], str], changed: Callable[[], None]
 ) -> LineContext:
-    """What a line is told; `changed` is called, in some thread, where there may be more to suggest by now.
+    """Make the context of a line; `changed` is called, in some thread, when there may be more to suggest.
 
     `get` gives the project as it is set now, `session` the conversation's id.
     """
@@ -65,7 +65,7 @@ class Offers:
         self._looking: set[str] = set()
 
     def of(self, kind: str) -> Sequence[Offer]:
-        """What is known now."""
+        """The offers of a kind that are known so far."""
         if kind == "mode":
             return MODES_OFFERED
         at, offers = self._known.get(kind, (0.0, ()))

@@ -15,7 +15,7 @@ class LiveScreen(Screen, Protocol):
     """A screen on which a conversation lives: below what stays there is what changes. From any thread."""
 
     def live(self, name: str, region: Region | None) -> None:
-        """What is shown in one of the regions from now on."""
+        """Set the content of one of the regions."""
 
     def prefill(self, words: str) -> None:
         """Words in the line, for the person to go on with; not where something is written already."""
@@ -30,7 +30,7 @@ class LiveScreen(Screen, Protocol):
         """Tell a person who is elsewhere what they may want to come back for."""
 
     def redraw(self) -> None:
-        """What is drawn by itself is different now."""
+        """Redraw: the content of a region has changed."""
 
     def settle_in(self, chosen: Settings) -> None:
         """Do as the person wants it, now that it is known."""

@@ -17,5 +17,5 @@ def next_mode(mode: Mode) -> Mode:
 
 
 def badge(mode: Mode) -> str:
-    """The mode as it always stands on the screen."""
+    """The mode as the status line shows it."""
     return f"\x1b[7m {mode} mode \x1b[0m"

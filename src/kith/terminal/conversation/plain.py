@@ -103,7 +103,7 @@ class PlainTerminal:
         print(flush=True)
 
     def live(self, name: str, region: Region | None) -> None:
-        """What goes on is said when it lasts, what waits when it is new; the rest stays unsaid."""
+        """Print activity that lasts, and new waits; other regions are not printed."""
         if name == "activity":
             self._since = time.monotonic() if region and not self._activity else self._since
             self._activity = region
@@ -122,12 +122,12 @@ class PlainTerminal:
             self._loop.call_later(1.0, self._tell_activity)
 
     def prefill(self, words: str) -> None:
-        """What cannot be changed on the line is shown, to be written anew."""
+        """Print words that cannot be put into the line."""
         if words:
             print(f"  {printable(words)}", flush=True)
 
     def signal(self, sequence: str) -> None:
-        """Who only prints is sent nothing else."""
+        """Send nothing: plain output has no control sequences."""
 
     def notify(self, words: str) -> None:
         """A screen reader reads the lines, and a pipe has no window."""

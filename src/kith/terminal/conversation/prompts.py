@@ -25,7 +25,7 @@ def _now() -> float:
 
 
 class OpenPrompt(Struct, eq=False):
-    """What is waited for: one of `keys`, one of `rows`, or a line where there is neither."""
+    """An open question: one of `keys`, one of `rows`, or a line where there is neither."""
 
     words: str
     answer: "asyncio.Future[Any]"

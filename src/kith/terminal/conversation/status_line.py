@@ -19,7 +19,7 @@ _NAME: Final = 40  # columns of a model's name: it is whatever its server says
 
 
 class StatusLine(Struct):
-    """What the line says; `hear` is called by the thread that works, `line` by the one that draws."""
+    """The status line; `hear` is called by the thread that works, `line` by the one that draws."""
 
     mode: Mode = "ask"
     meter: Meter = field(default_factory=Meter)
@@ -72,7 +72,7 @@ class StatusLine(Struct):
 
 
 def place_of(event: Engaged) -> str:
-    """Where what this model is asked goes to: a host, or this machine's own engine; "" for none."""
+    """The destination of this model's prompts: a host, or this machine's own engine; "" for none."""
     return urlsplit(event.server).netloc or event.server
 
 

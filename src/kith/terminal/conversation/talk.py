@@ -50,7 +50,7 @@ class Pending:
         self.steering: list[str] = []
 
     def take_back(self) -> str:
-        """What was queued last, to be written anew; "" where nothing is."""
+        """Take back the words that were queued last, to be edited; "" where there are none."""
         with suppress(IndexError):
             words = self.queue.pop()
             self.show()
@@ -71,7 +71,7 @@ class Pending:
         return True
 
     def gather_unheard(self, inbox: Inbox) -> None:
-        """What no model heard before its work was over is the next task."""
+        """Make a task of words that no model heard before its work was over."""
         if not self.steering:
             return
         unheard = [letter.words for letter in inbox.letters()]
@@ -200,7 +200,7 @@ class Talk:
             return await ask(self.terminal, question)
 
     def show_result(self, result: Result) -> None:
-        """How a task ended: its last words, unless they were shown as they came, and the receipt."""
+        """Show the end of a task: its last words, unless they were streamed, and the receipt."""
         text, status = result.report["text"], result.report["status"]
         screen = self.terminal
         screen.notify(f"a task in {self.root.name} ended: {status}")

@@ -183,7 +183,7 @@ class Terminal:
             self._wake()
 
     def live(self, name: str, region: Region | None) -> None:
-        """What is shown in one of the REGIONS from now on."""
+        """Set the content of one of the REGIONS."""
         if region:
             self._regions[name] = region
         else:
@@ -204,7 +204,7 @@ class Terminal:
             self.look = Look.choose(background)
 
     def know(self, make: Callable[[Callable[[], None]], LineContext]) -> None:
-        """What the line can suggest, and remember, from now on."""
+        """Set what the line can suggest and remember."""
         context = make(lambda: self._in_loop(self.line.look_again))
         self._in_loop(lambda: self.line.know(context))
 
@@ -280,7 +280,7 @@ class Terminal:
 
     @property
     def hint(self) -> str:
-        """What stands in the line while nothing is written."""
+        """The hint in an empty line."""
         return self._asking.hint or self._hint
 
     @hint.setter
@@ -372,7 +372,7 @@ class Terminal:
             self._draw_anew(new)
 
     def _draw_anew(self, new: str = "") -> None:
-        """What is new, above the picture: that goes first, and then stands below."""
+        """Print new text above the live part, which is erased first and drawn below it again."""
         with at_once(self.output):
             wipe(self.app.renderer)
             self.output.write_raw(new)

@@ -24,7 +24,7 @@ _NOTICE_S: Final = 0.05  # until the loop has heard of a signal
 
 
 class Suspension:
-    """Who has the terminal of an application; `draw` shows what waits. All in the terminal's thread."""
+    """The owner of an application's terminal; `draw` shows what waits. All in the terminal's thread."""
 
     def __init__(self, app: Application[int], draw: Callable[[], None]) -> None:
         self._app, self._draw = app, draw
@@ -210,7 +210,7 @@ def wipe(renderer: Renderer) -> None:
 
 
 def _rows_now(renderer: Renderer, columns: int) -> list[int]:
-    """How many rows each line of the last picture takes: a terminal that became narrower wraps its lines."""
+    """The rows of each line of the last picture: a terminal that became narrower wraps its lines."""
     drawn, size = renderer.last_rendered_screen, renderer._last_size
     if not (drawn and size):
         return []

@@ -1,1 +1,1 @@
-"""What a terminal shows, as lines of words with roles: pure, and the same wherever it is drawn."""
+"""Render what a terminal shows as lines of words with roles: pure, the same wherever it is drawn."""

@@ -52,7 +52,7 @@ def tool_line(use: ToolUse, width: int, glyphs: Glyphs = UNICODE) -> Line:
 
 
 def progress_line(event: Progress, seconds: float, width: int, glyphs: Glyphs = UNICODE) -> Line:
-    """How far something slow is: `⠋ reading  ━━━━━━╌╌╌╌  4,096 of 9,000 tokens  about 12 s left`."""
+    """The progress of slow work: `⠋ reading  ━━━━━━╌╌╌╌  4,096 of 9,000 tokens  about 12 s left`."""
     what, _, rest = event.what.partition(", ")
     sign = (
         Span(f"{spinner(seconds, glyphs)} ", "accent"),

@@ -90,7 +90,7 @@ class Colours:
         return merged([*head, *spans])
 
     def _opened(self, spans: list[Span]) -> int | None:
-        """Where a comment begins that does not end in this line."""
+        """The start of a comment that does not end in this line."""
         at = 0
         line = "".join(span.text for span in spans)
         while self._opening and (at := line.find(self._opening, at)) >= 0:

@@ -225,7 +225,7 @@ def _moved(files: Sequence[FileChange]) -> dict[str, str]:
 
 
 def _body(file: FileChange, sign: str) -> tuple[str, str]:
-    """What a whole file holds, as a new and a deleted one can be compared; nothing alike for others."""
+    """The content of a whole file, so that a new and a deleted one can be compared; unique for others."""
     begun = {"-": "deleted file mode ", "+": "new file mode "}[sign]
     head, _, rows = file.diff.partition("\n@@ ")
     mode = next((line.removeprefix(begun) for line in head.split("\n") if line.startswith(begun)), "")
@@ -312,7 +312,7 @@ def _coloured(rows: Sequence[DiffRow], texts: dict[DiffRow, str], path: str) -> 
 
 
 def _marked(rows: Sequence[DiffRow], texts: dict[DiffRow, str]) -> dict[DiffRow, Spans]:
-    """Which characters of removed and added rows differ, held against each other one by one."""
+    """The characters that differ between removed and added rows, compared one by one."""
     found: dict[DiffRow, Spans] = {}
     for stayed, group in groupby((row for row in rows if row.sign != "\\"), key=lambda row: row.sign == " "):
         if stayed:

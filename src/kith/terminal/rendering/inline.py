@@ -32,7 +32,7 @@ _CUT: Final = re.compile(rf"(?<=[^\s;>])(?=\s)|(?<={WIDE})(?={WIDE})")
 
 
 class _Notes(Struct):
-    """Where markdown-it's steps through a text began, and what became of the marks in it."""
+    """The starts of markdown-it's steps through a text, and the results of its marks."""
 
     text: str
     begins: list[int] = field(default_factory=list)
@@ -115,7 +115,7 @@ def read_spans(text: str, marks: bool = False) -> Line:
 
 
 def forced_cut(text: str) -> int:
-    """Where to part a text that is not waited for any more."""
+    """The place to break a text that is not waited for any more."""
     return find_cut(text) or max((found.start() for found in _CUT.finditer(text)), default=len(text))
 
 
@@ -212,7 +212,7 @@ def _spans(tokens: Sequence["Token"], marks: bool) -> list[Span]:
 
 
 def _target(spans: Sequence[Span], begin: int, address: str) -> list[Span]:
-    """Where a link leads: an address is never hidden behind words."""
+    """The target of a link: an address is never hidden behind words."""
     said, address = "".join(span.text for span in spans[begin:]), shown(address)
     if not address or said in (address, address.removeprefix("mailto:")):
         return []

@@ -107,7 +107,7 @@ class Palette(Struct, frozen=True):
     depth: Depth = 4
 
     def style(self, role: str) -> Style:
-        """What several roles come to; the later ones win."""
+        """Merge the styles of several roles; the later ones win."""
         return _style(self.theme, self.depth, role)
 
     @property
@@ -244,12 +244,12 @@ class Look(Struct, frozen=True):
 
     @classmethod
     def choose(cls, theme: Theme = "auto") -> Self:
-        """What the terminal on stdout can show."""
+        """The abilities of the terminal on stdout."""
         return cls.of(sys.stdout, sys.stdout.isatty(), theme)
 
     @classmethod
     def of(cls, stream: IO[str], is_terminal: bool, theme: Theme = "auto") -> Self:
-        """What a stream can show."""
+        """The abilities of a stream."""
         return cls(choose_glyphs(stream), choose_palette(theme, is_terminal))
 
     @property

@@ -49,7 +49,7 @@ class MarkdownStream:
         return self._blocks.finished()
 
     def end(self) -> list[Line]:
-        """What was kept back: the text is over. Another one may follow."""
+        """Return the rest at the end of a text. Another one may follow."""
         if self._partial or self._inside:
             self._end_line("")
         self._blocks.close()
@@ -98,5 +98,5 @@ def room_for(width: int) -> int:
 
 
 def render_said(text: str, width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """What a model said in a conversation, as lines behind its margin."""
+    """A model's message in a conversation, as lines behind its margin."""
     return set_in(render_markdown(text, room_for(width), glyphs))

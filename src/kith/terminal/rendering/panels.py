@@ -54,7 +54,7 @@ def _todo_line(item: TodoItem, glyphs: Glyphs) -> Line:
 def context_lines(
     parts: Sequence[tuple[str, int]], window: int, width: int, glyphs: Glyphs = UNICODE, title: str = ""
 ) -> list[Line]:
-    """What fills a window of so many tokens (0: nobody knows), as a bar and a table."""
+    """The use of a window of so many tokens (0: unknown), as a bar and a table."""
     used = sum(tokens for _, tokens in parts)
     whole = max(window, used, 1)
     share = f" of {window:,} tokens ({used / whole:.0%})" if window else " tokens"
@@ -101,7 +101,7 @@ def _segments(rows: Sequence[tuple[str, int, Span]], whole: int, width: int) -> 
 
 
 def receipt_panel(lines: Sequence[str], width: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """What the harness saw of a task, as `report.receipt_lines` tells it, each check with its sign."""
+    """The receipt of a task, as `report.receipt_lines` words it, each check with its sign."""
     out: list[Line] = [(Span("Receipt", "title"),)]
     for line in lines:
         sign, role = _receipt_sign(line, glyphs)

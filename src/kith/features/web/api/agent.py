@@ -148,14 +148,14 @@ _routes = APIRouter(tags=["agent"])
 
 
 class Turn(Sent):
-    """What was said before, and by whom."""
+    """One earlier message: its words and its author."""
 
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[str, Field(max_length=MOST_WORDS)]
 
 
 class TaskLimits(Sent):
-    """Where the task ends, done or not; what is left out is as configured."""
+    """Limits of one task; those left out are as configured."""
 
     steps: Annotated[int, Field(ge=1, le=10_000)] | None = None
     tokens: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
@@ -198,7 +198,7 @@ class Wanted(Sent):
 
 
 class Done(TypedDict):
-    """What came of a task. A `question` waits for a yes at /sessions/{id}/answers/{question}."""
+    """The result of a task. A `question` waits for a yes at /sessions/{id}/answers/{question}."""
 
     tasks: list[ListedTodo]
     steps: list[Step]

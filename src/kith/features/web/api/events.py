@@ -43,7 +43,7 @@ async def stream(
     is_over: Callable[[], bool] = never,
     beside: Callable[[], bytes] = silence,
 ) -> AsyncIterator[bytes]:
-    """What happens in a session, from the position of `watch` on, as `frame` tells it.
+    """Stream a session's events from the position of `watch` on, each as `frame` writes it.
 
     `beside` is asked each second for what no event tells. Ends when a look finds nothing and `is_over` says
     so.
@@ -81,7 +81,7 @@ def write_event(seen: Seen) -> str:
 
 
 def position_of(after: str = "", last_event_id: str = "") -> Position:
-    """Where a reader goes on: what it saw last, else where it wants to begin. Raises Refused."""
+    """The position of a reader: after what it saw last, else where it wants to begin. Raises Refused."""
     try:
         return Position.parse(last_event_id or after or "0")
     except ValueError as error:

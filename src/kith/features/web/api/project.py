@@ -104,7 +104,7 @@ _tool_routes = APIRouter(tags=["tools"])
 
 
 class Use(Sent):
-    """What a tool is used with; its schema says what `args` holds."""
+    """The arguments of a tool, by its schema."""
 
     args: dict[str, Any] = Field({}, description="As the tool's schema says.")
     project: Name = Field("", description="One of /projects; empty: the first.")
@@ -131,7 +131,7 @@ class ToolList(TypedDict):
 
 
 class Told(TypedDict):
-    """What a tool said; not `ok`: it says what is wrong. `session` holds a command or a list."""
+    """The result of a tool; not `ok`: an error. `session` holds a command or a list."""
 
     ok: bool
     text: str

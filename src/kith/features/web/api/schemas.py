@@ -28,7 +28,7 @@ class Sent(BaseModel):
 
 
 class Wanted(Sent):
-    """What is wanted, and how it is to be done."""
+    """A task and its options."""
 
     words: Words
     kind: Literal["run", "build", "confer"] = "run"
@@ -172,7 +172,7 @@ class SessionNow(TypedDict):
 
 
 class Begun(TypedDict):
-    """Where the words went, and from where on to read what comes of them."""
+    """The session that got the words, and the position from which to read on."""
 
     session: str
     position: str
@@ -300,7 +300,7 @@ _PROBLEM: Final[dict[str, Any]] = {
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route may refuse; every one may find a request wrong, and the door may not let it in."""
+    """The refusals of a route, besides those of every route: a wrong request, and no authentication."""
     content = {"application/problem+json": {"schema": _PROBLEM}}
     chosen = sorted({*statuses, 422, *_AT_THE_DOOR})
     return {status: {"description": _WORDS[status], "content": content} for status in chosen}

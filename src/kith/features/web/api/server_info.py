@@ -112,7 +112,7 @@ class Counted(Collector):
 
 
 def _gauges(log: Log) -> Iterator[Metric]:
-    """What is open now."""
+    """The gauges of the moment."""
     folder = log.path.parent / "locks"
     at_work = [each.stem for each in folder.glob("*.lock") if log.is_open(each.stem)]
     asking = sum(open_question(log, session) is not None for session in at_work)

@@ -214,7 +214,7 @@ def _check_waiting(desk: Desk, id: str) -> None:
 
 
 def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:
-    """Let a worker go on with the last task. Raises Refused where there is nothing to go on with."""
+    """Let a worker resume the last task. Raises Refused where there is none to resume."""
     if not desk.is_resumable(id):
         at_work = desk.is_working(id)
         raise Refused(409, "It is at work already." if at_work else "There is nothing to go on with here.")

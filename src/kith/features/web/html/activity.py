@@ -158,7 +158,7 @@ class Activity:
             yield from (LazyPatch("replace", name, make) for name, make in self.slots()[1:])
 
     def copied(self) -> "Activity":
-        """The same, to be gone on with apart from this."""
+        """An independent copy."""
         same = copy(self)
         same._drafts = {path: copy(draft) for path, draft in self._drafts.items()}
         return same

@@ -26,7 +26,7 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def version() -> str:
-    """What tells these files from those of another kith; it stands in their addresses."""
+    """The version of these files, as part of their addresses."""
     digest = sha256()
     for name, data in assets().items():
         digest.update(f"{name} {len(data)}\n".encode() + data)
@@ -34,5 +34,5 @@ def version() -> str:
 
 
 def address(name: str) -> str:
-    """Where a page asks for one of the files."""
+    """The address of one of the files."""
     return f"/static/{version()}/{name}"

@@ -17,7 +17,7 @@ _SAY: Final = "Steer the model, or write the next task"
 
 
 class Controls(Struct):
-    """A fold of what stands above and below a session's steps."""
+    """A fold of the parts above and below a session's steps."""
 
     session: str
     project: str = ""
@@ -58,7 +58,7 @@ class Controls(Struct):
             yield Patch("replace", "actions", self.actions())
 
     def stand(self, lost: bool, resumable: bool, waits: bool) -> Iterator[Patch]:
-        """What no event tells: its process has died, one can go on with it, its change waits."""
+        """Draw what no event tells: its process died, it can be resumed, its change waits."""
         self.lost, self.resumable, self.waits = lost, resumable, waits
         yield Patch("replace", "resume", self.resume())
         yield Patch("replace", "actions", self.actions())
@@ -84,7 +84,7 @@ class Controls(Struct):
         return element("ol", *rows, id="sent", aria_label="Sent")
 
     def foot(self) -> Html:
-        """Where one speaks to the model."""
+        """The input for words to the model."""
         return element(
             "div",
             self._form("cancel", "Stopping."),
@@ -107,7 +107,7 @@ class Controls(Struct):
         )
 
     def actions(self) -> Html:
-        """What can be done now: each button belongs to a form outside of the box."""
+        """The buttons of the moment; each belongs to a form outside of the box."""
         buttons = []
         if self.working:
             key = element("kbd", "Esc Esc", aria_hidden="true")
@@ -120,7 +120,7 @@ class Controls(Struct):
         return element("span", *buttons, id="actions", class_="working" if self.working else None)
 
     def resume(self) -> Html:
-        """How to go on with what was cut short; hidden while there is nothing like it."""
+        """The button that resumes an interrupted task; hidden where there is none."""
         why = "The process died before the task was done." if self.lost else "The task was interrupted."
         return element(
             "form",

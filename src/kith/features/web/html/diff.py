@@ -172,7 +172,7 @@ def _where(piece: Piece) -> str:
 
 
 def _words(piece: Piece) -> str:
-    """What is no text, in words."""
+    """Describe content that is not text."""
     if len(piece.lines) == 2:
         old, new = (int(line.rpartition(" ")[2], 8) for line in piece.lines)
         return f"It was {_MODES.get(old, f'mode {old:o}')}, and becomes {_MODES.get(new, f'mode {new:o}')}."

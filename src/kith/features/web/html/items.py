@@ -168,7 +168,7 @@ def _verdict(verdict: GateVerdict, whole: str | None) -> Parts:
 
 
 def _proposed(change: ProposedChange) -> Parts:
-    """A change as it stands."""
+    """A proposed change."""
     if change.files:
         yield _diff(change, change.files, f"Change: {word_size(change.files)}")
     else:

@@ -39,7 +39,7 @@ class Row(Struct, frozen=True):
 
 
 class Choices(Struct, frozen=True):
-    """What the form for a new task offers beside its words."""
+    """The options of the form for a new task."""
 
     tools: Sequence[str] = ()
     projects: Sequence[str] = ()
@@ -66,7 +66,7 @@ def overview(rows: Sequence[Row], now: float) -> Html:
 
 
 def _welcome() -> Html:
-    """What a newcomer may expect; it goes when the first session comes."""
+    """A welcome that the first session replaces."""
     more = (
         element("a", "Models", href="/models"),
         " lists the models on this machine. ",
@@ -182,7 +182,7 @@ def _row(choices: Choices) -> Html:
 
 
 def _more(choices: Choices) -> Html:
-    """What is seldom chosen, folded."""
+    """The rarer options, folded."""
     tools = [("", "Any tool"), *((name, name) for name in choices.tools)]
     check = element(
         "input",

@@ -141,7 +141,7 @@ def plain_page(
 
 
 def problem_page(title: str, sentence: str) -> Html:
-    """What is said to a person of a page that cannot be shown."""
+    """The page of an error."""
     way = element("p", element("a", "All sessions", href="/"))
     return plain_page(title, element("h1", title), element("p", sentence), way, kind="problem")
 

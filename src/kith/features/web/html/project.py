@@ -60,7 +60,7 @@ def _coloured(line: str, tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def file_address(path: str, project: str = "") -> str:
-    """Where a file is shown."""
+    """The address of a file's page."""
     of = f"&project={quote(project, safe='')}" if project else ""
     return f"/files?path={quote(path, safe='', errors='replace')}{of}"  # not every name is text
 

@@ -340,7 +340,7 @@ class Scene:
         self._done: list[Event] | None = None  # of a task that is over
 
     def copied(self, build: Draw | None = None) -> "Scene":
-        """The same, to be gone on with apart from this; cheap, since no item ever changes."""
+        """An independent copy; cheap, since no item ever changes."""
         same = copy(self)
         same._items, same._activity, same._build = self._items.copied(), self._activity.copied(), build
         same._story = self._story.copied(same._items)
@@ -366,7 +366,7 @@ class Scene:
         return tuple(Patch("replace", target, make()) for target, make in self._activity.slots())
 
     def give_up(self) -> list[Patch]:
-        """Whoever worked on it has died: what was being written is lost, and its question is asked anew."""
+        """The worker has died: what was being written is lost, and its question is asked again."""
         self._activity = Activity()
         return [*(patch.draw() for patch in self._ask(None)), *self.rejoin()]
 

@@ -125,7 +125,7 @@ def _files_of(talk: Talk, name: str) -> Sequence[FileChange]:
 
 
 async def _newest(talk: Talk) -> tuple[str, Sequence[FileChange]]:
-    """The newest change, and how it stands."""
+    """The newest change, and its state."""
     project = talk.project
     if talk.at_work:  # its trial is in use
         files = talk.past.proposed
@@ -245,7 +245,7 @@ def _tell_files(talk: Talk, applied: Applied) -> None:
 
 
 async def git(talk: Talk, rest: str) -> None:
-    """What git says, where it only looks. Raises UsageError for anything else."""
+    """Run a git command that only reads. Raises UsageError for any other."""
     ran = await look_with_git(talk.project, split_arguments(rest))
     if ran.code:
         talk.say(printable(ran.output.rstrip("\n")), "red")
@@ -256,7 +256,7 @@ async def git(talk: Talk, rest: str) -> None:
 
 
 def _role(line: str) -> str:
-    """What a line of a diff looks like."""
+    """The style of a line of a diff."""
     if line.startswith(("+++", "---", "diff --git ", "index ")):
         return "dim"
     return _ROLES.get(line[:1], "")

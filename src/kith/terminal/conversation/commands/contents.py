@@ -129,7 +129,7 @@ async def todo(talk: Talk, rest: str) -> None:
 
 
 async def context(talk: Talk, rest: str) -> None:
-    """What the next request holds, part by part, and how much is left. Raises KithError."""
+    """Show the parts of the next request, and the room that is left. Raises KithError."""
     opened = await need_model(talk)
     found = await explain_conversation(talk.project, talk.past, opened)
     screen = talk.terminal

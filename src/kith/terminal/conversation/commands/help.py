@@ -71,7 +71,7 @@ def _usage(command: SlashCommand) -> str:
 
 
 def _tell(talk: Talk, command: SlashCommand) -> None:
-    """What it is called, what it is for, and what else there is to know of it."""
+    """Show a command's name, purpose and details."""
     command = slash_commands()[command.same_as or command.name]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
     beside = "It only looks, so it need not wait while the model works." if command.anytime else ""

@@ -76,7 +76,7 @@ async def _pick(talk: Talk) -> str:
 
 
 def _figures(row: ModelRow) -> tuple[str, str, str]:
-    """What helps to choose: its window, how quick it was here, whether it fits."""
+    """The figures for a choice: window, measured speed, whether it fits."""
     window = row.window or row.trained
     speed = f"{row.write_rate:,.0f} tok/s" if row.write_rate else ""
     state = "loaded" if row.loaded else row.why if row.fits is False else ""

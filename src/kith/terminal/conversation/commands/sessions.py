@@ -121,7 +121,7 @@ _DAY_S: Final = 24 * 3600.0
 
 
 async def new(talk: Talk, rest: str) -> None:
-    """Begin anew, with the same model; what was said before stays where it is."""
+    """Begin a new conversation with the same model; the old one stays in the log."""
     before = talk.id if talk.past.started else ""
     talk.enter(new_id())
     again = f" The one before: /resume {short_session(before)}" if before else ""
@@ -129,13 +129,13 @@ async def new(talk: Talk, rest: str) -> None:
 
 
 async def sessions(talk: Talk, rest: str) -> None:
-    """What was done here; whatever is picked is gone on with."""
+    """List the sessions here, and resume the one that is picked."""
     if id := await _pick(talk, rest):
         await _go_into(talk, id)
 
 
 async def resume(talk: Talk, rest: str) -> None:
-    """Go on with a conversation: by its id, its name, or one that is picked. Raises UsageError."""
+    """Resume a conversation: by its id, its name, or one that is picked. Raises UsageError."""
     id = find_conversation(talk.project, rest).id if rest else await _pick(talk)
     if id:
         await _go_into(talk, id)
@@ -165,7 +165,7 @@ async def go_on_with(talk: Talk, wanted: str) -> None:
 
 
 async def _show(talk: Talk) -> None:
-    """Where the conversation stands, and whether what was cut short in it is to be gone on with."""
+    """Show the state of the conversation, and offer to resume an interrupted task."""
     past = talk.past
     if damage := tell_damage(talk.project.log, talk.id):
         talk.say(damage, "yellow")
@@ -176,7 +176,7 @@ async def _show(talk: Talk) -> None:
 
 
 async def _offer_rest(talk: Talk) -> None:
-    """What its process had no time to finish."""
+    """Offer to finish an interrupted task."""
     talk.say("Its last task was cut short.", "yellow")
     if await talk.terminal.press("Go on with it?  [y]es  [n]o", "yn") == "y":
         talk.submit("/continue")

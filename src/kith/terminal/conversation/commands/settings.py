@@ -129,7 +129,7 @@ async def _set(talk: Talk, key: str, value: str) -> None:
 
 
 async def roles(talk: Talk, rest: str) -> None:
-    """Who works here, or the words of one role. Raises UsageError."""
+    """List the roles, or show the prompt of one. Raises UsageError."""
     chosen = talk.project.settings
     if rest:
         if rest not in role_names():
@@ -160,14 +160,14 @@ def _gets_short(talk: Talk, name: str) -> bool:
 
 
 def _may(spec: RoleSpec) -> str:
-    """What a role may do, and with what."""
+    """The rights and tools of a role."""
     tools = ", ".join(spec.tools) or "no tools"
     model = f", played by {spec.model}" if spec.model else ""
     return f"{_POLICIES.get(spec.policy, spec.policy)} ({tools}){model}"
 
 
 async def skills(talk: Talk, rest: str) -> None:
-    """What models can read up on here, or the words of one skill. Raises UsageError."""
+    """List the skills, or show the text of one. Raises UsageError."""
     known = gather(talk.project.settings)
     for fault in known.faults:
         talk.say(printable(fault), "yellow")

@@ -102,7 +102,7 @@ def _is_task(started: Any) -> bool:
 
 
 async def go_on(talk: Talk, rest: str) -> None:
-    """Go on with a task that was cut short, in its trial; words are heard first. Raises UsageError."""
+    """Resume an interrupted task in its trial; words are heard first. Raises UsageError."""
     if talk.mode == "plan":
         raise UsageError("In plan mode nothing is changed; /mode ask, then /continue.")
     if rest:
@@ -220,7 +220,7 @@ async def run_typed(talk: Talk, words: str) -> None:
 
 
 def _show_output(talk: Talk, ran: Ran) -> None:
-    """What it printed, folded where it is long; Ctrl-O has all of it."""
+    """Show a command's output, folded where it is long; Ctrl-O shows all of it."""
     lines = [folded(line) for line in printable(ran.output.strip("\n")).split("\n")]
     if lines == [""]:
         return
