@@ -119,7 +119,7 @@ def test_removed_and_added_lines_may_look_like_a_header() -> None:
     [
         ("--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1,6 @@\n one\n-two\n+TWO", "fewer lines than its header says"),
         ("--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n two\n", "neither '-' nor '\\+' lines"),
-        ("--- a/a.txt\n+++ b/a.txt\n@@ @@\n-two\n+2\nno sign\n+lost\n", "parts '\\+lost' from it"),
+        ("--- a/a.txt\n+++ b/a.txt\n@@ @@\n-two\n+2\nno sign\n+lost\n", "so '\\+lost' is not part of it"),
         ("--- a/a.txt\n+++ b/a.txt\n@@ @@\n one\n", "changes nothing"),
         ("--- a/a.txt\n+++ b/a.txt\n@@ -2,0 +3 @@\n+x\n", "no lines to find the place by"),
         ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", "exists already"),

@@ -93,8 +93,8 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
     ("words", "expected"),
     [
         (["undoo"], "There is no command 'undoo'; did you mean `kith undo`?"),
-        (["run", "--tries", "0", "x"], "--tries: '0' is not a number from 1 on"),
-        (["run", "--max-steps", "x", "x"], "--max-steps: 'x' is not a number from 1 on"),
+        (["run", "--tries", "0", "x"], "--tries: '0' must be 1 or more"),
+        (["run", "--max-steps", "x", "x"], "--max-steps: 'x' must be 1 or more"),
         (["run", "--modle", "x", "x"], "There is no '--modle' here; did you mean --model?"),
         (["run", "--plan", "--show-plan", "x"], "--show-plan and --plan exclude each other"),
         (["run", "--read-only", "--check", "make", "x"], "nothing to plan or to check"),

@@ -158,7 +158,7 @@ def test_a_call_that_the_server_cannot_read_is_asked_for_again(
 def test_a_server_that_can_read_no_call_at_all_ends_it_in_one_sentence(kith: Kith, stand_in: StandIn) -> None:
     server = stand_in([GARBLED["llama-server"]] * 20, "llama-server")
     end = end_of(run(kith, code=75))
-    assert "so it is with plain text; another model may do better, see `kith models`" in end
+    assert "plain text fails, too; another model may do better, see `kith models`" in end
     assert len(server.requests) == 10 and not server.requests[-1].body.get("tools")
 
 

@@ -326,7 +326,7 @@ class _Reader:
                 return
             if re.match(r"\+|-(?![-\s])", line):
                 raise EditError(
-                    f"Below {header!r} a line without ' ', '-' or '+' in front parts {line!r} from it."
+                    f"A line below {header!r} has no ' ', '-' or '+' in front, so {line!r} is not part of it."
                 )
 
     def _check_end(self, hunk: Hunk, old: int | None, new: int | None, blanks: int) -> None:

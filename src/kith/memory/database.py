@@ -30,7 +30,7 @@ def distrust(db: sqlite3.Connection) -> None:
         db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
     foreign = db.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')").fetchone()
     if foreign:
-        error = sqlite3.DatabaseError(f"{foreign[0]!r} is none of kith's")
+        error = sqlite3.DatabaseError(f"{foreign[0]!r} is not kith's")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
 

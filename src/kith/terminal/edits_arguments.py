@@ -7,7 +7,7 @@ from kith.edits import FORMS
 
 def apply(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--root", metavar="DIR", default=".", help="the folder that names in the reply are relative to (.)")
+    add("--root", metavar="DIR", default=".", help="the folder of the files in the reply (.)")
     add("--format", choices=FORMS, default="auto", help="the form of the edits (auto: as they are found)")
     add("--path", metavar="FILE", default="", help="the file it is about, where the reply names none")
     add(

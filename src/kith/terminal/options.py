@@ -17,7 +17,7 @@ def positive(text: str) -> int:
     digits = text.replace("_", "")
     number, unit = (digits[:-1], 1024) if digits[-1:] in ("k", "K") else (digits, 1)
     if not number.isdigit() or int(number) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} must be 1 or more")
     return int(number) * unit
 
 
@@ -171,8 +171,8 @@ def add_template(parser: argparse.ArgumentParser) -> None:
 
 def add_system(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what the model is told first").add_argument
-    add("--system", type=place, metavar="FILE", help="the words of this file in place of kith's own")
-    add("--append-system", type=place, metavar="FILE", help="the words of this file behind them")
+    add("--system", type=place, metavar="FILE", help="a system prompt in place of kith's own")
+    add("--append-system", type=place, metavar="FILE", help="text to add to the end of the system prompt")
 
 
 def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:

@@ -264,7 +264,7 @@ def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
         url = f"http://127.0.0.1:{squatter.server_port}"
         ServerNote(url, token, squatter.server_port, os.getpid()).write(state)
         for words in (["sessions"], ["run", "words of mine"], ["sessions", "--url", url, "--token", token]):
-            assert "it was told nothing" in kith("client", *words, code=2).stderr
+            assert "nothing was sent to it" in kith("client", *words, code=2).stderr
         squatter.shutdown()
     said = "".join(Squatter.heard)
     assert "/api/hello" in said and token not in said and "words of mine" not in said

@@ -279,7 +279,7 @@ def refusal(url: str, token: str, repo: str, response: "httpx2.Response", path: 
         after = retry_after(response.headers.get("retry-after"))
         when = f"in {after:,.0f} s" if after else "later"
         return ModelError(
-            f"{host} wants fewer requests, and the next one {when}", retryable=True, after_s=after
+            f"{host} limits requests; the next one is possible {when}", retryable=True, after_s=after
         )
     if status in PASSING:
         return ModelError(f"{host} cannot answer now ({status})", retryable=True)

@@ -431,5 +431,5 @@ async def _play(run: Run, session: TargetSession) -> None:
         except (LimitError, ModelError) as error:
             if not session.work.own:
                 raise
-            run.emit(Notice(f"{error} What was kept until then stays.", "warning"))
+            run.emit(Notice(f"{error} The tests kept so far stay.", "warning"))
             return

@@ -140,7 +140,7 @@ async def _prove(client: "httpx2.AsyncClient", place: ServerAddress) -> None:
     except (ValueError, KeyError, TypeError):
         port, proof = -1, ""
     if place.port not in (0, port) or not same(proof, proof_for(place.token, port, nonce)):
-        raise UsageError(f"What answers at {place.url} does not know the token; it was told nothing.")
+        raise UsageError(f"The program at {place.url} does not know the token, so nothing was sent to it.")
 
 
 async def follow(find: Find, session: str, after: str = "0") -> AsyncIterator[tuple[Event, tuple[str, ...]]]:

@@ -100,7 +100,7 @@ class Ladder(Wrapped, frozen=True, eq=False):
         Raises ModelError at the end of the ladder.
         """
         if rung == "text" and isinstance(error, GarbledReplyError):
-            raise ModelError(f"{error}; so it is with plain text{_ANOTHER}", retryable=True) from error
+            raise ModelError(f"{error}; plain text fails, too{_ANOTHER}", retryable=True) from error
         if rung == "text" or not prompt.tools:
             return False
         if isinstance(error, GarbledReplyError):

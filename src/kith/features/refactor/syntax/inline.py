@@ -245,7 +245,7 @@ def _bind(source: PythonSource, function: ast.FunctionDef, call: ast.Call) -> di
             continue
         default = defaults.get(each.arg)
         if default is None or not isinstance(default, ast.Constant):
-            raise UsageError(f"{where}: this call says nothing of {each.arg}.")
+            raise UsageError(f"{where}: this call passes no {each.arg}.")
         given[each.arg] = default
     return given
 
@@ -356,7 +356,7 @@ def _inline_variable(names: ModuleNames, target: NamedTarget, bound: Mention, us
     for use in uses:
         if use.how != "read" or not isinstance(use.node, ast.Name):
             raise UsageError(
-                f"{source.path}:{getattr(use.node, 'lineno', 0)}: {target.name} is no plain read here."
+                f"{source.path}:{getattr(use.node, 'lineno', 0)}: {target.name} is not only read here."
             )
         if use.start < end or not any(use.node in set(ast.walk(each)) for each in body):
             raise UsageError(

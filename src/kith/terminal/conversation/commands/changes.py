@@ -65,7 +65,7 @@ COMMANDS: Final = (
     SlashCommand(
         "undo",
         "The change",
-        "take a change back",
+        "undo a change",
         Lazy(f"{__name__}:undo"),
         rest="[ID]",
         more="The last one, or the one with this id. Later edits stay. /redo brings it again.",
