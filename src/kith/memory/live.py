@@ -99,7 +99,7 @@ class Position(Struct, frozen=True):
         """The position that was written so. Raises ValueError."""
         seq, _, byte = text.partition(".")
         if not (_is_number(seq) and (not byte or _is_number(byte))):
-            raise ValueError(f"{text!r} is no position in a session; one looks like 123 or 123.456.")
+            raise ValueError(f"{text!r} is not a position in a session; one looks like 123 or 123.456.")
         return cls(int(seq), int(byte or 0))
 
 

@@ -71,7 +71,7 @@ def read_nodes(text: str) -> yaml.MappingNode | None:
     if node is None or node.tag == "tag:yaml.org,2002:null":
         return None
     if not isinstance(node, yaml.MappingNode):
-        raise MistakeError("it is no mapping of keys to values", node.start_mark.line + 1)
+        raise MistakeError("it is not a mapping of keys to values", node.start_mark.line + 1)
     return node
 
 

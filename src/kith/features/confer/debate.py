@@ -157,7 +157,7 @@ async def check_probes(run: Run, council: Council) -> None:
                 Checked("confirmed", checked.why),
             )
         elif checked.result == "confirmed":
-            run.emit(Notice(f"The probe of {label} ends as it says: {checked.why}."))
+            run.emit(Notice(f"The probe of {label} confirms its claim: {checked.why}."))
 
 
 async def criticise(run: Run, council: Council, check: Check) -> None:

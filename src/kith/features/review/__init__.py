@@ -45,7 +45,7 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("revision", nargs="?", metavar="COMMIT", help=what)
     add = parser.add_argument
     add("--staged", action="store_true", help="the staged changes")
-    add("--branch", metavar="BASE", help="HEAD since it left BASE")
+    add("--branch", metavar="BASE", help="the commits of HEAD since BASE")
     add("--patch", metavar="FILE", help="a diff, applied already or not; - reads it from stdin")
     add("-m", "--model", metavar="NAME", help="which model to ask, such as ollama/qwen3:8b")
     add("--no-model", action="store_true", help="linters and kith's own rules only")

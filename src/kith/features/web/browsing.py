@@ -50,7 +50,7 @@ async def read_file(project: Project, path: str, start: int = 1, end: int = 0) -
     """
     found = look_at(project.root, path) if path in await project.tree.files() else None
     if found is None:
-        raise TreeError("There is no such file in the project, ignored ones aside")
+        raise TreeError("The project has no such file, or git ignores it")
     if is_secret_file(path):
         raise TreeError("It looks like it holds secrets, which are not shown here")
     if found.mode == SYMLINK:  # it may lead to a secret, or out of the project

@@ -141,7 +141,7 @@ class Endpoint(Struct):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             shown = self.url.rpartition("@")[2].partition("?")[0]  # beside that there may be a key
             raise UsageError(
-                f"{shown!r} is no address of a model server; it should look like http://host:port"
+                f"{shown!r} is not the address of a model server; it should look like http://host:port"
             )
         if parts.query or parts.fragment:  # a key stands there, more often than not
             raise UsageError(

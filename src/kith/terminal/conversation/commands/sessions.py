@@ -248,7 +248,7 @@ async def delete(talk: Talk, rest: str) -> None:
         return
     title = next((each.title for each in project.log.sessions(None, 0, (id,))), "")
     talk.say(f"{short_session(id)}  {shortened(printable(title), 60)}", "bold")
-    talk.say("What it changed stays in your files, and can be undone no more.")
+    talk.say("Its changes stay in your files, and can no longer be undone.")
     if await talk.terminal.press("Forget it for good?  [y]es  [n]o", "yn") != "y":
         return
     forget(project.settings, project.log, id)

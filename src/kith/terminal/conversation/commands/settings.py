@@ -49,7 +49,7 @@ COMMANDS: Final = (
     SlashCommand(
         "roles",
         "kith",
-        "who works, and in which words",
+        "list the roles, or show the prompt of one",
         Lazy(f"{__name__}:roles"),
         rest="[NAME]",
         anytime=True,

@@ -143,7 +143,7 @@ async def template(talk: Talk, rest: str) -> None:
     if not name:
         rows = [(f"{each.name} {_wanted(each)}".strip(), each.about) for each in known.values()]
         talk.terminal.show_lines(pairs_lines(rows, talk.terminal.width))
-        talk.say("\nTo use one: /template NAME; what it wants to know is asked for.", "dim")
+        talk.say("\nTo use one: /template NAME. kith asks for its values.", "dim")
         return
     if name in known:
         missing = await _ask_missing(talk, known[name], given)
