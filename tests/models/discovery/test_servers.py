@@ -343,7 +343,7 @@ def test_a_password_in_an_address_becomes_a_key_and_is_not_shown() -> None:
 
 
 def test_an_address_that_is_none_is_named_by_its_setting() -> None:
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL: 'nowhere' is no address"):
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL: 'nowhere' is not the address"):
         addresses(Places(openai_base_url="nowhere"), {})
 
 
