@@ -98,7 +98,7 @@ def test_two_files_are_one_too_many(folder: Path, tmp_path: Path) -> None:
         ("tries: !!python/object:os.system {}", 1, "tags (!name) are not read here"),
         ("a: 1\ntries: !!int x", 2, "tags (!name) are not read here"),
         ("a: 1\n---\nb: 2", 2, "expected a single document"),
-        ("- 1", 1, "no mapping"),
+        ("- 1", 1, "not a mapping"),
         ("a:\n\t- b", 2, "'\\t'"),
         ("model: ~", 1, "model must be a text"),
         ("\nendpoints:\n  box:\n    url: http://h:1\n    kind: olama", 5, "kind must be one of"),

@@ -310,7 +310,7 @@ def test_mistakes_get_one_sentence_each(repository: Path, tmp_path: Path) -> Non
                 ),
                 (editor.say(id, " "), "The prompt is empty."),
                 (editor.conn.set_session_mode(mode_id="fast", session_id=id), "There is no mode 'fast'"),
-                (editor.conn.list_sessions(cursor="x"), "'x' is no cursor"),
+                (editor.conn.list_sessions(cursor="x"), "'x' is not a cursor"),
             ]
             for call, sentence in wrong:
                 with pytest.raises(RequestError, match=sentence):

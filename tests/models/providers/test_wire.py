@@ -102,7 +102,7 @@ def test_only_what_is_certainly_this_machine_is_loopback(url: str, expected: boo
     "url", ["", "localhost:8080", "ftp://host", "http://", "http://h:x", "http://h:99999"]
 )
 def test_an_address_that_is_none_is_a_usage_error(url: str) -> None:
-    with pytest.raises(UsageError, match="no address of a model server"):
+    with pytest.raises(UsageError, match="not the address of a model server"):
         Endpoint(url)
 
 

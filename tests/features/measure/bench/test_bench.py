@@ -293,7 +293,7 @@ def test_a_file_that_holds_no_rows_is_refused(text: str) -> None:
 
 def test_the_name_says_the_format() -> None:
     assert format_of("a/b.JSONL") == "jsonl"
-    with pytest.raises(UsageError, match=r"should end in one of \.json, \.jsonl, \.csv, \.md"):
+    with pytest.raises(UsageError, match=r"must end in one of \.json, \.jsonl, \.csv, \.md"):
         format_of("speeds.sql")
 
 

@@ -158,7 +158,7 @@ def test_the_target_keeps_its_line_ends() -> None:
             "b.py",
             "a.py:3: it changes n, a variable of a.py.",
         ),
-        ({"a.py": "print(1)\ndef f(): ...\n", "b.py": ""}, "a.py", "b.py", "a.py:1 is no definition"),
+        ({"a.py": "print(1)\ndef f(): ...\n", "b.py": ""}, "a.py", "b.py", "a.py:1 is not a definition"),
         ({"a.py": "f = 1\n", "b.py": "import a\nprint(a)\n"}, "a.py", "c.py", "b.py still needs a.py itself"),
     ],
 )
