@@ -67,6 +67,10 @@ def test_no_kind_of_value_hides_a_secret(value: object) -> None:
 def test_a_value_nobody_can_look_into_is_refused() -> None:
     with pytest.raises(TypeError):
         Redactor((VALUE,)).strip([Held(io.StringIO(VALUE))])
+    with pytest.raises(TypeError):
+        redact(
+            Prompt("", (Message("assistant", (ToolCall("1", "bash", {"a": [VALUE.encode()]}),)),)), (VALUE,)
+        )
 
 
 def thread(*parts: object) -> Prompt:

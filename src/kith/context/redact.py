@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from enum import Enum
@@ -229,17 +229,19 @@ class Redactor:
         return (_with_text(part, text), found) if found else (part, 0)
 
     def _data(self, data: Any) -> tuple[Any, int]:
-        """A call's arguments, every text in them cleaned."""
+        """A call's arguments, every text in them cleaned. Raises TypeError for what is not JSON."""
         if isinstance(data, str):
             return self.clean(data)
         if isinstance(data, Mapping):
             pairs = [(self.clean(str(key)), self._data(value)) for key, value in data.items()]
             found = sum(key[1] + value[1] for key, value in pairs)
             return {key[0]: value[0] for key, value in pairs}, found
-        if isinstance(data, Sequence):
+        if isinstance(data, list | tuple):
             items = [self._data(item) for item in data]
             return [item for item, _ in items], sum(count for _, count in items)
-        return data, 0
+        if data is None or isinstance(data, bool | int | float):
+            return data, 0
+        raise TypeError(f"A call's arguments are JSON, and a {type(data).__name__} is not.")
 
 
 def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:

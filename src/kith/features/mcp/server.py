@@ -215,11 +215,12 @@ class Offered(Struct):
         where = str(self.project.root / path) if path else ""
         found = await run_scan(self.project, where, Patience(lint=False), lambda event: None)
         report = found.report
-        return Scan(
+        told = Scan(
             "\n".join(text_of(report)),
             [each.name for each in report.languages],
             [each.test for each in report.toolchains if each.test],
         )
+        return await keep_secrets(self.project, told)
 
     async def run(
         self,
@@ -240,17 +241,16 @@ class Offered(Struct):
 
     async def sessions(self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=_MOST)] = 10) -> Sessions:
         """List what was done here, newest first, and what waits for a person."""
-        return Sessions(
-            [
-                Session(
-                    each.id,
-                    each.task[:200],
-                    "waiting" if self.attendant.desk.question(each.id) else each.status,
-                    datetime.fromtimestamp(each.at).isoformat(timespec="seconds"),
-                )
-                for each in self.project.log.sessions(self.project.root, limit)
-            ]
-        )
+        there = [
+            Session(
+                each.id,
+                each.task[:200],
+                "waiting" if self.attendant.desk.question(each.id) else each.status,
+                datetime.fromtimestamp(each.at).isoformat(timespec="seconds"),
+            )
+            for each in self.project.log.sessions(self.project.root, limit)
+        ]
+        return await keep_secrets(self.project, Sessions(there))
 
     # --- one call ------------------------------------------------------------------------------
 
