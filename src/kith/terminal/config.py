@@ -45,7 +45,7 @@ def config_command(args: argparse.Namespace) -> int:
     for key, value, origin in rows:
         row = f"{key:{width}}  {printable(value):24}  {from_home(origin)}"
         print(wrapped(row, sys.stdout, indent=" " * (width + 2)))
-    print("\n- is left to kith, the model or the server")
+    print("\n- means: kith, the model or the server decides")
     print(f"\nyour configuration: {_file_of(root, project=False)}")
     print(f"log and journals:   {settings.state}")
     print(f"prices of models:   {_prices(settings)}")

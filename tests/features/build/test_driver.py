@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from built import ADVISED, MENDED, PLANNED, SECOND, SIMPLE, SPECIFIED, TRIED, _step
+from built import ADVISED, MENDED, PLANNED, SECOND, SIMPLE, SPECIFIED, TRIED, _step, call
 from outside import Kith
 from tmux_screen import KITH, Screen, no_terminal_is_left  # noqa: F401
 from waiting import until
@@ -69,6 +69,24 @@ def test_without_retries_the_task_is_rolled_back_and_nothing_changes(kith: Kith,
     said = kith("build", "-m", model, "--yes", "--max-retries", "0", "add a median", code=1)
     assert files_of(kith.folder) == before
     assert "rolled back" in said.stderr and "test_even" in said.stderr
+
+
+@pytest.mark.slow
+def test_a_build_of_which_one_task_fails_says_so_in_its_exit_code(kith: Kith, script: Any) -> None:
+    tasks = json.loads(PLANNED)["tasks"]
+    tasks.append({"id": "2", "title": "Add a mode", "criteria": ["mode([1, 1]) is 1"], "files": ["utils.py"]})
+    test = "import unittest\nimport utils\n\n\nclass TestMode(unittest.TestCase):\n"
+    test += "    def test_mode(self):\n        self.assertEqual(utils.mode([1, 1]), 1)\n"
+    median = call("edit", path="utils.py", old="def clamp(", new=f"{SECOND}def clamp(")
+    replies = [json.dumps({"tasks": tasks}), *SPECIFIED, median, call("done", summary="A median.")]
+    replies += [call("write", path="tests/test_mode.py", content=test), call("done", summary="One test.")]
+    replies += [call("done", summary="There is no mode.")]
+    options = ("--yes", "--max-retries", "0", "--no-refine", "--output-format", "json")
+    report = json.loads(kith("build", "-m", script(*replies), *options, "both", code=7).stdout)
+    states = {task["title"]: task["state"] for task in report["build"]["tasks"]}
+    assert states == {"Add a median": "done", "Add a mode": "rolled back"}
+    assert "def median" in (kith.folder / "utils.py").read_text()
+    assert not (kith.folder / "tests" / "test_mode.py").exists()
 
 
 def test_nobody_to_agree_means_nothing_is_built(kith: Kith, script: Any) -> None:

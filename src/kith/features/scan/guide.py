@@ -273,7 +273,7 @@ async def propose_guide(project: Project, hear: Callable[[Event], None]) -> Chan
     before = await _read_bytes(project, path)
     scanned = await run_scan(project, "", Patience(lint=False), hear)
     if not scanned.survey.facts:
-        raise UsageError("There is nothing here yet that notes could speak of.")
+        raise UsageError("This project is empty, so there is nothing to write notes about.")
     found = await _look(project, scanned)
     text = write_guide(found, (before or b"").decode("utf-8-sig", "replace"))
     after = text.encode()

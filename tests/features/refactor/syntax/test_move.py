@@ -143,7 +143,7 @@ def test_the_target_keeps_its_line_ends() -> None:
             {"a.py": "import x\ndef f(): return x\n", "b.py": "from y import x\n"},
             "a.py:f",
             "b.py",
-            "b.py calls something else x than a.py does.",
+            "x means something else in b.py than in a.py.",
         ),
         (
             {"a.py": "if 1:\n    def f(): ...\n", "b.py": ""},

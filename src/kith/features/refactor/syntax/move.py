@@ -366,7 +366,7 @@ def _has(code: Codebase, own: ModuleNames, name: str, origin: tuple[str, str], p
         if not isinstance(alias, ast.alias) or origin != origin_of(
             code, target, code.statement_of(target, alias), alias
         ):
-            raise UsageError(f"{target} calls something else {name} than {path} does.")
+            raise UsageError(f"{name} means something else in {target} than in {path}.")
     return name in own.module.bound
 
 
