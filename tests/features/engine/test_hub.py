@@ -193,7 +193,7 @@ def test_a_token_that_is_not_accepted() -> None:
 def test_too_many_requests() -> None:
     error = refused(limited=120)
     assert isinstance(error, ModelError) and error.retryable and error.after_s == 120
-    assert "the next one in 120 s" in str(error) and error.code == EXIT_TRY_LATER
+    assert "the next one is possible in 120 s" in str(error) and error.code == EXIT_TRY_LATER
 
 
 def test_a_web_page_is_no_hub() -> None:

@@ -113,7 +113,7 @@ def test_a_hub_that_asks_for_a_long_pause_is_not_waited_for(cache: Cache) -> Non
 
         await pull(cache.request(hub), emit)
 
-    with pytest.raises(ModelError, match="the next one in 600 s") as caught:
+    with pytest.raises(ModelError, match="the next one is possible in 600 s") as caught:
         visit(talk)
     assert caught.value.code == EXIT_TRY_LATER
 

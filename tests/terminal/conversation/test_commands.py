@@ -231,7 +231,7 @@ def test_context_and_compact(repository: Path) -> None:
     long = " ".join(f"The {number}th of them is divided." for number in range(400))
     said = ["/compact", "what is it?", "and now?", "/context", "/compact", "/context"]
     screen, talk = converse(repository, said, [long, "Yes.", "It divides numbers."])
-    assert "nothing yet that a summary would make shorter" in screen.text
+    assert "nothing to summarise yet" in screen.text
     assert "tokens before," in screen.text and "It divides numbers." in screen.text
     before, after = (part.count("tokens") for part in screen.text.split("> /compact")[1:])
     assert len(talk.past.compacted) == 1 and talk.past.compacted[0].after < talk.past.compacted[0].before
