@@ -33,10 +33,20 @@ _CONFIG: Final[dict[str, Any]] = {
 class HttpServer(uvicorn.Server):
     """One application's server; told twice to end, it ends at once, and no signal is raised once more."""
 
-    def __init__(self, app: Any, *, grace_s: int | None = None) -> None:
-        """`grace_s`: for answers in progress when it is told to end; None: until they are whole."""
+    def __init__(
+        self, app: Any, *, grace_s: int | None = None, ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """`grace_s`: for answers in progress when it is told to end; None: until they are whole.
+
+        `ready` is called when requests are answered and signals are handled.
+        """
         config = uvicorn.Config(app, http=Timely, timeout_graceful_shutdown=grace_s, **_CONFIG)
         super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
@@ -85,14 +95,13 @@ def run_server(
 ) -> None:
     """Serve until SIGINT or SIGTERM; streams that are open then are cut, and their readers come again.
 
-    `ready` is called when requests will be answered.
+    `ready` is called when requests are answered.
     """
     door = Door(token, place.port, place.host, place.names)
-    server = HttpServer(guard(make_app(desk), door), grace_s=0)
+    server = HttpServer(guard(make_app(desk), door), grace_s=0, ready=ready)
 
     async def serve() -> None:
         desk.take_up()
-        ready()
         await server.serve(sockets=[listener])
 
     run_loop(serve())
