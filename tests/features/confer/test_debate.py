@@ -28,6 +28,16 @@ PRINT_MEAN = 'python3 -c "from utils import mean; print(mean([4]))"'
 MADE_UP = "claim: it is wrong\nat: utils.py:6\nquote: return nothing_like_this(numbers)"
 SPOIL = {"calls": [{"name": "write", "args": {"path": "notes.txt", "content": "clamp\n"}}]}
 
+TELLING = """\
+file: tests/test_empty.py
+run: python3 -m unittest -q tests.test_empty
+```python
+import unittest
+from utils import mean
+class Empty(unittest.TestCase):
+    def test_empty(self):
+        self.assertEqual(repr(mean([])), "WANTED")
+```"""
 GOAL = ("--check", "python3 -m unittest -q")
 
 
@@ -253,6 +263,32 @@ def test_where_the_first_plan_fails_its_tests_the_other_is_tried(kith: Kith) -> 
         "Applied" not in told["text"]
         and (kith.folder / "utils.py").read_text().count("if numbers else 0") == 1
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wanted", "winner"), [("0.0", "one"), ("0", "two")])
+def test_where_both_plans_pass_a_test_of_a_member_decides(kith: Kith, wanted: str, winner: str) -> None:
+    """One plan gives 0.0 for an empty list, the other 0, and the project's own tests take both."""
+    edit = MEND["calls"][0]["args"]
+    broken = {"name": "edit", "args": {**edit, "new": edit["new"].replace("else 0", "else 0.0")}}
+    work = {"one": {"calls": [broken]}, "two": MEND}
+    scripts = {
+        name: [
+            f"approach: {approach}\ndesign: {design}\nfiles: utils.py\nsymbols: mean",
+            NONE,
+            work[name],
+            "Mended.",
+            TELLING.replace("WANTED", wanted),
+        ]
+        for name, approach, design in (
+            ("one", "Return a float.", "a float for an empty list"),
+            ("two", "Return an integer.", "an integer literal"),
+        )
+    }
+    told = confer(kith, "mend mean", "--apply", "--yes", **scripts)
+    assert told["status"] == "done" and told["by"] == "tests" and who(told, told["choice"]) == winner
+    assert f"else {wanted}\n" in (kith.folder / "utils.py").read_text()
+    assert not (kith.folder / "tests" / "test_empty.py").exists()
 
 
 @pytest.mark.slow

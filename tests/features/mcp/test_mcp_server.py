@@ -303,7 +303,7 @@ def test_what_is_malformed_is_told_in_a_sentence(repository: Path) -> None:
             assert "There is no" in await refusal(kith, "scan", path="nowhere")
             assert "not in the project" in await refusal(kith, "scan", path="../..")
             assert "nothing to undo" in await refusal(kith, "undo")
-            assert "Either" in await refusal(kith, "review", revision="HEAD", change=DIFF)
+            assert "not both" in await refusal(kith, "review", revision="HEAD", change=DIFF)
             assert "no-such-commit" in await refusal(kith, "review", revision="no-such-commit")
             assert len((await call(kith, "sessions", limit="3"))["sessions"]) == 0
 
