@@ -25,7 +25,7 @@ from kith.models.stack import Opened
 # Who plays a role where kith chooses: decided for each role and each task of a build.
 
 # The first step of a role names its part: the spec author's later tests are one with its first ones.
-_STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in reversed(ROLES.items())}
+_STEPS: Final[Mapping[str, str]] = {role: str(step) for step, role in reversed(tuple(ROLES.items()))}
 # Whose work is judged by tests, whatever the words of the task are like.
 _JUDGED: Final = ("spec-author", "implementer", "refiner")
 _RELIEVED: Final = "implementer"  # the role in which another model takes over where one does not get on
