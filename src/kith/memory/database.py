@@ -5,7 +5,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -42,6 +42,16 @@ def is_damaged(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED or isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error)
+
+
+def copy_log(path: Path, copy: Path) -> None:
+    """Copy a log that others may be writing to, as it is at one moment. Raises KithError."""
+    try:
+        log = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        with closing(log), closing(sqlite3.connect(copy)) as made:
+            log.backup(made)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise explain_refusal(error, path, "copied") from error
 
 
 # --- refusals in a sentence ------------------------------------------------------------------

@@ -119,6 +119,7 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "web": ("fastapi", "nh3", "prometheus_client", "uvicorn"),
     "acp": ("acp",),
     "mcp": ("mcp",),
+    "fleet": ("procrastinate", "psycopg"),
 }
 
 

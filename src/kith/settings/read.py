@@ -232,7 +232,14 @@ PROJECT_KEYS = {
 _CLOUD = ("never", "ask", "allow")  # each lets through more than the one before
 _EDITORS = ("VISUAL", "EDITOR")  # every program's: what is chosen for kith goes before them
 # Secrets of commands, and what hooks are told, which may call kith themselves.
-_NO_SETTINGS = ("KITH_SERVE_TOKEN", "KITH_RUNTIME_TOKEN", "KITH_HOOK", "KITH_MARK", "KITH_ROOT")
+_NO_SETTINGS = (
+    "KITH_SERVE_TOKEN",
+    "KITH_RUNTIME_TOKEN",
+    "KITH_FLEET_DSN",
+    "KITH_HOOK",
+    "KITH_MARK",
+    "KITH_ROOT",
+)
 # Reads the log, which only a folder with files of its own needs.
 _standing_of: Final[Lazy[Callable[[Path, Path, str], Standing]]] = Lazy("kith.memory.permits:standing_of")
 # Where two name the same setting, the later one wins.

@@ -1,0 +1,89 @@
+"""Artefacts of runs, by the digest of their content, in a folder that all workers share."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import file_digest
+from pathlib import Path
+from typing import Final, Protocol
+
+from kith.core.errors import TreeError, UsageError
+
+_DIGEST: Final = 64  # characters
+
+
+class Store(Protocol):
+    """Files by their SHA-256. Both methods raise TreeError where the place cannot be reached."""
+
+    def put(self, file: Path) -> str:
+        """Keep a file; its digest. A file that is there already costs nothing."""
+        ...
+
+    def get(self, digest: str, file: Path) -> None:
+        """Write an artefact to a file, after its content was checked."""
+        ...
+
+
+class FolderStore:
+    """A folder: on one machine, or on a file system that all workers mount."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, file: Path) -> str:
+        digest = digest_of(file)
+        place = self._place(digest)
+        if place.exists():
+            return digest
+        with _in_words(self.folder):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=place.parent, prefix=".")
+            try:
+                with os.fdopen(handle, "wb") as out, file.open("rb") as source:
+                    shutil.copyfileobj(source, out, 1 << 20)
+                    out.flush()
+                    os.fsync(out.fileno())
+                Path(name).rename(place)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        return digest
+
+    def get(self, digest: str, file: Path) -> None:
+        with _in_words(self.folder):
+            shutil.copyfile(self._place(digest), file)
+        check_digest(file, digest)
+
+    def _place(self, digest: str) -> Path:
+        if len(digest) != _DIGEST or not digest.isalnum():
+            raise TreeError(f"{digest!r} names no artefact")
+        return self.folder / digest[:2] / digest
+
+
+def digest_of(file: Path) -> str:
+    with file.open("rb") as source:
+        return file_digest(source, "sha256").hexdigest()
+
+
+def check_digest(file: Path, digest: str) -> None:
+    """Raises TreeError for a file with another content; it is removed."""
+    if digest_of(file) != digest:
+        file.unlink()
+        raise TreeError(f"the artefact {digest[:12]} is damaged")
+
+
+def open_store(place: str) -> Store:
+    """The store at a path. Raises UsageError for other words."""
+    if not Path(place).is_absolute():
+        raise UsageError(f"`fleet.store` is an absolute path, not {place!r}.")
+    return FolderStore(Path(place))
+
+
+@contextmanager
+def _in_words(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TreeError(f"the store {folder} cannot be used: {error.strerror}") from error

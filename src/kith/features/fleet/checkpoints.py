@@ -1,0 +1,64 @@
+"""A run's state as one file: its log, copied by SQLite, and its trial, by content."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from kith.core.errors import TreeError
+from kith.core.processes import Ended, run_program
+from kith.memory.database import copy_log
+from kith.memory.log import LOG_FILE
+from kith.trees.walk import remove_tree, walk
+
+_PACK_S: Final = 600.0
+# Extended attributes and device nodes: an overlay marks with them what a trial has deleted.
+_TAR: Final = ("tar", "--xattrs", "--xattrs-include=*", "--numeric-owner")
+
+
+async def pack(state: Path, file: Path, most_bytes: int) -> bool:
+    """Write a run's state into a file while its kith is at work; False for one that is too large.
+
+    The log is copied first: a trial may be a tool call ahead of its log, as after a crash, and never behind.
+    Raises TreeError where the disk refuses.
+    """
+    copied = file.with_suffix(".log")
+    try:
+        await asyncio.to_thread(copy_log, state / LOG_FILE, copied)
+        if await asyncio.to_thread(_size, state) > most_bytes:
+            return False
+        ran = await _tar(
+            *("--create", "--gzip", "--file", str(file), "--ignore-failed-read", "--warning=none"),
+            *("--exclude", f"./{LOG_FILE}*", "--transform", f"s,^{copied.name}$,./{LOG_FILE},"),
+            *("-C", str(state), ".", "-C", str(copied.parent), copied.name),
+        )
+        if ran.code > 1:  # 1: a file changed while it was read
+            raise TreeError(
+                f"the checkpoint cannot be written: {ran.stderr.decode(errors='replace').strip()}"
+            )
+        return True
+    finally:
+        copied.unlink(missing_ok=True)
+
+
+async def unpack(file: Path, state: Path) -> None:
+    """Make a run's state from a file. Raises TreeError for a damaged one; then there is no state."""
+    state.mkdir(parents=True, mode=0o700)
+    ran = await _tar("--extract", "--gzip", "--preserve-permissions", "--file", str(file), "-C", str(state))
+    if ran.code:
+        remove_tree(state)
+        raise TreeError(f"the checkpoint cannot be read: {ran.stderr.decode(errors='replace').strip()}")
+
+
+async def _tar(*args: str) -> Ended:
+    try:
+        return await run_program([*_TAR, *args], seconds=_PACK_S)
+    except TimeoutError:
+        raise TreeError(f"tar took longer than {_PACK_S:.0f} s") from None
+    except OSError as error:
+        raise TreeError(f"tar cannot be run: {error.strerror}") from error
+
+
+def _size(folder: Path) -> int:
+    return sum(
+        (folder / visit.inside / name).lstat().st_size for visit in walk(folder) for name in visit.files
+    )

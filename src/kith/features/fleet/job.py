@@ -1,0 +1,353 @@
+"""One attempt at a run, on this machine: a clone, kith in it as a process, checkpoints, and one result."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from kith.core.errors import (
+    EXIT_HELD_BACK,
+    EXIT_NO_MODEL,
+    EXIT_TRY_LATER,
+    EXIT_UNRECORDED,
+    BusyError,
+    KithError,
+    TreeError,
+)
+from kith.core.locks import hold_when_free
+from kith.core.processes import DRAIN_S, Started, happens, run_program
+from kith.features.fleet.artefacts import Store
+from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
+from kith.features.fleet.checkpoints import pack, unpack
+from kith.features.fleet.database import Attempt, Fleet, Result, Spent, Standing
+from kith.features.fleet.settings import FleetSettings, without_dsn
+from kith.features.fleet.stream import Events, command_line, end_kith, start_kith
+from kith.memory.database import copy_log
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.receipt import describe_run
+from kith.trees.walk import remove_tree
+
+# Ends that say something of the machine, and nothing of the task: another worker tries.
+_ELSEWHERE: Final = (EXIT_NO_MODEL, EXIT_UNRECORDED, EXIT_TRY_LATER)
+_REPORT_S: Final = 2.0  # between two looks at what the database wants
+_SLOT_S: Final = 0.5
+_APPLY_S: Final = 120.0
+_FULL_MB: Final = 16
+_MB: Final = 1 << 20
+_TAIL: Final = 4_000  # characters of what kith said, for the reason
+
+Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
+
+
+class Machine(Struct, frozen=True):
+    """What a worker works with. `close`: the database, asked with little patience; `stop`: it is to drain.
+
+    `servers`: the model server of each model whose slots are counted.
+    """
+
+    name: str
+    fleet: Fleet
+    close: Fleet
+    settings: FleetSettings
+    folder: Path
+    store: Store
+    servers: Mapping[str, str]
+    stop: asyncio.Event
+
+    def free_mb(self) -> int:
+        return shutil.disk_usage(self.folder).free // _MB
+
+
+class Ended(Struct, frozen=True):
+    """How kith's process ended, and what it spent."""
+
+    why: Why
+    code: int
+    spent: Spent
+    applied: bool = False
+    output: bytes = b""
+
+
+async def perform(machine: Machine, run: int) -> None:
+    """Do the next attempt at a run, and write down its end. Never raises for what befalls the run."""
+    attempt = await machine.fleet.begin(run, machine.name, machine.settings.limits)
+    if attempt is None:
+        return
+    spent = Spent()
+    try:
+        async with _own_folder(machine, attempt) as folder:
+            job = Job(machine, attempt, folder)
+            try:
+                await job.do()
+            finally:
+                spent = job.spent
+    except (KithError, OSError) as error:
+        await machine.fleet.give_back(attempt, spent, str(error).rstrip("."), failed=True)
+
+
+@asynccontextmanager
+async def _own_folder(machine: Machine, attempt: Attempt) -> AsyncIterator[Path]:
+    """An empty folder at the same place on every machine; removed at the end.
+
+    An older attempt on this machine may still be on its way out. Raises BusyError where it stays.
+    """
+    runs = machine.folder / "runs"
+    runs.mkdir(exist_ok=True, mode=0o700)
+    folder = runs / f"{attempt.batch}-{attempt.task.key}"
+    wait = hold_when_free(folder.with_name(f"{folder.name}.lock"), machine.settings.silence_seconds)
+    await asyncio.to_thread(wait.__enter__)
+    try:
+        await asyncio.to_thread(remove_tree, folder)
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        await asyncio.to_thread(remove_tree, folder)
+        wait.__exit__(None, None, None)
+
+
+class Job:
+    """An attempt at work."""
+
+    def __init__(self, machine: Machine, attempt: Attempt, folder: Path) -> None:
+        self.machine, self.attempt, self.folder = machine, attempt, folder
+        self.tree, self.home = folder / "tree", folder / "state"
+        self.state = self.home / "kith"  # where kith looks below XDG_STATE_HOME
+        self.spent = Spent()
+        self._heard = asyncio.Event()
+        self._kept = 0  # replies that the last checkpoint holds
+
+    async def do(self) -> None:
+        """From the clone to the result. Raises KithError, OSError for what another machine may do better."""
+        free = self.machine.free_mb()
+        if free < self.machine.settings.free_mb:
+            raise TreeError(f"{self.machine.name} has {free} MB left on its disk")
+        base = await self._clone()
+        resume = await self._restore()
+        if (standing := await self._wait_for_slot()) != "go on":
+            await self._end_early(Ended(standing, 0, Spent()))
+            return
+        ended = await self._work(resume)
+        self.spent = ended.spent
+        if ended.why == "ended":
+            await self._finish(ended, base)
+        else:
+            await self._end_early(ended)
+
+    # --- before --------------------------------------------------------------------------------
+
+    async def _clone(self) -> str:
+        task, mirrors = self.attempt.task, self.machine.folder / "mirrors"
+        base = self.attempt.base or await resolve(mirrors, task.repository, task.revision)
+        await check_out(mirrors, task.repository, base, self.tree)
+        if not self.attempt.base:
+            await self.machine.fleet.keep_base(self.attempt, base)
+        return base
+
+    async def _restore(self) -> str:
+        """Bring the state of the last checkpoint back; the session to go on with, "" to begin anew."""
+        if not self.attempt.checkpoint:
+            return ""
+        file = self.folder / "checkpoint"
+        try:
+            await asyncio.to_thread(self.machine.store.get, self.attempt.checkpoint, file)
+            await unpack(file, self.state)
+        except TreeError:
+            return ""  # from the base once more: dearer, and right
+        finally:
+            file.unlink(missing_ok=True)
+        return next((each.id for each in Log(self.state / LOG_FILE).sessions(limit=1)), "")
+
+    async def _wait_for_slot(self) -> Standing:
+        """Wait until the model's server has a free slot, or the run is not wanted any more."""
+        server = self.machine.servers.get(self.attempt.task.model, "")
+        while server and not await self.machine.fleet.take_slot(self.attempt, server):
+            standing = await self.machine.fleet.report(self.attempt, Spent())
+            if standing != "go on":
+                return standing
+            if self.machine.stop.is_set():
+                raise BusyError("the worker is draining")
+            await asyncio.sleep(_SLOT_S)
+        return "go on"
+
+    # --- at work -------------------------------------------------------------------------------
+
+    async def _work(self, resume: str) -> Ended:
+        task = self.attempt.task
+        env = without_dsn(os.environ) | {"XDG_STATE_HOME": str(self.home)}
+        words = command_line(task, self.tree, resume, self.attempt.left_usd)
+        request = "" if resume or task.command in ("review", "bench") else task.request
+        kith = await start_kith(words, request, env, self.folder / "errors", self._heard.set)
+        try:
+            why = await self._watch(kith)
+            if why in ("superseded", "cut off"):  # its place may be somebody else's soon
+                kith.kill() if why == "superseded" else await end_kith(kith)
+            elif why != "ended":
+                await end_kith(kith)
+            await happens(kith.watch.closed, DRAIN_S)
+        finally:
+            await kith.end()
+        watch = kith.watch
+        if why == "drained" and kith.code is not None and kith.code >= 0 and watch.applied:
+            why = "ended"  # it was about to end anyway
+        return Ended(why, kith.code or 0, watch.spent, watch.applied, bytes(watch.output))
+
+    async def _watch(self, kith: Started[Events]) -> Why:
+        """Report, keep checkpoints, and hear what the database wants, until kith ends or has to."""
+        stop = asyncio.ensure_future(self.machine.stop.wait())
+        exited = asyncio.ensure_future(kith.watch.exited.wait())
+        try:
+            while not exited.done():
+                heard = asyncio.ensure_future(self._heard.wait())
+                await asyncio.wait(
+                    (stop, exited, heard), timeout=_REPORT_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                heard.cancel()
+                self._heard.clear()
+                if exited.done():
+                    break
+                if stop.done():
+                    return "drained"
+                try:
+                    standing = await self.machine.close.report(self.attempt, kith.watch.spent)
+                except BusyError:
+                    return "cut off"
+                if standing != "go on":
+                    return standing
+                await self._keep(kith.watch)
+            return "ended"
+        finally:
+            stop.cancel()
+            exited.cancel()
+
+    async def _keep(self, watch: Events) -> None:
+        """Keep a checkpoint every few replies, while no tool runs; none once the change is applied."""
+        every, turns, tools = self.machine.settings.checkpoint_turns, watch.spent.turns, watch.tools
+        if not every or turns - self._kept < every or watch.applied:
+            return
+        if self.attempt.task.command in ("review", "bench"):
+            return
+        file = self.folder / "checkpoint"
+        if not await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+            self._kept = turns
+            return
+        if watch.tools != tools or watch.applied:
+            return  # the trial went on meanwhile: once more after the next reply
+        self._kept = turns
+        await self._store_checkpoint(file, turns)
+
+    async def _store_checkpoint(self, file: Path, turns: int) -> None:
+        digest = await asyncio.to_thread(self.machine.store.put, file)
+        file.unlink()
+        await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
+
+    # --- after ---------------------------------------------------------------------------------
+
+    async def _end_early(self, ended: Ended) -> None:
+        """Write down an end that was not kith's own wish."""
+        fleet = self.machine.fleet
+        if ended.why == "superseded":
+            await fleet.settle(self.attempt, ended.spent, Result("", 0))  # what it cost still counts
+        elif ended.why == "cancelled":
+            await fleet.settle(self.attempt, ended.spent, Result("", ended.code, "cancelled"), "cancelled")
+        elif ended.why == "over budget":
+            reason = "the budget of the batch is spent"
+            await fleet.settle(self.attempt, ended.spent, Result("", ended.code, reason), "set aside")
+        else:
+            if not ended.applied and (self.state / LOG_FILE).exists():
+                file = self.folder / "checkpoint"
+                if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+                    await self._store_checkpoint(file, ended.spent.turns)
+            await fleet.give_back(self.attempt, ended.spent, ended.why, failed=ended.why == "cut off")
+
+    async def _finish(self, ended: Ended, base: str) -> None:
+        """Settle what kith decided; give back what its machine prevented."""
+        if ended.code < 0 or ended.code > 128 or ended.code in _ELSEWHERE:
+            raise TreeError(f"kith ended with {ended.code}: {self._said()}")
+        if ended.code and self.machine.free_mb() < _FULL_MB:
+            raise TreeError(f"the disk of {self.machine.name} is full")
+        report = self._report()
+        artefacts = {"output": ended.output} if ended.output.strip() else {}
+        unproven = ended.code == EXIT_HELD_BACK and await self._apply_unproven(report)
+        if ended.applied or unproven:
+            artefacts |= await self._commit(base, report)
+        artefacts["receipt"] = json.dumps(report, indent=1).encode()
+        digests = await asyncio.to_thread(self._store, artefacts)
+        verdict = "unproven" if unproven else str(report.get("evidence") or report.get("status") or "done")
+        reason = str(report.get("text") or "")[:500] if ended.code else ""
+        result = Result(
+            verdict, ended.code, reason or self._said() * bool(ended.code), _figures(report), digests
+        )
+        await self.machine.fleet.settle(self.attempt, ended.spent, result)
+
+    def _report(self) -> dict[str, Any]:
+        """The run's own receipt, from its log; {} for a command that writes none."""
+        if not (self.state / LOG_FILE).exists():
+            return {}
+        log = Log(self.state / LOG_FILE)
+        session = next((each.id for each in log.sessions(limit=1)), "")
+        return describe_run(session, log.past(session)) if session else {}
+
+    async def _apply_unproven(self, report: Mapping[str, Any]) -> bool:
+        """Put the change that kith held back into the clone: it is published as unproven."""
+        words = [*command_line(self.attempt.task, self.tree, "", None)[:3], "apply", "-C", str(self.tree)]
+        env = without_dsn(os.environ) | {"XDG_STATE_HOME": str(self.home)}
+        ended = await run_program(
+            [*words, "--unproven", "--yes", str(report["session"])], seconds=_APPLY_S, env=env
+        )
+        return ended.code == 0
+
+    async def _commit(self, base: str, report: Mapping[str, Any]) -> dict[str, bytes]:
+        """The change as a branch in a bundle, and as a patch."""
+        attempt, bundle = self.attempt, self.folder / "bundle"
+        title = (
+            attempt.task.request.strip().splitlines()[0][:72] if attempt.task.request.strip() else "Change"
+        )
+        message = f"{title}\n\n{report.get('text') or ''}".strip()
+        if not await commit_all(self.tree, base, message, branch_of(attempt), bundle):
+            return {}
+        return {"bundle": bundle.read_bytes(), "patch": await diff_since(self.tree, base)}
+
+    def _store(self, artefacts: Mapping[str, bytes]) -> dict[str, str]:
+        digests, file = dict[str, str](), self.folder / "artefact"
+        for name, content in artefacts.items():
+            file.write_bytes(content)
+            digests[name] = self.machine.store.put(file)
+        if (self.state / LOG_FILE).exists():
+            copy_log(self.state / LOG_FILE, file.with_suffix(".log"))
+            digests["log"] = self.machine.store.put(file.with_suffix(".log"))
+        return digests
+
+    def _said(self) -> str:
+        """The last line that kith said to people."""
+        try:
+            said = (self.folder / "errors").read_text(encoding="utf-8", errors="replace")[-_TAIL:]
+        except OSError:
+            return ""
+        lines = said.strip().splitlines()
+        return lines[-1].removeprefix("kith: ").rstrip(".") if lines else "it said nothing"
+
+
+def branch_of(attempt: Attempt) -> str:
+    return f"kith/{attempt.batch}/{attempt.task.key}"
+
+
+def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report over many runs adds up."""
+    usage, changes = report.get("usage") or {}, report.get("changes") or []
+    return {
+        "status": report.get("status", ""),
+        "model": report.get("model", ""),
+        "calls": usage.get("calls", 0),
+        "read": usage.get("input", 0),
+        "written": usage.get("output", 0),
+        "usd": report.get("usd"),
+        "files": len(changes),
+        "added": sum(each["added"] for each in changes),
+        "removed": sum(each["removed"] for each in changes),
+    }

@@ -1,0 +1,84 @@
+-- The fleet's own tables, beside those of procrastinate, which hold only the jobs (leases) of these runs.
+-- A run is one task and its one result; an attempt is one worker at work on it.
+
+CREATE TABLE fleet_schema (
+  version integer NOT NULL,
+  kith text NOT NULL
+);
+
+CREATE TABLE fleet_batches (
+  id text PRIMARY KEY,
+  name text NOT NULL,
+  submitter text NOT NULL,
+  submitted timestamptz NOT NULL DEFAULT now(),
+  max_usd numeric,
+  spent_usd numeric NOT NULL DEFAULT 0,
+  publish text NOT NULL DEFAULT ''  -- a git repository that gets the branches
+);
+
+CREATE TABLE fleet_runs (
+  id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  batch text NOT NULL REFERENCES fleet_batches,
+  key text NOT NULL,
+  task jsonb NOT NULL,
+  queue text NOT NULL,
+  priority integer NOT NULL,
+  share bigint NOT NULL,  -- its virtual start: the place among all submitters
+  job bigint,  -- of procrastinate
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'running', 'done', 'set aside', 'cancelled')),
+  cancel boolean NOT NULL DEFAULT false,
+  attempt integer NOT NULL DEFAULT 0,
+  failures integer NOT NULL DEFAULT 0,  -- attempts that ended without a result, drained ones left out
+  worker text NOT NULL DEFAULT '',
+  base text NOT NULL DEFAULT '',  -- the commit that the revision meant at the first attempt
+  checkpoint text NOT NULL DEFAULT '',  -- digest of an artefact
+  turns integer NOT NULL DEFAULT 0,  -- replies of models, those before the checkpoint included
+  started timestamptz,
+  ended timestamptz,
+  verdict text NOT NULL DEFAULT '',
+  code integer,
+  reason text NOT NULL DEFAULT '',
+  result jsonb,  -- figures and digests of artefacts
+  published text NOT NULL DEFAULT '',
+  UNIQUE (batch, key)
+);
+CREATE INDEX fleet_runs_of_batch ON fleet_runs (batch, state);
+CREATE INDEX fleet_runs_open ON fleet_runs (state, share) WHERE state IN ('waiting', 'running');
+
+CREATE TABLE fleet_attempts (
+  run bigint NOT NULL REFERENCES fleet_runs,
+  attempt integer NOT NULL,
+  worker text NOT NULL,
+  started timestamptz NOT NULL DEFAULT now(),
+  ended timestamptz,
+  turns integer NOT NULL DEFAULT 0,
+  tokens_read bigint NOT NULL DEFAULT 0,
+  tokens_written bigint NOT NULL DEFAULT 0,
+  usd numeric NOT NULL DEFAULT 0,
+  why text NOT NULL DEFAULT '',
+  PRIMARY KEY (run, attempt)
+);
+
+CREATE TABLE fleet_shares (
+  submitter text PRIMARY KEY,
+  last bigint NOT NULL
+);
+
+CREATE TABLE fleet_workers (
+  name text PRIMARY KEY,
+  slots integer NOT NULL,
+  models jsonb NOT NULL,
+  version text NOT NULL,
+  started timestamptz NOT NULL DEFAULT now(),
+  seen timestamptz NOT NULL DEFAULT now(),
+  draining boolean NOT NULL DEFAULT false
+);
+
+-- What a model server does at the same time, whichever workers ask it.
+CREATE TABLE fleet_slots (
+  server text NOT NULL,
+  number integer NOT NULL,
+  run bigint,
+  attempt integer,
+  PRIMARY KEY (server, number)
+);

@@ -1,0 +1,206 @@
+"""A worker: takes runs for the models of this machine, until it is told to stop."""
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kith.agent.models import list_all
+from kith.core.errors import KithError, NoModelError, UsageError
+from kith.core.event_loop import leave
+from kith.features.fleet.artefacts import open_store
+from kith.features.fleet.database import PUBLISH_QUEUE, Fleet, open_fleet
+from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
+from kith.features.fleet.job import Machine, perform
+from kith.features.fleet.publish import publish
+from kith.features.fleet.settings import FleetSettings, fleet_folder
+from kith.features.fleet.tasks import queue_of
+from kith.memory.log import LOG_FILE, Log
+from kith.models.providers.wire import is_loopback
+from kith.settings import Settings
+
+_LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database is away for a night
+_FRESH_S: Final = 3.0  # before a worker that failed starts again
+_CONNECTIONS: Final = 4
+
+Say = Callable[[str], None]
+
+
+class Wanted(Struct, frozen=True):
+    """What a worker is asked to be. `models`: none named means all that are found; `grace_s`: for drains."""
+
+    dsn: str
+    slots: int = 1
+    models: tuple[str, ...] = ()
+    name: str = ""
+    grace_s: float = 10.0
+    publishes: bool = False
+
+
+class Offer(Struct, frozen=True):
+    """A model of this machine, with what is known of it; `server`: whose slots are counted, "" for none."""
+
+    name: str
+    server: str = ""
+    window: int = 0
+    read_rate: float = 0.0
+    write_rate: float = 0.0
+
+
+async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
+    """Work until SIGTERM or SIGINT. Raises KithError where it cannot begin."""
+    own = settings.section(FleetSettings)
+    folder, stop = fleet_folder(own), asyncio.Event()
+    store = open_store(own.store) if own.store else open_store(str(folder / "store"))
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop.set)
+    async with open_fleet(wanted.dsn, connections=_CONNECTIONS, patience_s=_LONG_S, check=False) as fleet:
+        quick = Fleet(fleet.pool, own.silence_seconds / 2)
+        await _greet(wanted.dsn)
+        offers = await find_models(settings, own, wanted.models)
+        name = wanted.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
+        servers = {each.name: each.server for each in offers if each.server}
+        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event())
+        await _announce(fleet, wanted, own, offers, name)
+        say(f"{name}: {wanted.slots} at once; {', '.join(each.name for each in offers) or 'no model'}.")
+        try:
+            await _serve(machine, wanted, offers, stop, say)
+        finally:
+            with suppress(KithError):
+                await Fleet(fleet.pool, 5.0).leave(name)
+
+
+async def _greet(dsn: str) -> None:
+    """Fail soon where there is no fleet; later its database is waited for."""
+    async with open_fleet(dsn):
+        pass
+
+
+async def _announce(
+    fleet: Fleet, wanted: Wanted, own: FleetSettings, offers: Sequence[Offer], name: str
+) -> None:
+    counted = {each.server: _slots_of(each.name, each.server, own) for each in offers if each.server}
+    await fleet.announce(name, wanted.slots, [_row(each) for each in offers], counted)
+
+
+def _row(offer: Offer) -> dict[str, Any]:
+    return {
+        "name": offer.name,
+        "window": offer.window,
+        "read": round(offer.read_rate, 1),
+        "write": round(offer.write_rate, 1),
+    }
+
+
+async def find_models(settings: Settings, own: FleetSettings, names: Sequence[str]) -> list[Offer]:
+    """The models that this machine can ask. Raises NoModelError where a named one is not found."""
+    listed = await list_all(settings, Log(settings.state / LOG_FILE))
+    known = {each.name: each for each in listed.rows}
+    offers = list[Offer]()
+    for name in names or known:
+        entry = known.get(name)
+        if entry is None and "/" not in name:
+            raise NoModelError(f"No model {name!r} is found here; `kith models` lists them.")
+        where = entry.where if entry else ""
+        server = where if _slots_of(name, where, own) else ""
+        if server and is_loopback(server):  # another machine's loopback is another server
+            server = f"{socket.gethostname()} {server}"
+        offers.append(
+            Offer(name, server, entry.window, entry.read_rate, entry.write_rate) if entry else Offer(name)
+        )
+    return offers
+
+
+def _slots_of(name: str, where: str, own: FleetSettings) -> int:
+    """The slots of a model's server, by its address or the first part of the model's name; 0: not counted."""
+    address = where.rpartition(" ")[2]
+    return own.servers.get(address, 0) or own.servers.get(name.partition("/")[0], 0)
+
+
+async def _serve(
+    machine: Machine, wanted: Wanted, offers: Sequence[Offer], stop: asyncio.Event, say: Say
+) -> None:
+    """Let the engine work; it starts again where it failed, for its jobs are kept."""
+
+    async def run(number: int) -> None:
+        await perform(machine, number)
+
+    async def put_out(number: int) -> None:
+        await publish(machine, number)
+
+    queues = [queue_of(""), *(queue_of(each.name) for each in offers)] if offers else []
+    queues += [PUBLISH_QUEUE] if wanted.publishes else []
+    if not queues:
+        raise UsageError("This worker could do nothing: no model was found, and --publish was not given.")
+    limits = machine.settings.limits
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what concerns people is said here
+    app = make_app(machine.fleet, run, put_out)
+    async with app.open_async(machine.fleet.pool):
+        draining = asyncio.ensure_future(_drain(machine, wanted, stop, say))
+        while not stop.is_set():
+            engine = make_worker(app, machine.name, queues, wanted.slots, limits)
+            beside = [
+                asyncio.ensure_future(each)
+                for each in (
+                    _sweep(machine),
+                    _tell(machine, stop),
+                    free_forgotten_jobs(machine.fleet, engine, limits.silence_s / 2),
+                    _stop_engine(stop, engine.stop),
+                )
+            ]
+            try:
+                await run_engine(engine)
+            except Exception as error:
+                say(f"The worker starts again: {error}")
+                await asyncio.sleep(_FRESH_S)
+            finally:
+                await leave(*beside)
+        await leave(draining)
+
+
+async def _stop_engine(stop: asyncio.Event, end: Callable[[], None]) -> None:
+    await stop.wait()
+    end()
+
+
+async def _drain(machine: Machine, wanted: Wanted, stop: asyncio.Event, say: Say) -> None:
+    """After the signal, let runs end for a while, then have them kept for other workers."""
+    await stop.wait()
+    say("Draining: no new run begins.")
+    with suppress(KithError):
+        await Fleet(machine.fleet.pool, 5.0).seen(machine.name, True)
+    await asyncio.sleep(wanted.grace_s)
+    machine.stop.set()
+
+
+async def _sweep(machine: Machine) -> None:
+    """Give the runs of dead workers to others.
+
+    Who was away itself cannot tell who is dead: it waits as long as a dead worker is silent.
+    """
+    limits, loop = machine.settings.limits, asyncio.get_running_loop()
+    since = loop.time()
+    while True:
+        await asyncio.sleep(limits.silence_s / 3)
+        try:
+            if loop.time() - since >= limits.silence_s:
+                await machine.close.sweep(limits)
+            else:
+                await machine.close.rows("SELECT 1 AS here")
+        except KithError:
+            since = loop.time()
+
+
+async def _tell(machine: Machine, stop: asyncio.Event) -> None:
+    while True:
+        with suppress(KithError):
+            await machine.close.seen(machine.name, stop.is_set())
+        await asyncio.sleep(machine.settings.limits.silence_s / 3)
