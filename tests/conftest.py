@@ -28,7 +28,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # kith as a process with servers beside it, and packages of others to build in: for every folder of tests.
-pytest_plugins = ["outside_fixtures", "package_fixtures"]
+pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres"]
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = {"ordinary": 100, "slow": 900}  # seconds, also on a machine that has much else to do

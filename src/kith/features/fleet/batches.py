@@ -1,4 +1,4 @@
-"""What a fleet knows of its batches and workers: overviews, runs, and the report of a batch."""
+"""Read batches, runs and workers from the fleet's database, and add up the report of a batch."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kith.core.errors import UsageError
-from kith.features.fleet.database import Fleet, Row
+from kith.features.fleet.attempts import Row
+from kith.features.fleet.database import Fleet
 
 _VERDICTS: Final = ("proven", "held", "unproven")
 _Z: Final = 1.959964  # 95 of 100

@@ -14,6 +14,7 @@ import msgspec
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_loop
 from kith.features.fleet.artefacts import Store, open_store
+from kith.features.fleet.attempts import Batch
 from kith.features.fleet.batches import (
     Overview,
     Report,
@@ -24,7 +25,7 @@ from kith.features.fleet.batches import (
     make_report,
 )
 from kith.features.fleet.cluster import Cluster
-from kith.features.fleet.database import Batch, Fleet, make_schema, open_fleet
+from kith.features.fleet.database import Fleet, make_schema, open_fleet
 from kith.features.fleet.exports import as_csv, as_json, as_markdown, as_text, run_line, summary_lines
 from kith.features.fleet.settings import FleetSettings, find_dsn, fleet_folder, keep_dsn
 from kith.features.fleet.tasks import FleetTask, check_task, name_tasks, read_tasks

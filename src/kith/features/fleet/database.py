@@ -1,33 +1,25 @@
-"""The fleet's database: every statement on its tables, and what they answer as values.
-
-The lease of a run is procrastinate's (a job and its worker's heartbeat); the fence is ours: the number of an
-attempt, which every write of that attempt carries. A write with an older number changes nothing.
-"""
+"""The fleet's database: its connection, its schema, and what workers and people do with it."""
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
-from typing import Any, Final, Literal, LiteralString, TypeVar
+from typing import Any, Final, LiteralString, TypeVar
 
 import procrastinate
 import psycopg
-from msgspec import Struct, field
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from kith import __version__
 from kith.core.errors import BusyError, KithError, UsageError
+from kith.features.fleet import attempts
+from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, Standing, State, all_rows
 from kith.features.fleet.settings import Limits
-from kith.features.fleet.tasks import FleetTask, decode_task, encode_task, queue_of
+from kith.features.fleet.tasks import FleetTask
 
 VERSION: Final = 1  # of schema.sql
-TASK_NAME: Final = "kith.run"
-PUBLISH_NAME: Final = "kith.publish"
-PUBLISH_QUEUE: Final = "publish"
-_PRIORITY: Final = 10_000_000  # virtual starts between two priorities
 # A connection that a cut network has silenced is given up, and never waited for without a bound.
 _CONNECTION: Final = {
     "connect_timeout": 10,
@@ -41,47 +33,6 @@ _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last o
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
 
 T = TypeVar("T")
-Database = psycopg.AsyncConnection[dict[str, Any]]
-Row = Mapping[str, Any]
-State = Literal["waiting", "running", "done", "set aside", "cancelled"]
-
-
-class Attempt(Struct, frozen=True):
-    """One worker's try at a run. `left_usd`: what the batch may still spend, None without a budget."""
-
-    run: int
-    number: int
-    batch: str
-    task: FleetTask
-    base: str
-    checkpoint: str
-    turns: int
-    failures: int
-    left_usd: float | None
-    publish: str
-
-
-class Spent(Struct, frozen=True):
-    """Replies, tokens and dollars of one attempt."""
-
-    turns: int = 0
-    read: int = 0
-    written: int = 0
-    usd: float = 0.0
-
-
-# What an attempt is to do, as the database sees it.
-Standing = Literal["go on", "superseded", "cancelled", "over budget"]
-
-
-class Result(Struct, frozen=True):
-    """The end of a run: kith's exit code, its verdict and reason, figures, and artefacts by name."""
-
-    verdict: str
-    code: int
-    reason: str = ""
-    figures: dict[str, Any] = field(default_factory=dict)
-    artefacts: dict[str, str] = field(default_factory=dict)
 
 
 class Fleet:
@@ -111,7 +62,7 @@ class Fleet:
         """The rows of one statement."""
 
         async def ask(database: Database) -> list[dict[str, Any]]:
-            return await _all(database, statement, values)
+            return await all_rows(database, statement, values)
 
         return await self.within(ask)
 
@@ -119,7 +70,7 @@ class Fleet:
 
     async def submit(self, batch: "Batch", tasks: Sequence[FleetTask]) -> str:
         """Add a batch, or to it: a task whose key is there already is left as it is. Returns its id."""
-        return await self.within(lambda database: _submit(database, batch, tasks))
+        return await self.within(lambda database: attempts.submit(database, batch, tasks))
 
     async def cancel(self, batch: str, keys: Sequence[str] = ()) -> int:
         """Cancel what waits, and ask attempts at work to end. Returns how many runs it concerned."""
@@ -146,7 +97,7 @@ class Fleet:
                 await database.execute(
                     "UPDATE fleet_batches SET max_usd = %s WHERE id = %s", (max_usd, batch)
                 )
-            rows = await _all(
+            rows = await all_rows(
                 database,
                 """
                 UPDATE fleet_runs SET state = 'waiting', cancel = false, failures = 0, ended = NULL,
@@ -158,7 +109,7 @@ class Fleet:
                 """,
                 {"batch": batch, "all": not keys, "keys": list(keys)},
             )
-            await _defer(database, [row["id"] for row in rows])
+            await attempts.defer_runs(database, [row["id"] for row in rows])
             return len(rows)
 
         return await self.within(again)
@@ -170,7 +121,7 @@ class Fleet:
 
         None where the run has ended, or ends here: cancelled, over budget, too many failures.
         """
-        return await self.within(lambda database: _begin(database, run, worker, limits))
+        return await self.within(lambda database: attempts.begin(database, run, worker, limits))
 
     async def keep_base(self, attempt: Attempt, base: str) -> None:
         """Remember the commit that all attempts start from."""
@@ -183,7 +134,7 @@ class Fleet:
 
     async def report(self, attempt: Attempt, spent: Spent) -> Standing:
         """Say what an attempt has spent so far, and hear if it may go on."""
-        return await self.within(lambda database: _report(database, attempt, spent))
+        return await self.within(lambda database: attempts.report(database, attempt, spent))
 
     async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> bool:
         """Make a checkpoint the one to resume from; False where the attempt is superseded."""
@@ -201,11 +152,11 @@ class Fleet:
 
     async def settle(self, attempt: Attempt, spent: Spent, result: Result, state: State = "done") -> bool:
         """End a run with its one result; False where the attempt is superseded, whose result is dropped."""
-        return await self.within(lambda database: _settle(database, attempt, spent, result, state))
+        return await self.within(lambda database: attempts.settle(database, attempt, spent, result, state))
 
     async def give_back(self, attempt: Attempt, spent: Spent, why: str, *, failed: bool) -> bool:
         """Let another worker try. `failed` counts against the run; a drained worker does not."""
-        return await self.within(lambda database: _give_back(database, attempt, spent, why, failed))
+        return await self.within(lambda database: attempts.give_back(database, attempt, spent, why, failed))
 
     # --- slots of model servers ----------------------------------------------------------------
 
@@ -272,7 +223,7 @@ class Fleet:
 
     async def sweep(self, limits: Limits) -> int:
         """Put the jobs of dead workers, and runs whose job was lost, into the queue again."""
-        return await self.within(lambda database: _sweep(database, limits))
+        return await self.within(lambda database: attempts.sweep(database, limits))
 
     async def jobs_of(self, worker: int) -> set[int]:
         """The jobs that the engine thinks a worker does."""
@@ -292,16 +243,6 @@ class Fleet:
             worker=worker,
             jobs=list(jobs),
         )
-
-
-class Batch(Struct, frozen=True):
-    """A batch to be submitted; `id` "" makes a new one. `publish`: a git repository for the branches."""
-
-    name: str
-    submitter: str
-    id: str = ""
-    max_usd: float | None = None
-    publish: str = ""
 
 
 @asynccontextmanager
@@ -369,292 +310,14 @@ async def _check_schema(fleet: Fleet) -> None:
 async def _version(database: Database) -> int:
     if not await _has_table(database, "fleet_schema"):
         return 0
-    rows = await _all(database, "SELECT max(version) AS version FROM fleet_schema", {})
+    rows = await all_rows(database, "SELECT max(version) AS version FROM fleet_schema", {})
     return int(rows[0]["version"] or 0)
 
 
 async def _has_table(database: Database, name: str) -> bool:
-    rows = await _all(database, "SELECT to_regclass(%(name)s) IS NOT NULL AS there", {"name": name})
+    rows = await all_rows(database, "SELECT to_regclass(%(name)s) IS NOT NULL AS there", {"name": name})
     return bool(rows[0]["there"])
-
-
-async def _all(
-    database: Database, statement: LiteralString, values: Mapping[str, object]
-) -> list[dict[str, Any]]:
-    cursor = await database.execute(statement, values)
-    return await cursor.fetchall()
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-# --- the transactions ------------------------------------------------------------------------------
-
-
-async def _submit(database: Database, batch: Batch, tasks: Sequence[FleetTask]) -> str:
-    """Insert runs and their jobs. The virtual starts follow the submitter's last, or what runs now.
-
-    Start-time fair queueing: of two submitters each gets every second place, however long one's list is.
-    """
-    id = batch.id or secrets.token_hex(4)
-    await database.execute(
-        """
-        INSERT INTO fleet_batches (id, name, submitter, max_usd, publish) VALUES (%s, %s, %s, %s, %s)
-        ON CONFLICT (id) DO NOTHING
-        """,
-        (id, batch.name or id, batch.submitter, batch.max_usd, batch.publish),
-    )
-    (share,) = await _all(
-        database,
-        """
-        INSERT INTO fleet_shares (submitter, last) VALUES (%(submitter)s, 0)
-        ON CONFLICT (submitter) DO UPDATE SET submitter = excluded.submitter
-        RETURNING greatest(
-          last, coalesce((SELECT max(share) FROM fleet_runs WHERE state = 'running'), 0)) AS last
-        """,
-        {"submitter": batch.submitter},
-    )
-    last = int(share["last"])
-    await database.execute(
-        "CREATE TEMP TABLE submitted (key text, task jsonb, queue text, priority integer, share bigint)"
-        " ON COMMIT DROP"
-    )
-    ordered = sorted(tasks, key=lambda task: -task.priority)
-    async with database.cursor().copy("COPY submitted FROM STDIN") as copy:
-        for number, task in enumerate(ordered, last + 1):
-            priority = task.priority * _PRIORITY - number % _PRIORITY
-            row = (task.key, encode_task(task), queue_of(task.model), priority, number)
-            await copy.write_row(row)
-    rows = await _all(
-        database,
-        """
-        INSERT INTO fleet_runs (batch, key, task, queue, priority, share)
-        SELECT %(batch)s, key, task, queue, priority, share FROM submitted ORDER BY share
-        ON CONFLICT (batch, key) DO NOTHING
-        RETURNING id
-        """,
-        {"batch": id},
-    )
-    await database.execute(
-        "UPDATE fleet_shares SET last = %s WHERE submitter = %s", (last + len(ordered), batch.submitter)
-    )
-    await _defer(database, [row["id"] for row in rows])
-    return id
-
-
-async def _defer(database: Database, runs: Sequence[int]) -> None:
-    """Make the engine's jobs of these runs, in the transaction that made the runs wait."""
-    if not runs:
-        return
-    made = await _all(
-        database,
-        """
-        SELECT unnest(procrastinate_defer_jobs_v1(ARRAY(
-          SELECT ROW(queue, %(name)s, priority,
-            CASE WHEN (task->>'alone')::boolean THEN 'repository:' || md5(task->>'repository') END,
-            NULL, jsonb_build_object('run', id), NULL)::procrastinate_job_to_defer_v1
-          FROM fleet_runs WHERE id = ANY (%(runs)s) ORDER BY id))) AS job
-        """,
-        {"runs": list(runs), "name": TASK_NAME},
-    )
-    await database.execute(
-        """
-        UPDATE fleet_runs runs SET job = jobs.id FROM procrastinate_jobs jobs
-        WHERE jobs.id = ANY (%(jobs)s) AND runs.id = (jobs.args->>'run')::bigint
-        """,
-        {"jobs": [row["job"] for row in made]},
-    )
-
-
-async def _begin(database: Database, run: int, worker: str, limits: Limits) -> Attempt | None:
-    found = await _all(
-        database,
-        """
-        SELECT runs.*, batches.max_usd, batches.spent_usd, batches.publish
-        FROM fleet_runs runs JOIN fleet_batches batches ON batches.id = runs.batch
-        WHERE runs.id = %(run)s FOR UPDATE OF runs
-        """,
-        {"run": run},
-    )
-    if not found or found[0]["state"] not in ("waiting", "running"):
-        return None
-    row = found[0]
-    died = row["state"] == "running"  # its worker said nothing any more
-    failures = row["failures"] + died
-    if died:
-        await _end_attempt(database, run, row["attempt"], "the worker was lost")
-    left = None if row["max_usd"] is None else float(row["max_usd"] - row["spent_usd"])
-    if row["cancel"]:
-        await _end_run(database, run, "cancelled", "")
-    elif failures >= limits.attempts:
-        await _end_run(database, run, "set aside", f"{failures} attempts ended without a result")
-    elif left is not None and left <= 0:
-        await _end_run(database, run, "set aside", "the budget of the batch is spent")
-    else:
-        (begun,) = await _all(
-            database,
-            """
-            UPDATE fleet_runs SET attempt = attempt + 1, state = 'running', failures = %(failures)s,
-              worker = %(worker)s, started = coalesce(started, now())
-            WHERE id = %(run)s RETURNING attempt
-            """,
-            {"run": run, "failures": failures, "worker": worker},
-        )
-        number = int(begun["attempt"])
-        await database.execute(
-            "INSERT INTO fleet_attempts (run, attempt, worker) VALUES (%s, %s, %s)", (run, number, worker)
-        )
-        task = decode_task(row["task"])
-        return Attempt(
-            run,
-            number,
-            row["batch"],
-            task,
-            row["base"],
-            row["checkpoint"],
-            row["turns"],
-            failures,
-            left,
-            row["publish"],
-        )
-    return None
-
-
-async def _end_run(database: Database, run: int, state: State, reason: str) -> None:
-    await database.execute(
-        "UPDATE fleet_runs SET state = %s, reason = %s, ended = now(), attempt = attempt + 1 WHERE id = %s",
-        (state, reason, run),
-    )
-
-
-async def _end_attempt(database: Database, run: int, number: int, why: str) -> None:
-    """Note an attempt's end, and free the slots that it held."""
-    await database.execute(
-        "UPDATE fleet_attempts SET ended = now(), why = %s WHERE run = %s AND attempt = %s AND ended IS NULL",
-        (why, run, number),
-    )
-    await database.execute(
-        "UPDATE fleet_slots SET run = NULL, attempt = NULL WHERE run = %s AND attempt <= %s", (run, number)
-    )
-
-
-async def _report(database: Database, attempt: Attempt, spent: Spent) -> Standing:
-    await _spend(database, attempt, spent)
-    (row,) = await _all(
-        database,
-        """
-        SELECT runs.attempt, runs.state, runs.cancel,
-          coalesce(batches.spent_usd >= batches.max_usd, false) AS over
-        FROM fleet_runs runs JOIN fleet_batches batches ON batches.id = runs.batch WHERE runs.id = %(run)s
-        """,
-        {"run": attempt.run},
-    )
-    if row["attempt"] != attempt.number or row["state"] != "running":
-        return "superseded"
-    if row["cancel"]:
-        return "cancelled"
-    return "over budget" if row["over"] else "go on"
-
-
-async def _spend(database: Database, attempt: Attempt, spent: Spent) -> None:
-    """Write an attempt's figures; what it cost counts for the batch, even where it is superseded."""
-    rows = await _all(
-        database,
-        "SELECT usd, turns FROM fleet_attempts WHERE run = %(run)s AND attempt = %(number)s FOR UPDATE",
-        {"run": attempt.run, "number": attempt.number},
-    )
-    more = spent.usd - float(rows[0]["usd"])
-    if more <= 0 and spent.turns == rows[0]["turns"]:
-        return
-    await database.execute(
-        """
-        UPDATE fleet_attempts SET turns = %s, tokens_read = %s, tokens_written = %s, usd = %s
-        WHERE run = %s AND attempt = %s
-        """,
-        (spent.turns, spent.read, spent.written, spent.usd, attempt.run, attempt.number),
-    )
-    if more > 0:
-        await database.execute(
-            "UPDATE fleet_batches SET spent_usd = spent_usd + %s WHERE id = %s", (more, attempt.batch)
-        )
-
-
-async def _settle(database: Database, attempt: Attempt, spent: Spent, result: Result, state: State) -> bool:
-    await _spend(database, attempt, spent)
-    ended = await _all(
-        database,
-        """
-        UPDATE fleet_runs SET state = %(state)s, ended = now(), verdict = %(verdict)s, code = %(code)s,
-          reason = %(reason)s, result = %(result)s
-        WHERE id = %(run)s AND attempt = %(number)s AND state = 'running' RETURNING id
-        """,
-        {
-            "state": state,
-            "verdict": result.verdict,
-            "code": result.code,
-            "reason": result.reason,
-            "result": Jsonb({"figures": result.figures, "artefacts": result.artefacts}),
-            "run": attempt.run,
-            "number": attempt.number,
-        },
-    )
-    await _end_attempt(database, attempt.run, attempt.number, result.reason or result.verdict)
-    if ended and attempt.publish and "bundle" in result.artefacts:
-        await database.execute(
-            """
-            SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(%s, %s, 0, NULL, NULL,
-              jsonb_build_object('run', %s::bigint), NULL)::procrastinate_job_to_defer_v1])
-            """,
-            (PUBLISH_QUEUE, PUBLISH_NAME, attempt.run),
-        )
-    return bool(ended)
-
-
-async def _give_back(database: Database, attempt: Attempt, spent: Spent, why: str, failed: bool) -> bool:
-    await _spend(database, attempt, spent)
-    waits = await _all(
-        database,
-        """
-        UPDATE fleet_runs SET state = 'waiting', failures = failures + %(failed)s, reason = %(why)s
-        WHERE id = %(run)s AND attempt = %(number)s AND state = 'running' RETURNING id
-        """,
-        {"failed": int(failed), "why": why, "run": attempt.run, "number": attempt.number},
-    )
-    await _end_attempt(database, attempt.run, attempt.number, why)
-    await _defer(database, [row["id"] for row in waits])
-    return bool(waits)
-
-
-async def _sweep(database: Database, limits: Limits) -> int:
-    """One sweeper at a time: the others find the lock taken, and come again later."""
-    (lock,) = await _all(
-        database, "SELECT pg_try_advisory_xact_lock(hashtext('kith fleet sweep')) AS mine", {}
-    )
-    if not lock["mine"]:
-        return 0
-    stalled = await _all(
-        database,
-        """
-        UPDATE procrastinate_jobs jobs SET status = 'todo', worker_id = NULL, attempts = attempts + 1
-        WHERE status = 'doing' AND (worker_id IS NULL OR EXISTS (
-          SELECT 1 FROM procrastinate_workers workers WHERE workers.id = jobs.worker_id
-            AND workers.last_heartbeat < now() - make_interval(secs => %(silence)s)))
-        RETURNING id
-        """,
-        {"silence": limits.silence_s},
-    )
-    lost = await _all(
-        database,
-        """
-        SELECT id FROM fleet_runs runs WHERE state IN ('waiting', 'running') AND NOT EXISTS (
-          SELECT 1 FROM procrastinate_jobs jobs WHERE jobs.id = runs.job AND jobs.status IN ('todo', 'doing'))
-        FOR UPDATE SKIP LOCKED
-        """,
-        {},
-    )
-    await _defer(database, [row["id"] for row in lost])
-    await database.execute(
-        "DELETE FROM fleet_workers WHERE seen < now() - make_interval(secs => %s)", (limits.silence_s * 4,)
-    )
-    return len(stalled) + len(lost)

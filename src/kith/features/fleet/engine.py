@@ -17,7 +17,8 @@ from procrastinate import App, PsycopgConnector, exceptions, utils
 from procrastinate.jobs import DeleteJobCondition
 from procrastinate.worker import Worker
 
-from kith.features.fleet.database import PUBLISH_NAME, TASK_NAME, Fleet
+from kith.features.fleet.attempts import PUBLISH_NAME, TASK_NAME
+from kith.features.fleet.database import Fleet
 from kith.features.fleet.settings import Limits
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ import msgspec
 
 from kith.core.numbers import dollars
 from kith.features.fleet.batches import Report, RunRow, failures_first
+from kith.view.lines import count
 
 _COLUMNS: Final = (
     *("key", "state", "verdict", "code", "reason", "attempts", "worker", "repository", "request", "model"),
@@ -61,7 +62,7 @@ def summary_lines(report: Report) -> Iterator[str]:
 def run_line(run: RunRow) -> str:
     """One task in a line."""
     state = run.verdict or run.state if run.state == "done" else run.state
-    files = f", {run.files} files, +{run.added} -{run.removed}" if run.files else ""
+    files = f", {count(run.files, 'file')}, +{run.added} -{run.removed}" if run.files else ""
     seconds = f", {run.seconds:.0f} s" if run.seconds is not None else ""
     tries = f", attempt {run.attempts}" if run.attempts > 1 else ""
     why = f": {run.reason}" if run.reason and (run.code or run.state == "set aside") else ""

@@ -23,9 +23,10 @@ from kith.core.errors import (
 from kith.core.locks import hold_when_free
 from kith.core.processes import DRAIN_S, Started, happens, run_program
 from kith.features.fleet.artefacts import Store
+from kith.features.fleet.attempts import Attempt, Result, Spent, Standing
 from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
 from kith.features.fleet.checkpoints import pack, unpack
-from kith.features.fleet.database import Attempt, Fleet, Result, Spent, Standing
+from kith.features.fleet.database import Fleet
 from kith.features.fleet.settings import FleetSettings, without_dsn
 from kith.features.fleet.stream import Events, command_line, end_kith, start_kith
 from kith.memory.database import copy_log
@@ -46,7 +47,7 @@ Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut
 
 
 class Machine(Struct, frozen=True):
-    """What a worker works with. `close`: the database, asked with little patience; `stop`: it is to drain.
+    """A worker's means. `close`: the database, asked with little patience; `stop`: the worker is to drain.
 
     `servers`: the model server of each model whose slots are counted.
     """
@@ -65,7 +66,7 @@ class Machine(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """How kith's process ended, and what it spent."""
+    """The end of kith's process, and its costs."""
 
     why: Why
     code: int
@@ -150,7 +151,7 @@ class Job:
         return base
 
     async def _restore(self) -> str:
-        """Bring the state of the last checkpoint back; the session to go on with, "" to begin anew."""
+        """Restore the state of the last checkpoint. Returns the session to resume, "" to begin anew."""
         if not self.attempt.checkpoint:
             return ""
         file = self.folder / "checkpoint"
@@ -249,7 +250,7 @@ class Job:
     # --- after ---------------------------------------------------------------------------------
 
     async def _end_early(self, ended: Ended) -> None:
-        """Write down an end that was not kith's own wish."""
+        """Record the end of an attempt that was stopped."""
         fleet = self.machine.fleet
         if ended.why == "superseded":
             await fleet.settle(self.attempt, ended.spent, Result("", 0))  # what it cost still counts
@@ -338,7 +339,7 @@ def branch_of(attempt: Attempt) -> str:
 
 
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report over many runs adds up."""
+    """The figures that the report of a batch adds up."""
     usage, changes = report.get("usage") or {}, report.get("changes") or []
     return {
         "status": report.get("status", ""),

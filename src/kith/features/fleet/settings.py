@@ -14,7 +14,7 @@ _NOTE: Final = "fleet.dsn"  # in kith's state, which no sandbox shows
 
 
 class Limits(Struct, frozen=True):
-    """What all workers of a fleet agree on: tries of a run, and seconds until a silent worker is given up."""
+    """Attempts at a run, and seconds until a silent worker counts as dead; the same for all workers."""
 
     attempts: int = 5
     silence_s: float = 30.0

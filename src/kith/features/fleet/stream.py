@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kith.core.processes import Started, Watch, happens, start
-from kith.features.fleet.database import Spent
+from kith.features.fleet.attempts import Spent
 from kith.features.fleet.tasks import FleetTask
 
 _LONGEST: Final = 64 << 20  # bytes of an event; a longer one is passed over
@@ -19,14 +19,14 @@ _LEASH: Final = ("setpriv", "--pdeathsig", "KILL", "--") if sys.platform == "lin
 
 
 class Called(msgspec.Struct):
-    """What is read of a `Called` event: the bill of one reply."""
+    """The bill of one reply, from a `Called` event."""
 
     usage: dict[str, Any] = {}
     usd: float | None = None
 
 
 class Events(Watch):
-    """Reads JSON lines; `heard` is called after each event that tells of a reply, a tool or a change."""
+    """Reads JSON lines; `heard` is called after each event of a reply, a tool or a change."""
 
     def __init__(self, heard: Callable[[], None]) -> None:
         super().__init__()

@@ -16,7 +16,8 @@ from kith.agent.models import list_all
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.event_loop import leave
 from kith.features.fleet.artefacts import open_store
-from kith.features.fleet.database import PUBLISH_QUEUE, Fleet, open_fleet
+from kith.features.fleet.attempts import PUBLISH_QUEUE
+from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
 from kith.features.fleet.job import Machine, perform
 from kith.features.fleet.publish import publish
@@ -34,7 +35,7 @@ Say = Callable[[str], None]
 
 
 class Wanted(Struct, frozen=True):
-    """What a worker is asked to be. `models`: none named means all that are found; `grace_s`: for drains."""
+    """A worker's options. `models`: none named means all that are found; `grace_s`: for drains."""
 
     dsn: str
     slots: int = 1
