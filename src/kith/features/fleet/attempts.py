@@ -131,7 +131,7 @@ async def submit(database: Database, batch: Batch, tasks: Sequence[FleetTask]) -
     return id
 
 
-async def defer_runs(database: Database, runs: Sequence[int]) -> None:
+async def defer_runs(database: Database, runs: Sequence[int], pause_s: float = 0.0) -> None:
     """Make the engine's jobs of these runs, in the transaction that made the runs wait."""
     if not runs:
         return
@@ -141,10 +141,12 @@ async def defer_runs(database: Database, runs: Sequence[int]) -> None:
         SELECT unnest(procrastinate_defer_jobs_v1(ARRAY(
           SELECT ROW(queue, %(name)s, priority,
             CASE WHEN (task->>'alone')::boolean THEN 'repository:' || md5(task->>'repository') END,
-            NULL, jsonb_build_object('run', id), NULL)::procrastinate_job_to_defer_v1
+            NULL, jsonb_build_object('run', id),
+            CASE WHEN %(pause)s > 0 THEN now() + make_interval(secs => %(pause)s) END
+            )::procrastinate_job_to_defer_v1
           FROM fleet_runs WHERE id = ANY (%(runs)s) ORDER BY id))) AS job
         """,
-        {"runs": list(runs), "name": TASK_NAME},
+        {"runs": list(runs), "name": TASK_NAME, "pause": pause_s},
     )
     await database.execute(
         """
@@ -176,7 +178,8 @@ async def begin(database: Database, run: int, worker: str, limits: Limits) -> At
     if row["cancel"]:
         await _end_run(database, run, "cancelled", "")
     elif failures >= limits.attempts:
-        await _end_run(database, run, "set aside", f"{failures} attempts ended without a result")
+        why = "the worker was lost" if died else row["reason"]
+        await _end_run(database, run, "set aside", f"{failures} attempts failed; the last one: {why}")
     elif left is not None and left <= 0:
         await _end_run(database, run, "set aside", "the budget of the batch is spent")
     else:
@@ -299,7 +302,9 @@ async def settle(database: Database, attempt: Attempt, spent: Spent, result: Res
     return bool(ended)
 
 
-async def give_back(database: Database, attempt: Attempt, spent: Spent, why: str, failed: bool) -> bool:
+async def give_back(
+    database: Database, attempt: Attempt, spent: Spent, why: str, failed: bool, pause_s: float
+) -> bool:
     await _spend(database, attempt, spent)
     waits = await all_rows(
         database,
@@ -310,7 +315,7 @@ async def give_back(database: Database, attempt: Attempt, spent: Spent, why: str
         {"failed": int(failed), "why": why, "run": attempt.run, "number": attempt.number},
     )
     await _end_attempt(database, attempt.run, attempt.number, why)
-    await defer_runs(database, [row["id"] for row in waits])
+    await defer_runs(database, [row["id"] for row in waits], pause_s)
     return bool(waits)
 
 

@@ -144,14 +144,15 @@ async def list_runs(fleet: Fleet, batch: str) -> list[RunRow]:
     rows = await fleet.rows(
         """
         SELECT runs.key, runs.state, runs.verdict, runs.code, runs.reason, runs.worker, runs.published,
-          runs.task, runs.result, runs.attempt AS attempts,
+          runs.task, runs.result, coalesce(spent.attempts, 0) AS attempts,
           extract(epoch FROM coalesce(runs.ended, now()) - runs.started)::float AS seconds,
           coalesce(spent.turns, 0) AS turns, coalesce(spent.read, 0) AS read,
           coalesce(spent.written, 0) AS written, coalesce(spent.usd, 0) AS usd
         FROM fleet_runs runs LEFT JOIN (
-          SELECT attempts.run, sum(turns)::int AS turns, sum(tokens_read)::bigint AS read,
+          SELECT attempts.run, count(*)::int AS attempts, sum(turns)::int AS turns, sum(tokens_read)::bigint AS read,
             sum(tokens_written)::bigint AS written, sum(usd)::float AS usd
-          FROM fleet_attempts attempts GROUP BY attempts.run) spent ON spent.run = runs.id
+          FROM fleet_attempts attempts JOIN fleet_runs ON fleet_runs.id = attempts.run
+          WHERE fleet_runs.batch = %(batch)s GROUP BY attempts.run) spent ON spent.run = runs.id
         WHERE runs.batch = %(batch)s ORDER BY runs.key
         """,
         batch=batch,

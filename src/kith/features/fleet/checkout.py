@@ -127,7 +127,7 @@ async def _fetch(mirror: Path) -> None:
 
 
 async def _must(*args: str, at: Path | None = None) -> GitRan:
-    return _checked(args, await _git(*args, at=at))
+    return _checked(await _git(*args, at=at))
 
 
 async def _git(*args: str, at: Path | None = None) -> GitRan:
@@ -140,7 +140,7 @@ async def _git(*args: str, at: Path | None = None) -> GitRan:
 async def _remote(*args: str) -> GitRan:
     """Run git in a mirror, with this worker's own credentials: only here may it reach the network."""
     quiet = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
-    return _checked(args, await _run([*args], {**os.environ, **quiet}))
+    return _checked(await _run([*args], {**os.environ, **quiet}))
 
 
 async def _run(words: Sequence[str], env: Mapping[str, str]) -> GitRan:
@@ -153,7 +153,9 @@ async def _run(words: Sequence[str], env: Mapping[str, str]) -> GitRan:
     return GitRan(ended.code, ended.stdout, ended.stderr)
 
 
-def _checked(args: Sequence[str], ran: GitRan) -> GitRan:
+def _checked(ran: GitRan) -> GitRan:
     if not ran.ok:
-        raise TreeError(f"git says: {ran.complaint}")
+        said = ran.stderr.decode(errors="replace").splitlines()  # the first error is the cause
+        causes = [line for line in said if line.startswith(("fatal: ", "error: ", "remote: "))] or said[-1:]
+        raise TreeError(f"git says: {causes[0] if causes else f'exit code {ran.code}'}")
     return ran

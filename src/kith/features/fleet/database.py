@@ -154,9 +154,13 @@ class Fleet:
         """End a run with its one result; False where the attempt is superseded, whose result is dropped."""
         return await self.within(lambda database: attempts.settle(database, attempt, spent, result, state))
 
-    async def give_back(self, attempt: Attempt, spent: Spent, why: str, *, failed: bool) -> bool:
-        """Let another worker try. `failed` counts against the run; a drained worker does not."""
-        return await self.within(lambda database: attempts.give_back(database, attempt, spent, why, failed))
+    async def give_back(
+        self, attempt: Attempt, spent: Spent, why: str, *, failed: bool, pause_s: float = 0.0
+    ) -> bool:
+        """Let another worker try, after a pause. `failed` counts against the run; a drain does not."""
+        return await self.within(
+            lambda database: attempts.give_back(database, attempt, spent, why, failed, pause_s)
+        )
 
     # --- slots of model servers ----------------------------------------------------------------
 

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import os
+import secrets
 import shutil
+import signal
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -41,6 +43,9 @@ _SLOT_S: Final = 0.5
 _APPLY_S: Final = 120.0
 _FULL_MB: Final = 16
 _MB: Final = 1 << 20
+_LONGEST_PAUSE_S: Final = 120.0
+_TURN_S: Final = 60.0  # for a folder of a run to be made or removed
+_PROCESS: Final = "process"  # a file in it: the group of kith's processes
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
 Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
@@ -89,27 +94,49 @@ async def perform(machine: Machine, run: int) -> None:
             finally:
                 spent = job.spent
     except (KithError, OSError) as error:
-        await machine.fleet.give_back(attempt, spent, str(error).rstrip("."), failed=True)
+        # What failed here at once would fail again at once.
+        pause_s = min(_LONGEST_PAUSE_S, machine.settings.silence_seconds / 30 * 2**attempt.failures)
+        why = str(error).rstrip(".")
+        await machine.fleet.give_back(attempt, spent, why, failed=True, pause_s=pause_s)
 
 
 @asynccontextmanager
 async def _own_folder(machine: Machine, attempt: Attempt) -> AsyncIterator[Path]:
-    """An empty folder at the same place on every machine; removed at the end.
+    """An empty folder at the same place on every machine (a log names its tree); removed at the end.
 
-    An older attempt on this machine may still be on its way out. Raises BusyError where it stays.
+    An older attempt of a worker that hangs may still use the place: its kith is killed, its folder moved.
     """
     runs = machine.folder / "runs"
     runs.mkdir(exist_ok=True, mode=0o700)
     folder = runs / f"{attempt.batch}-{attempt.task.key}"
-    wait = hold_when_free(folder.with_name(f"{folder.name}.lock"), machine.settings.silence_seconds)
-    await asyncio.to_thread(wait.__enter__)
+    turn = hold_when_free(machine.folder / "runs.lock", _TURN_S)
+    await asyncio.to_thread(turn.__enter__)
     try:
-        await asyncio.to_thread(remove_tree, folder)
+        await asyncio.to_thread(_clear, folder)
         folder.mkdir(mode=0o700)
+        own = folder.stat().st_ino
+    finally:
+        turn.__exit__(None, None, None)
+    try:
         yield folder
     finally:
-        await asyncio.to_thread(remove_tree, folder)
-        wait.__exit__(None, None, None)
+        with suppress(OSError):
+            if folder.stat().st_ino == own:
+                await asyncio.to_thread(_clear, folder)
+
+
+def _clear(folder: Path) -> None:
+    """Move a run's folder out of the way, end the kith that works in it, and remove it."""
+    old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        folder.rename(old)
+    except FileNotFoundError:
+        return
+    with suppress(OSError, ValueError):
+        group = int((old / _PROCESS).read_text())
+        if os.fsencode(folder) in Path(f"/proc/{group}/cmdline").read_bytes():  # no number used again
+            os.killpg(group, signal.SIGKILL)
+    remove_tree(old)
 
 
 class Job:
@@ -154,7 +181,7 @@ class Job:
         """Restore the state of the last checkpoint. Returns the session to resume, "" to begin anew."""
         if not self.attempt.checkpoint:
             return ""
-        file = self.folder / "checkpoint"
+        file = self.folder / f"checkpoint-{self.attempt.number}"
         try:
             await asyncio.to_thread(self.machine.store.get, self.attempt.checkpoint, file)
             await unpack(file, self.state)
@@ -185,6 +212,7 @@ class Job:
         request = "" if resume or task.command in ("review", "bench") else task.request
         kith = await start_kith(words, request, env, self.folder / "errors", self._heard.set)
         try:
+            (self.folder / _PROCESS).write_text(str(kith.pid))
             why = await self._watch(kith)
             if why in ("superseded", "cut off"):  # its place may be somebody else's soon
                 kith.kill() if why == "superseded" else await end_kith(kith)
@@ -233,7 +261,7 @@ class Job:
             return
         if self.attempt.task.command in ("review", "bench"):
             return
-        file = self.folder / "checkpoint"
+        file = self.folder / f"checkpoint-{self.attempt.number}"
         if not await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
             self._kept = turns
             return
@@ -261,7 +289,7 @@ class Job:
             await fleet.settle(self.attempt, ended.spent, Result("", ended.code, reason), "set aside")
         else:
             if not ended.applied and (self.state / LOG_FILE).exists():
-                file = self.folder / "checkpoint"
+                file = self.folder / f"checkpoint-{self.attempt.number}"
                 if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
                     await self._store_checkpoint(file, ended.spent.turns)
             await fleet.give_back(self.attempt, ended.spent, ended.why, failed=ended.why == "cut off")
@@ -272,6 +300,8 @@ class Job:
             raise TreeError(f"kith ended with {ended.code}: {self._said()}")
         if ended.code and self.machine.free_mb() < _FULL_MB:
             raise TreeError(f"the disk of {self.machine.name} is full")
+        if await self.machine.fleet.report(self.attempt, ended.spent) == "superseded":
+            return  # the folder may be a newer attempt's
         report = self._report()
         artefacts = {"output": ended.output} if ended.output.strip() else {}
         unproven = ended.code == EXIT_HELD_BACK and await self._apply_unproven(report)

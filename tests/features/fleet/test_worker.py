@@ -1,0 +1,235 @@
+"""Workers as processes: they die, freeze, drain and lose their database, and every run has one result."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kith.features.demo.standin.http import Request
+from outside import Kith, in_thread
+from postgres import Postgres
+
+OLD = "return sum(numbers) / (len(numbers) + 1)"
+NEW = "return sum(numbers) / len(numbers) if numbers else 0"
+EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
+READ = {"calls": [{"name": "read", "args": {"path": "utils.py"}}]}
+STEPS = (READ, EDIT, READ, READ, "Mended.")
+SETTINGS = """\
+check = "python3 -m unittest -q"
+[endpoints.box]
+kind = "vllm"
+url = "{url}"
+[fleet]
+folder = "{folder}"
+silence_seconds = 2
+checkpoint_turns = 1
+free_mb = 0
+"""
+SOON_S = 60
+
+
+class Fleet:
+    """A fleet of one machine: a stand-in model, its settings, workers, and a batch of tasks."""
+
+    def __init__(self, kith: Kith, home: Path, dsn: str) -> None:
+        self.kith, self.home, self.dsn = kith, home, dsn
+        self.asked: list[int] = []  # the step of each reply that the model gave
+
+    def write_settings(self, url: str, folder: Path) -> None:
+        config = self.home / ".config" / "kith"
+        config.mkdir(parents=True)
+        (config / "config.toml").write_text(SETTINGS.format(url=url, folder=folder))
+        self.kith("fleet", "init", self.dsn)
+
+    def answer(self, request: Request) -> Any:
+        """The step that follows from the conversation, whoever asks."""
+        step = sum(message["role"] == "assistant" for message in request.body["messages"])
+        self.asked.append(step)
+        reply = STEPS[step] if step < len(STEPS) else STEPS[-1]
+        return reply if isinstance(reply, str) else {**reply, "text": f"Step {step}."}
+
+    def submit(self, *words: str) -> str:
+        (self.home / "repos").write_text(f"{self.kith.folder}\n")
+        done = self.kith("fleet", "submit", "--repos", str(self.home / "repos"), *words, "mend mean")
+        return done.stdout.strip()
+
+    def runs(self, batch: str) -> list[dict[str, Any]]:
+        done = self.kith("fleet", "status", batch, "--json")
+        runs: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+        return runs
+
+    def one(self, batch: str) -> dict[str, Any]:
+        (run,) = self.runs(batch)
+        return run
+
+    def wait(self, batch: str) -> dict[str, Any]:
+        return self.until(batch, lambda run: run["state"] not in ("waiting", "running"))
+
+    def until(self, batch: str, done: Any) -> dict[str, Any]:
+        end = time.monotonic() + SOON_S
+        while not done(run := self.one(batch)):
+            assert time.monotonic() < end, run
+            time.sleep(0.1)
+        return run
+
+    def until_asked(self, step: int) -> None:
+        end = time.monotonic() + SOON_S
+        while step not in self.asked:
+            assert time.monotonic() < end, self.asked
+            time.sleep(0.02)
+
+    @contextmanager
+    def worker(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
+        command = [sys.executable, "-m", "kith", "fleet", "worker", "--models", "box/standin", *words]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home)
+        try:
+            assert process.stderr and "at once" in process.stderr.readline()
+            yield process
+        finally:
+            for each in (signal.SIGCONT, signal.SIGTERM):
+                process.send_signal(each)
+            process.communicate(timeout=60)
+
+
+@pytest.fixture
+def fleet(kith: Kith, home: Path, dsn: str, tmp_path: Path, sandbox: None) -> Iterator[Fleet]:
+    made = Fleet(kith, home, dsn)
+    with in_thread(made.answer, "vllm", delay_first_byte=0.3) as server:
+        made.write_settings(server.url, tmp_path / "fleet")
+        yield made
+
+
+def kiths_at_work(folder: Path) -> list[str]:
+    """The command lines of processes that work in a folder."""
+    found = []
+    for each in Path("/proc").iterdir():
+        try:
+            words = (each / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if any(word.startswith(str(folder)) for word in words):
+            found.append(" ".join(words))
+    return found
+
+
+@pytest.mark.slow
+def test_a_task_ends_with_a_patch_a_receipt_and_a_report(fleet: Fleet, tmp_path: Path) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker("--grace", "0"):
+        run = fleet.wait(batch)
+    assert (run["state"], run["verdict"], run["code"], run["attempts"]) == ("done", "proven", 0, 1)
+    assert fleet.kith("fleet", "watch", batch).returncode == 0
+    saved = tmp_path / "saved"
+    told = json.loads(fleet.kith("fleet", "results", batch, "--format", "json", "--save", str(saved)).stdout)
+    assert told["solved"] == 1 and told["verdicts"] == {"proven": 1}
+    folder = saved / run["key"]
+    assert json.loads((folder / "receipt.json").read_text())["evidence"] == "proven"
+    subprocess.run(["git", "apply", str(folder / "patch.patch")], cwd=fleet.kith.folder, check=True)
+    assert NEW in (fleet.kith.folder / "utils.py").read_text()
+    assert not list((tmp_path / "fleet" / "runs").glob("*/"))
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_elsewhere_when_its_worker_is_killed(fleet: Fleet, tmp_path: Path) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker() as first:
+        fleet.until_asked(3)
+        first.kill()
+        first.wait()
+        end = time.monotonic() + 5
+        while kiths_at_work(tmp_path / "fleet"):
+            assert time.monotonic() < end, kiths_at_work(tmp_path / "fleet")
+            time.sleep(0.05)
+    before = list(fleet.asked)
+    with fleet.worker():
+        run = fleet.wait(batch)
+    assert (run["verdict"], run["attempts"], run["files"]) == ("proven", 2, 1)
+    again = fleet.asked[len(before) :]
+    assert again[0] >= 1  # it did not begin anew
+
+
+@pytest.mark.slow
+def test_a_drained_run_is_handed_over_with_all_that_it_did(fleet: Fleet) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker("--grace", "0") as first:
+        fleet.until_asked(2)
+        first.terminate()
+        first.wait(60)
+    run = fleet.one(batch)
+    assert run["state"] == "waiting"
+    told = len(fleet.asked)
+    with fleet.worker():
+        run = fleet.wait(batch)
+    assert (run["verdict"], run["attempts"]) == ("proven", 2)
+    assert fleet.asked[told:][0] >= 2 and len(fleet.asked) <= len(STEPS) + 1
+
+
+@pytest.mark.slow
+def test_a_frozen_worker_that_wakes_up_changes_nothing(fleet: Fleet) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker() as frozen:
+        fleet.until_asked(0)
+        frozen.send_signal(signal.SIGSTOP)
+        with fleet.worker():
+            run = fleet.wait(batch)
+            assert (run["state"], run["attempts"]) == ("done", 2)
+            frozen.send_signal(signal.SIGCONT)
+            time.sleep(3)
+            assert fleet.one(batch)["attempts"] == 2 and fleet.one(batch)["worker"] == run["worker"]
+
+
+@pytest.mark.slow
+def test_a_run_outlives_a_restart_of_the_database(fleet: Fleet, postgres: Postgres) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker() as worker:
+        fleet.until_asked(1)
+        postgres.stop()
+        time.sleep(0.5)
+        postgres.start()
+        run = fleet.wait(batch)
+        assert worker.poll() is None
+    assert (run["state"], run["verdict"]) == ("done", "proven")
+
+
+@pytest.mark.slow
+def test_a_cancelled_run_ends_at_once(fleet: Fleet, tmp_path: Path) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker():
+        fleet.until_asked(0)
+        fleet.kith("fleet", "cancel", batch)
+        assert fleet.wait(batch)["state"] == "cancelled"
+        assert not kiths_at_work(tmp_path / "fleet" / "runs")
+    assert fleet.kith("fleet", "watch", batch, code=1).stdout
+
+
+@pytest.mark.slow
+def test_a_task_that_no_machine_can_do_is_set_aside_with_its_reason(fleet: Fleet) -> None:
+    line = json.dumps({"repository": f"file://{fleet.home}/nowhere", "request": "x", "model": "box/standin"})
+    (fleet.home / "tasks").write_text(line)
+    batch = fleet.kith("fleet", "submit", str(fleet.home / "tasks")).stdout.strip()
+    with fleet.worker():
+        run = fleet.wait(batch)
+    assert run["state"] == "set aside" and run["attempts"] >= 5 and "nowhere" in run["reason"]
+
+
+@pytest.mark.slow
+def test_nothing_of_the_database_reaches_a_job(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook in the worker's own settings writes down the environment of the job's kith."""
+    config = fleet.home / ".config" / "kith" / "config.toml"
+    seen = fleet.home / "seen"
+    hook = f'[[hooks]]\non = "start"\ncommand = "cat /proc/$PPID/environ > {seen}"\n'
+    config.write_text(config.read_text() + hook)
+    monkeypatch.setenv("KITH_FLEET_DSN", fleet.dsn)
+    monkeypatch.setenv("PGPASSWORD", "secret of the database")
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker():
+        assert fleet.wait(batch)["state"] == "done"
+    assert "XDG_STATE_HOME" in seen.read_text()
+    assert fleet.dsn not in seen.read_text() and "secret of" not in seen.read_text()
