@@ -149,10 +149,11 @@ async def list_runs(fleet: Fleet, batch: str) -> list[RunRow]:
           coalesce(spent.turns, 0) AS turns, coalesce(spent.read, 0) AS read,
           coalesce(spent.written, 0) AS written, coalesce(spent.usd, 0) AS usd
         FROM fleet_runs runs LEFT JOIN (
-          SELECT attempts.run, count(*)::int AS attempts, sum(turns)::int AS turns, sum(tokens_read)::bigint AS read,
-            sum(tokens_written)::bigint AS written, sum(usd)::float AS usd
-          FROM fleet_attempts attempts JOIN fleet_runs ON fleet_runs.id = attempts.run
-          WHERE fleet_runs.batch = %(batch)s GROUP BY attempts.run) spent ON spent.run = runs.id
+          SELECT each.run, count(*)::int AS attempts, sum(each.turns)::int AS turns,
+            sum(each.tokens_read)::bigint AS read, sum(each.tokens_written)::bigint AS written,
+            sum(each.usd)::float AS usd
+          FROM fleet_attempts each JOIN fleet_runs on_it ON on_it.id = each.run
+          WHERE on_it.batch = %(batch)s GROUP BY each.run) spent ON spent.run = runs.id
         WHERE runs.batch = %(batch)s ORDER BY runs.key
         """,
         batch=batch,
