@@ -46,6 +46,8 @@ _MB: Final = 1 << 20
 _LONGEST_PAUSE_S: Final = 120.0
 _TURN_S: Final = 60.0  # for a folder of a run to be made or removed
 _PROCESS: Final = "process"  # a file in it: the group of kith's processes
+_LOCK: Final = "runs.lock"
+_OWNER: Final = "worker"  # another one: the worker's process
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
 Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
@@ -109,11 +111,12 @@ async def _own_folder(machine: Machine, attempt: Attempt) -> AsyncIterator[Path]
     runs = machine.folder / "runs"
     runs.mkdir(exist_ok=True, mode=0o700)
     folder = runs / f"{attempt.batch}-{attempt.task.key}"
-    turn = hold_when_free(machine.folder / "runs.lock", _TURN_S)
+    turn = hold_when_free(machine.folder / _LOCK, _TURN_S)
     await asyncio.to_thread(turn.__enter__)
     try:
         await asyncio.to_thread(_clear, folder)
         folder.mkdir(mode=0o700)
+        (folder / _OWNER).write_text(str(os.getpid()))
         own = folder.stat().st_ino
     finally:
         turn.__exit__(None, None, None)
@@ -137,6 +140,25 @@ def _clear(folder: Path) -> None:
         if os.fsencode(folder) in Path(f"/proc/{group}/cmdline").read_bytes():  # no number used again
             os.killpg(group, signal.SIGKILL)
     remove_tree(old)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the folders of runs whose workers on this machine have died. Raises BusyError, OSError."""
+    runs = folder / "runs"
+    with hold_when_free(folder / _LOCK, _TURN_S):
+        for each in runs.iterdir() if runs.is_dir() else ():
+            if not _is_owned(each):
+                _clear(each)
+
+
+def _is_owned(folder: Path) -> bool:
+    try:
+        os.kill(int((folder / _OWNER).read_text()), 0)
+    except (ProcessLookupError, ValueError, FileNotFoundError):
+        return False
+    except OSError:  # somebody else has that number
+        return True
+    return True
 
 
 class Job:
@@ -184,8 +206,8 @@ class Job:
         file = self.folder / f"checkpoint-{self.attempt.number}"
         try:
             await asyncio.to_thread(self.machine.store.get, self.attempt.checkpoint, file)
-            await unpack(file, self.state)
-        except TreeError:
+            await unpack(file, self.state, self.tree)
+        except KithError:
             return ""  # from the base once more: dearer, and right
         finally:
             file.unlink(missing_ok=True)
