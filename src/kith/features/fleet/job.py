@@ -50,6 +50,11 @@ _LOCK: Final = "runs.lock"
 _OWNER: Final = "worker"  # another one: the worker's process
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
+_GIVEN_BACK: Final[Mapping[str, str]] = {
+    "drained": "the worker was stopped",
+    "cut off": "the worker was cut off from the database",
+}
+
 Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
 
 
@@ -314,7 +319,8 @@ class Job:
                 file = self.folder / f"checkpoint-{self.attempt.number}"
                 if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
                     await self._store_checkpoint(file, ended.spent.turns)
-            await fleet.give_back(self.attempt, ended.spent, ended.why, failed=ended.why == "cut off")
+            why = _GIVEN_BACK[ended.why]
+            await fleet.give_back(self.attempt, ended.spent, why, failed=ended.why == "cut off")
 
     async def _finish(self, ended: Ended, base: str) -> None:
         """Settle what kith decided; give back what its machine prevented."""

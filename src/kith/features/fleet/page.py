@@ -94,8 +94,9 @@ async def batch_page(desk: OneDesk, batch: str, state: Annotated[str, Query(max_
         return problem_page("Fleet", str(error))
     runs = [run for run in failures_first(report.runs) if state in ("", run.state)]
     back = element("p", element("a", "All batches", href=_HERE))
-    parts = (_head(report.batch.name, summary_lines(report)), _states(report, state), _runs(report, runs))
-    return plain_page(report.batch.name, back, *parts, here=_HERE, styles=_STYLES)
+    head = _head(report.batch.name, summary_lines(report))
+    parts = (_states(report, state), back, head, _runs(report, runs))
+    return plain_page(report.batch.name, *parts, here=_HERE, styles=_STYLES)
 
 
 @router.get(_HERE + "/{batch}/{key}/{name}")
