@@ -73,6 +73,9 @@ class Machine(Struct, frozen=True):
     servers: Mapping[str, str]
     stop: asyncio.Event
 
+    def has_space(self) -> bool:
+        return self.free_mb() >= self.settings.free_mb
+
     def free_mb(self) -> int:
         return shutil.disk_usage(self.folder).free // _MB
 
@@ -179,9 +182,6 @@ class Job:
 
     async def do(self) -> None:
         """From the clone to the result. Raises KithError, OSError for what another machine may do better."""
-        free = self.machine.free_mb()
-        if free < self.machine.settings.free_mb:
-            raise TreeError(f"{self.machine.name} has {free} MB left on its disk")
         base = await self._clone()
         resume = await self._restore()
         if (standing := await self._wait_for_slot()) != "go on":
