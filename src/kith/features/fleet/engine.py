@@ -105,6 +105,7 @@ def make_worker(app: App, name: str, queues: Sequence[str], slots: int, limits: 
         concurrency=slots,
         install_signal_handlers=False,
         delete_jobs=DeleteJobCondition.ALWAYS,
+        abort_job_polling_interval=3_600.0,  # runs are cancelled by our own table
         update_heartbeat_interval=limits.silence_s / 3,
         stalled_worker_timeout=limits.silence_s,
         fetch_job_polling_interval=min(5.0, limits.silence_s / 3),
