@@ -30,6 +30,7 @@ FEATURE = Feature(
         _command("fleet results", "Show the report of a batch", "BATCH"),
         _command("fleet cancel", "Cancel tasks of a batch", "BATCH [KEY ...]"),
         _command("fleet retry", "Try tasks of a batch again", "BATCH [KEY ...]"),
+        _command("fleet publish", "Try again to publish changes", "BATCH [KEY ...]"),
     ),
 )
 
@@ -63,6 +64,7 @@ def worker_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--name", metavar="NAME", default="", help="a name for people (host and process)")
     add("--publish", action="store_true", help="push branches, with the credentials of this machine's git")
+    add("--publish-only", action="store_true", help="push branches, and take no task")
     _add_dsn(parser)
 
 
@@ -104,6 +106,10 @@ def cancel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("batch", metavar="BATCH", help="as submit and status show it")
     parser.add_argument("keys", nargs="*", metavar="KEY", help="only these tasks (all)")
     _add_dsn(parser)
+
+
+def publish_arguments(parser: argparse.ArgumentParser) -> None:
+    cancel_arguments(parser)
 
 
 def retry_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_loop
-from kith.features.fleet.artefacts import Store, open_store
+from kith.features.fleet.artefacts import Store
 from kith.features.fleet.attempts import Batch
 from kith.features.fleet.batches import (
     Overview,
@@ -28,7 +28,8 @@ from kith.features.fleet.cluster import Cluster
 from kith.features.fleet.database import Fleet, make_schema, open_fleet
 from kith.features.fleet.exports import as_csv, as_json, as_markdown, as_text, run_line, summary_lines
 from kith.features.fleet.settings import FleetSettings, find_dsn, fleet_folder, keep_dsn
-from kith.features.fleet.tasks import FleetTask, check_task, name_tasks, read_tasks
+from kith.features.fleet.stores import open_store
+from kith.features.fleet.tasks import FleetTask, check_task, find_repository, name_tasks, read_tasks
 from kith.features.fleet.worker import Wanted, run_worker
 from kith.settings import Settings, load_settings
 from kith.terminal.options import find_root
@@ -92,8 +93,9 @@ def worker_command(args: argparse.Namespace) -> int:
 
 def _wanted(args: argparse.Namespace, dsn: str) -> Wanted:
     models = tuple(filter(None, (name.strip() for name in args.models.split(","))))
-    name, publishes = getattr(args, "name", ""), getattr(args, "publish", True)
-    return Wanted(dsn, args.slots, models, name, args.grace, publishes)
+    name, only = getattr(args, "name", ""), getattr(args, "publish_only", False)
+    publishes = only or getattr(args, "publish", True)
+    return Wanted(dsn, args.slots, models, name, args.grace, publishes, works=not only)
 
 
 def up_command(args: argparse.Namespace) -> int:
@@ -126,7 +128,7 @@ def submit_command(args: argparse.Namespace) -> int:
         args.submitter or getpass.getuser(),
         args.batch,
         args.max_usd,
-        args.publish,
+        find_repository(args.publish) if args.publish else "",
     )
     id = _ask(args, lambda fleet: fleet.submit(batch, tasks))
     if args.json:
@@ -183,6 +185,16 @@ def retry_command(args: argparse.Namespace) -> int:
 
     number = _ask(args, within)
     print(f"{count(number, 'task')} in the queue again.")
+    return EXIT_DONE if number else EXIT_FAILED
+
+
+def publish_command(args: argparse.Namespace) -> int:
+    async def within(fleet: Fleet) -> int:
+        batch = await find_batch(fleet, args.batch)
+        return await fleet.publish_again(batch.id, args.keys)
+
+    number = _ask(args, within)
+    print(f"{count(number, 'change')} in the queue again.")
     return EXIT_DONE if number else EXIT_FAILED
 
 

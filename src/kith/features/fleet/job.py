@@ -29,6 +29,8 @@ from kith.features.fleet.attempts import Attempt, Result, Spent, Standing
 from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
 from kith.features.fleet.checkpoints import pack, unpack
 from kith.features.fleet.database import Fleet
+from kith.features.fleet.forges import Forge
+from kith.features.fleet.pull_requests import make_title
 from kith.features.fleet.settings import FleetSettings, without_dsn
 from kith.features.fleet.stream import Events, command_line, end_kith, start_kith
 from kith.memory.database import copy_log
@@ -46,6 +48,7 @@ _MB: Final = 1 << 20
 _LONGEST_PAUSE_S: Final = 120.0
 _TURN_S: Final = 60.0  # for a folder of a run to be made or removed
 _PROCESS: Final = "process"  # a file in it: the group of kith's processes
+_TITLE: Final = 72  # characters of a commit's first line
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
 Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
@@ -54,7 +57,7 @@ Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut
 class Machine(Struct, frozen=True):
     """A worker's means. `close`: the database, asked with little patience; `stop`: the worker is to drain.
 
-    `servers`: the model server of each model whose slots are counted.
+    `servers`: the model server of each model whose slots are counted; `forge`: for pull requests.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Machine(Struct, frozen=True):
     store: Store
     servers: Mapping[str, str]
     stop: asyncio.Event
+    forge: Forge | None = None
 
     def free_mb(self) -> int:
         return shutil.disk_usage(self.folder).free // _MB
@@ -306,7 +310,7 @@ class Job:
         artefacts = {"output": ended.output} if ended.output.strip() else {}
         unproven = ended.code == EXIT_HELD_BACK and await self._apply_unproven(report)
         if ended.applied or unproven:
-            artefacts |= await self._commit(base, report)
+            artefacts |= await self._commit(base, unproven)
         artefacts["receipt"] = json.dumps(report, indent=1).encode()
         digests = await asyncio.to_thread(self._store, artefacts)
         verdict = "unproven" if unproven else str(report.get("evidence") or report.get("status") or "done")
@@ -333,13 +337,14 @@ class Job:
         )
         return ended.code == 0
 
-    async def _commit(self, base: str, report: Mapping[str, Any]) -> dict[str, bytes]:
-        """The change as a branch in a bundle, and as a patch."""
+    async def _commit(self, base: str, unproven: bool) -> dict[str, bytes]:
+        """The change as a branch in a bundle, and as a patch.
+
+        The message has no word of a model: forges and CI act on what they find in one (`[skip ci]`).
+        """
         attempt, bundle = self.attempt, self.folder / "bundle"
-        title = (
-            attempt.task.request.strip().splitlines()[0][:72] if attempt.task.request.strip() else "Change"
-        )
-        message = f"{title}\n\n{report.get('text') or ''}".strip()
+        title = make_title(attempt.task.request, unproven, _TITLE)
+        message = f"{title}\n\nkith run {attempt.batch}/{attempt.task.key}"
         if not await commit_all(self.tree, base, message, branch_of(attempt), bundle):
             return {}
         return {"bundle": bundle.read_bytes(), "patch": await diff_since(self.tree, base)}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -73,6 +74,8 @@ def check_task(task: FleetTask) -> FleetTask:
 def find_repository(words: str) -> str:
     """The URL, or the absolute path of a folder. Raises UsageError for other words."""
     if _URL.fullmatch(words):
+        if "@" in words and ":" in urlsplit(words).netloc.rpartition("@")[0]:
+            raise UsageError("A repository's URL holds no password: every worker would show it.")
         return words
     if words.startswith("-") or "::" in words or not words:
         raise UsageError(f"{words!r} is no repository: a path, or a URL of http(s), ssh, git or file.")

@@ -15,13 +15,14 @@ from msgspec import Struct
 from kith.agent.models import list_all
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.event_loop import leave
-from kith.features.fleet.artefacts import open_store
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
+from kith.features.fleet.forges import TOKEN, open_forge
 from kith.features.fleet.job import Machine, perform
 from kith.features.fleet.publish import publish
 from kith.features.fleet.settings import FleetSettings, fleet_folder
+from kith.features.fleet.stores import open_store
 from kith.features.fleet.tasks import queue_of
 from kith.memory.log import LOG_FILE, Log
 from kith.models.providers.wire import is_loopback
@@ -35,7 +36,10 @@ Say = Callable[[str], None]
 
 
 class Wanted(Struct, frozen=True):
-    """A worker's options. `models`: none named means all that are found; `grace_s`: for drains."""
+    """A worker's options.
+
+    `models`: none named means all that are found; `grace_s`: for drains; `works`: it takes tasks.
+    """
 
     dsn: str
     slots: int = 1
@@ -43,6 +47,7 @@ class Wanted(Struct, frozen=True):
     name: str = ""
     grace_s: float = 10.0
     publishes: bool = False
+    works: bool = True
 
 
 class Offer(Struct, frozen=True):
@@ -60,16 +65,18 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     own = settings.section(FleetSettings)
     folder, stop = fleet_folder(own), asyncio.Event()
     store = open_store(own.store) if own.store else open_store(str(folder / "store"))
+    token = os.environ.pop(TOKEN, "")  # from here on no program that this worker starts has it
+    forge = open_forge(own.pull_requests, own.forge_url, token) if wanted.publishes else None
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop.set)
     async with open_fleet(wanted.dsn, connections=_CONNECTIONS, patience_s=_LONG_S, check=False) as fleet:
         quick = Fleet(fleet.pool, own.silence_seconds / 2)
         await _greet(wanted.dsn)
-        offers = await find_models(settings, own, wanted.models)
+        offers = await find_models(settings, own, wanted.models) if wanted.works else []
         name = wanted.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
         servers = {each.name: each.server for each in offers if each.server}
-        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event())
+        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event(), forge)
         await _announce(fleet, wanted, own, offers, name)
         say(f"{name}: {wanted.slots} at once; {', '.join(each.name for each in offers) or 'no model'}.")
         try:
