@@ -174,6 +174,21 @@ def test_a_superseded_attempt_publishes_nothing(within: Within, site: Site) -> N
     within(look)
 
 
+def test_a_run_that_waits_again_is_not_published(within: Within, site: Site) -> None:
+    async def look(fleet: Fleet) -> None:
+        batch, run = await site.submit(fleet)
+        await site.settle(fleet, run, "old\n")
+
+        async def meanwhile() -> None:
+            assert await fleet.retry(batch, ["1"], None) == 1
+
+        await publish(site.machine(fleet, store=Interrupting(site.store.folder, meanwhile)), run)
+        await publish(site.machine(fleet), run)
+        assert not site.pushed() and not (await one(fleet, batch)).published
+
+    within(look)
+
+
 def test_a_run_that_is_tried_again_replaces_its_own_branch(within: Within, site: Site) -> None:
     async def look(fleet: Fleet) -> None:
         batch, run = await site.submit(fleet)
@@ -339,6 +354,8 @@ def test_a_busy_forge_is_asked_again_when_it_says(
             await publish(site.machine(fleet, forge), run)
             (pause,) = await waiting(fleet)
             assert seconds - 5 < pause <= seconds
+            (row,) = await fleet.rows("SELECT opened FROM fleet_publications")
+            assert row["opened"] is None  # the next try takes a turn of its own
         await publish(site.machine(fleet, forge), run)
         assert len(stand_in.pulls) == 1 and site.pushed() == 1 and (await one(fleet, batch)).published
 

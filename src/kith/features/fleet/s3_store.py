@@ -76,6 +76,7 @@ def open_bucket(place: str) -> S3Store:
     except ImportError as error:
         raise UsageError("A store in S3 needs the extra: pip install 'kith-agent[fleet-s3]'.") from error
     options: ClientConfig = {"connect_timeout": "10s", "read_timeout": "60s", "timeout": "1h"}
+    options["allow_http"] = True  # where the endpoint says so, and only there
     try:
         bucket = Bucket(parts.netloc, prefix=parts.path.strip("/") or None, client_options=options)
     except (BaseError, ValueError) as error:
