@@ -13,6 +13,7 @@ from typing import Final
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.processes import run_program
+from kith.features.fleet.settings import without_dsn
 from kith.trees.git import GitRan
 
 _CLONE_S: Final = 1800.0  # a large repository over a slow line
@@ -169,7 +170,7 @@ async def _must(*args: str, at: Path | None = None) -> GitRan:
 async def _git(*args: str, at: Path | None = None) -> GitRan:
     """Run git on this machine, where nothing that a repository holds can start a program."""
     settings = [word for setting in SAFE_SETTINGS for word in ("-c", setting)]
-    env = {**os.environ, **SAFE_ENVIRONMENT, "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "file"}
+    env = {**without_dsn(os.environ), **SAFE_ENVIRONMENT, "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "file"}
     return await _run([*(("-C", str(at)) if at else ()), *settings, *args], env)
 
 
@@ -186,7 +187,7 @@ async def _remote(*args: str, secret: tuple[str, str] = ("", "")) -> GitRan:
         helper = f"!f() {{ echo username=x-access-token; echo password=${_SECRET}; }}; f"
         for each in ("", helper):  # the first takes the helpers of this machine away
             settings += ["-c", f"credential.{origin}.helper={each}"]
-    return _checked(await _run([*settings, *args], {**os.environ, **quiet}))
+    return _checked(await _run([*settings, *args], {**without_dsn(os.environ), **quiet}))
 
 
 async def _run(words: Sequence[str], env: Mapping[str, str]) -> GitRan:

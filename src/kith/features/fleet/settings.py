@@ -85,7 +85,7 @@ def keep_dsn(dsn: str, state: Path) -> None:
 
 
 def without_dsn(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment for jobs: nothing in it leads to the fleet's database, its store, or a forge."""
+    """An environment for what a worker starts: it leads to no database of the fleet, no store and no forge."""
     return {
         name: value for name, value in environ.items() if not name.startswith(("KITH_FLEET_", "PG", "AWS_"))
     }

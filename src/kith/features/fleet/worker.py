@@ -1,11 +1,13 @@
 """A worker: takes runs for the models of this machine, until it is told to stop."""
 
 import asyncio
+import ctypes
 import logging
 import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -31,6 +33,7 @@ from kith.settings import Settings
 _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database is away for a night
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
+_PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
 
 Say = Callable[[str], None]
 
@@ -62,6 +65,7 @@ class Offer(Struct, frozen=True):
 
 async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     """Work until SIGTERM or SIGINT. Raises KithError where it cannot begin."""
+    hide_environment()
     own = settings.section(FleetSettings)
     folder, stop = fleet_folder(own), asyncio.Event()
     store = open_store(own.store) if own.store else open_store(str(folder / "store"))
@@ -84,6 +88,12 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
         finally:
             with suppress(KithError):
                 await Fleet(fleet.pool, 5.0).leave(name)
+
+
+def hide_environment() -> None:
+    """Let no other process of this user read the secrets in this one: its environment and memory (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 async def _greet(dsn: str) -> None:
