@@ -22,7 +22,7 @@ FEATURE = Feature(
     commands=(
         Command("fleet", "Run many tasks on many machines", group="Serve"),
         _command("fleet up", "Start a database and a worker here"),
-        _command("fleet init", "Make the fleet's tables in a database", "DSN"),
+        _command("fleet init", "Make the fleet's tables in a database", "[DSN]"),
         _command("fleet worker", "Work on the fleet's tasks"),
         _command("fleet submit", "Submit a batch of tasks", "[FILE | TASK]"),
         _command("fleet status", "Show batches and workers", "[BATCH]"),
@@ -56,7 +56,8 @@ def up_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dsn", metavar="DSN", help="postgresql://USER@HOST/DATABASE, or key=value words")
+    words = "postgresql://USER@HOST/DATABASE, or key=value words (KITH_FLEET_DSN)"
+    parser.add_argument("dsn", nargs="?", metavar="DSN", default="", help=words)
 
 
 def worker_arguments(parser: argparse.ArgumentParser) -> None:

@@ -71,14 +71,17 @@ def _ask(args: argparse.Namespace, work: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 def init_command(args: argparse.Namespace) -> int:
-    """Make the tables, and remember the database for the commands of this user."""
+    """Make the tables, and remember a database that was named for the commands of this user."""
+    state = _settings().state
+    dsn = find_dsn(args.dsn, state)
 
     async def within() -> bool:
-        async with open_fleet(args.dsn, check=False) as fleet:
+        async with open_fleet(dsn, check=False) as fleet:
             return await make_schema(fleet)
 
     made = run_loop(within())
-    keep_dsn(args.dsn, _settings().state)
+    if args.dsn:
+        keep_dsn(dsn, state)
     print("The fleet's tables are made." if made else "The fleet's tables were there already.")
     return EXIT_DONE
 

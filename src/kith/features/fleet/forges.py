@@ -267,7 +267,7 @@ _FORGES: Final[dict[Kind, type[Forge]]] = {"github": GitHub, "gitlab": GitLab, "
 
 def open_forge(kind: Kind, url: str, token: str) -> Forge | None:
     """The forge of the settings; None where no pull requests are wanted. Raises UsageError."""
-    if not kind:
+    if kind == "none":
         return None
     forge = _FORGES[kind]
     address = (url or forge.home).rstrip("/")

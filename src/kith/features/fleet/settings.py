@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 
 from kith.core.errors import TreeError, UsageError
 
-Kind = Literal["", "github", "gitlab", "gitea"]
+Kind = Literal["none", "github", "gitlab", "gitea"]
 
 DSN: Final = "KITH_FLEET_DSN"
 _NOTE: Final = "fleet.dsn"  # in kith's state, which no sandbox shows
@@ -35,7 +35,7 @@ class FleetSettings(Struct, frozen=True):
     checkpoint_turns: Annotated[int, Meta(ge=0)] = 5  # replies between two checkpoints; 0: none
     checkpoint_mb: Annotated[int, Meta(ge=1)] = 512  # larger states are not kept
     free_mb: Annotated[int, Meta(ge=0)] = 1024  # with less on the disk a worker takes no task
-    pull_requests: Kind = ""  # drafts on "github", "gitlab" or "gitea"; its token is in KITH_FLEET_TOKEN
+    pull_requests: Kind = "none"  # drafts on "github", "gitlab" or "gitea", with a token in KITH_FLEET_TOKEN
     forge_url: str = ""  # where that is; github.com and gitlab.com need none
     servers: dict[str, Annotated[int, Meta(ge=1)]] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ def keep_dsn(dsn: str, state: Path) -> None:
 
 
 def without_dsn(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment for what a worker starts: it leads to no database of the fleet, no store and no forge."""
+    """An environment for what a worker starts: it leads to no database, store or forge of the fleet."""
     return {
         name: value for name, value in environ.items() if not name.startswith(("KITH_FLEET_", "PG", "AWS_"))
     }

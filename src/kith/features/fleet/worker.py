@@ -82,7 +82,7 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
         servers = {each.name: each.server for each in offers if each.server}
         machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event(), forge)
         await _announce(fleet, wanted, own, offers, name)
-        say(f"{name}: {wanted.slots} at once; {', '.join(each.name for each in offers) or 'no model'}.")
+        say(f"{name}: {wanted.slots} at once; {_models(offers, wanted)}.")
         try:
             await _serve(machine, wanted, offers, stop, say)
         finally:
@@ -100,6 +100,11 @@ async def _greet(dsn: str) -> None:
     """Fail soon where there is no fleet; later its database is waited for."""
     async with open_fleet(dsn):
         pass
+
+
+def _models(offers: Sequence[Offer], wanted: Wanted) -> str:
+    names = ", ".join(each.name for each in offers) or "no model"
+    return names if wanted.works else "changes to publish"
 
 
 async def _announce(
