@@ -54,6 +54,16 @@ def copy_log(path: Path, copy: Path) -> None:
         raise explain_refusal(error, path, "copied") from error
 
 
+def move_log(path: Path, root: Path) -> None:
+    """Let all sessions of a log, which nobody uses, belong to the tree at `root`. Raises KithError."""
+    statement = "UPDATE events SET body = json_set(body, '$.root', ?) WHERE kind = 'RunStarted'"
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as log:
+            log.execute(statement, (str(root),))
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise explain_refusal(error, path, "written") from error
+
+
 # --- refusals in a sentence ------------------------------------------------------------------
 
 

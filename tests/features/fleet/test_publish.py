@@ -125,7 +125,7 @@ def test_a_branch_is_pushed_once(within: Within, site: Site) -> None:
             await publish(machine, run)
         assert (site.branch(batch), site.pushed()) == ("two", 1)
         assert (await one(fleet, batch)).published == f"kith/{batch}/1"
-        assert not list((site.work / "publishing").iterdir())
+        assert not list((site.work / "runs").iterdir())
 
     within(look)
 

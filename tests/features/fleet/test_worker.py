@@ -31,6 +31,8 @@ url = "{url}"
 folder = "{folder}"
 silence_seconds = 2
 checkpoint_turns = 1
+checkpoint_mb = 64
+store = "{folder}/store"
 free_mb = 0
 """
 SOON_S = 60
@@ -135,6 +137,22 @@ def test_a_task_ends_with_a_patch_a_receipt_and_a_report(fleet: Fleet, tmp_path:
     subprocess.run(["git", "apply", str(folder / "patch.patch")], cwd=fleet.kith.folder, check=True)
     assert NEW in (fleet.kith.folder / "utils.py").read_text()
     assert not list((tmp_path / "fleet" / "runs").glob("*/"))
+
+
+@pytest.mark.slow
+def test_reviews_end_with_their_findings(fleet: Fleet, tmp_path: Path) -> None:
+    task = {
+        "repository": str(fleet.kith.folder),
+        "command": "review",
+        "request": "HEAD",
+        "model": "box/standin",
+    }
+    (fleet.home / "tasks").write_text(json.dumps(task))
+    batch = fleet.kith("fleet", "submit", str(fleet.home / "tasks")).stdout.strip()
+    with fleet.worker("--grace", "0"):
+        assert fleet.wait(batch)["state"] == "done"
+    fleet.kith("fleet", "results", batch, "--save", str(tmp_path / "saved"))
+    assert json.loads((tmp_path / "saved" / "1" / "output.txt").read_text())
 
 
 @pytest.mark.slow

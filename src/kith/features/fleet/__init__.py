@@ -38,6 +38,17 @@ FEATURE = Feature(
 # The options of its commands.
 
 
+def _usd(text: str) -> float:
+    """Dollars, more than none."""
+    try:
+        usd = float(text)
+    except ValueError:
+        usd = 0.0
+    if not 0 < usd < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} must be more than 0")
+    return usd
+
+
 def _add_dsn(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dsn", metavar="DSN", default="", help="the fleet's database (KITH_FLEET_DSN, or as init kept it)"
@@ -78,7 +89,7 @@ def submit_arguments(parser: argparse.ArgumentParser) -> None:
     add("--name", metavar="NAME", default="", help="a name for the batch")
     add("--batch", metavar="ID", default="", help="add to a batch; keys that it has are left out")
     add("--submitter", metavar="NAME", default="", help="whose share of the fleet it takes (your user name)")
-    add("--max-usd", type=float, metavar="N", help="dollars that the batch may cost")
+    add("--max-usd", type=_usd, metavar="N", help="dollars that the batch may cost")
     add("--publish", metavar="REPOSITORY", default="", help="push a branch for each change there")
     _add_dsn(parser)
     add_json(parser)
@@ -115,4 +126,4 @@ def publish_arguments(parser: argparse.ArgumentParser) -> None:
 
 def retry_arguments(parser: argparse.ArgumentParser) -> None:
     cancel_arguments(parser)
-    parser.add_argument("--max-usd", type=float, metavar="N", help="a new budget for the batch")
+    parser.add_argument("--max-usd", type=_usd, metavar="N", help="a new budget for the batch")

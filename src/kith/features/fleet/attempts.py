@@ -81,9 +81,10 @@ async def all_rows(
 
 
 async def submit(database: Database, batch: Batch, tasks: Sequence[FleetTask]) -> str:
-    """Insert runs and their jobs. The virtual starts follow the submitter's last, or what runs now.
+    """Insert runs and their jobs. The virtual starts follow the submitter's last, or what began last.
 
-    Start-time fair queueing: of two submitters each gets every second place, however long one's list is.
+    Of two submitters each gets every second place, however long one's list is. Start-time fair queueing:
+    P. Goyal, H. M. Vin, H. Cheng, SIGCOMM 1996.
     """
     id = batch.id or secrets.token_hex(4)
     await database.execute(
@@ -99,7 +100,7 @@ async def submit(database: Database, batch: Batch, tasks: Sequence[FleetTask]) -
         INSERT INTO fleet_shares (submitter, last) VALUES (%(submitter)s, 0)
         ON CONFLICT (submitter) DO UPDATE SET submitter = excluded.submitter
         RETURNING greatest(
-          last, coalesce((SELECT max(share) FROM fleet_runs WHERE state = 'running'), 0)) AS last
+          last, coalesce((SELECT max(share) FROM fleet_runs WHERE attempt > 0), 0)) AS last
         """,
         {"submitter": batch.submitter},
     )

@@ -8,7 +8,7 @@ from typing import Final
 from kith.core.errors import TreeError
 from kith.core.processes import Ended, run_program
 from kith.features.fleet.settings import without_dsn
-from kith.memory.database import copy_log
+from kith.memory.database import copy_log, move_log
 from kith.memory.log import LOG_FILE
 from kith.trees.walk import remove_tree, walk
 
@@ -42,13 +42,21 @@ async def pack(state: Path, file: Path, most_bytes: int) -> bool:
         copied.unlink(missing_ok=True)
 
 
-async def unpack(file: Path, state: Path) -> None:
-    """Make a run's state from a file. Raises TreeError for a damaged one; then there is no state."""
+async def unpack(file: Path, state: Path, tree: Path) -> None:
+    """Make a run's state from a file, for its tree on this machine.
+
+    Raises KithError for a damaged one; then there is no state.
+    """
     state.mkdir(parents=True, mode=0o700)
     ran = await _tar("--extract", "--gzip", "--preserve-permissions", "--file", str(file), "-C", str(state))
     if ran.code:
         remove_tree(state)
         raise TreeError(f"the checkpoint cannot be read: {ran.stderr.decode(errors='replace').strip()}")
+    move_log(state / LOG_FILE, tree)
+    for link in [each / "lower" for each in (state / "trials").glob("*")]:
+        if link.is_symlink():  # the tree below the trial's layer
+            link.unlink()
+            link.symlink_to(tree)
 
 
 async def _tar(*args: str) -> Ended:

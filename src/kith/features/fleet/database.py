@@ -30,6 +30,7 @@ _CONNECTION: Final = {
     "application_name": "kith",
 }
 _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last one again and again
+_MANY: Final = 1_000  # tasks
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
 
 T = TypeVar("T")
@@ -70,7 +71,10 @@ class Fleet:
 
     async def submit(self, batch: "Batch", tasks: Sequence[FleetTask]) -> str:
         """Add a batch, or to it: a task whose key is there already is left as it is. Returns its id."""
-        return await self.within(lambda database: attempts.submit(database, batch, tasks))
+        id = await self.within(lambda database: attempts.submit(database, batch, tasks))
+        if len(tasks) > _MANY:  # or the next jobs would be searched for without the index
+            await self.within(lambda database: database.execute("ANALYZE procrastinate_jobs, fleet_runs"))
+        return id
 
     async def cancel(self, batch: str, keys: Sequence[str] = ()) -> int:
         """Cancel what waits, and ask attempts at work to end. Returns how many runs it concerned."""

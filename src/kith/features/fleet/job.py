@@ -48,6 +48,8 @@ _MB: Final = 1 << 20
 _LONGEST_PAUSE_S: Final = 120.0
 _TURN_S: Final = 60.0  # for a folder of a run to be made or removed
 _PROCESS: Final = "process"  # a file in it: the group of kith's processes
+_LOCK: Final = "runs.lock"
+_OWNER: Final = "worker"  # another one: the worker's process
 _TITLE: Final = 72  # characters of a commit's first line
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
@@ -91,7 +93,7 @@ async def perform(machine: Machine, run: int) -> None:
         return
     spent = Spent()
     try:
-        async with _own_folder(machine, attempt) as folder:
+        async with own_folder(machine, f"{attempt.batch}-{attempt.task.key}") as folder:
             job = Job(machine, attempt, folder)
             try:
                 await job.do()
@@ -105,19 +107,20 @@ async def perform(machine: Machine, run: int) -> None:
 
 
 @asynccontextmanager
-async def _own_folder(machine: Machine, attempt: Attempt) -> AsyncIterator[Path]:
+async def own_folder(machine: Machine, name: str) -> AsyncIterator[Path]:
     """An empty folder at the same place on every machine (a log names its tree); removed at the end.
 
     An older attempt of a worker that hangs may still use the place: its kith is killed, its folder moved.
     """
     runs = machine.folder / "runs"
     runs.mkdir(exist_ok=True, mode=0o700)
-    folder = runs / f"{attempt.batch}-{attempt.task.key}"
-    turn = hold_when_free(machine.folder / "runs.lock", _TURN_S)
+    folder = runs / name
+    turn = hold_when_free(machine.folder / _LOCK, _TURN_S)
     await asyncio.to_thread(turn.__enter__)
     try:
         await asyncio.to_thread(_clear, folder)
         folder.mkdir(mode=0o700)
+        (folder / _OWNER).write_text(str(os.getpid()))
         own = folder.stat().st_ino
     finally:
         turn.__exit__(None, None, None)
@@ -141,6 +144,25 @@ def _clear(folder: Path) -> None:
         if os.fsencode(folder) in Path(f"/proc/{group}/cmdline").read_bytes():  # no number used again
             os.killpg(group, signal.SIGKILL)
     remove_tree(old)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the folders of runs whose workers on this machine have died. Raises BusyError, OSError."""
+    runs = folder / "runs"
+    with hold_when_free(folder / _LOCK, _TURN_S):
+        for each in runs.iterdir() if runs.is_dir() else ():
+            if not _is_owned(each):
+                _clear(each)
+
+
+def _is_owned(folder: Path) -> bool:
+    try:
+        os.kill(int((folder / _OWNER).read_text()), 0)
+    except (ProcessLookupError, ValueError, FileNotFoundError):
+        return False
+    except OSError:  # somebody else has that number
+        return True
+    return True
 
 
 class Job:
@@ -188,8 +210,8 @@ class Job:
         file = self.folder / f"checkpoint-{self.attempt.number}"
         try:
             await asyncio.to_thread(self.machine.store.get, self.attempt.checkpoint, file)
-            await unpack(file, self.state)
-        except TreeError:
+            await unpack(file, self.state, self.tree)
+        except KithError:
             return ""  # from the base once more: dearer, and right
         finally:
             file.unlink(missing_ok=True)

@@ -2,17 +2,15 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, Final
 
 from kith.core.errors import KithError
 from kith.features.fleet import publications
 from kith.features.fleet.checkout import find_heads, push_commit, take_bundle
 from kith.features.fleet.forges import LimitedError, PullRequest, RefusedError
-from kith.features.fleet.job import Machine
+from kith.features.fleet.job import Machine, own_folder
 from kith.features.fleet.publications import Publication
 from kith.features.fleet.pull_requests import body_of, title_of
 
@@ -63,10 +61,9 @@ async def _postpone(
 
 async def _publish(machine: Machine, publication: Publication) -> str | None:
     """Push, and open the pull request: its URL, "" without one. None where the run was tried again."""
-    folder = machine.folder / "publishing"
-    folder.mkdir(exist_ok=True, mode=0o700)
-    place = Path(mkdtemp(dir=folder))
-    try:
+    async with own_folder(
+        machine, f"{publication.batch}-{publication.task.key}~{publication.attempt}"
+    ) as place:
         base = await _push(machine, publication, place)
         if base is None:
             return None
@@ -79,8 +76,6 @@ async def _publish(machine: Machine, publication: Publication) -> str | None:
         title, body = title_of(publication), body_of(publication, report)
         request = PullRequest(title, body, publication.branch, base)
         return await machine.forge.open(publication.target, request)
-    finally:
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
 
 async def _push(machine: Machine, publication: Publication, place: Path) -> str | None:

@@ -44,7 +44,8 @@ CREATE TABLE fleet_runs (
   UNIQUE (batch, key)
 );
 CREATE INDEX fleet_runs_of_batch ON fleet_runs (batch, state);
-CREATE INDEX fleet_runs_open ON fleet_runs (state, share) WHERE state IN ('waiting', 'running');
+CREATE INDEX fleet_runs_open ON fleet_runs (state) WHERE state IN ('waiting', 'running');
+CREATE INDEX fleet_runs_begun ON fleet_runs (share) WHERE attempt > 0;
 
 CREATE TABLE fleet_attempts (
   run bigint NOT NULL REFERENCES fleet_runs,

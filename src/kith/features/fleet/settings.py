@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from kith.core.errors import TreeError, UsageError
 
@@ -25,7 +25,7 @@ class Limits(Struct, frozen=True):
 class FleetSettings(Struct, frozen=True):
     """The settings of workers, which all workers of one fleet should share.
 
-    `servers`: how many requests a model server answers at once, by its address; for all workers together.
+    `servers`: how many tasks a model server has at once, for all workers together.
     """
 
     folder: str = ""  # clones and states of runs; /var/tmp/kith-fleet-UID
@@ -37,7 +37,18 @@ class FleetSettings(Struct, frozen=True):
     free_mb: Annotated[int, Meta(ge=0)] = 1024  # with less on the disk a worker takes no task
     pull_requests: Kind = "none"  # drafts on "github", "gitlab" or "gitea", with a token in KITH_FLEET_TOKEN
     forge_url: str = ""  # where that is; github.com and gitlab.com need none
-    servers: dict[str, Annotated[int, Meta(ge=1)]] = field(default_factory=dict)
+    servers: tuple[str, ...] = ()  # such as "http://box:8080=4", or an endpoint's name: "box=4"
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """The servers whose slots are counted. Raises UsageError for what is no such pair."""
+        counted = dict[str, int]()
+        for each in self.servers:
+            server, _, slots = each.rpartition("=")
+            if not server or not slots.isdigit() or not int(slots):
+                raise UsageError(f'`fleet.servers` has {each!r}; it should look like "http://box:8080=4".')
+            counted[server] = int(slots)
+        return counted
 
     @property
     def limits(self) -> Limits:

@@ -74,8 +74,11 @@ def check_task(task: FleetTask) -> FleetTask:
 def find_repository(words: str) -> str:
     """The URL, or the absolute path of a folder. Raises UsageError for other words."""
     if _URL.fullmatch(words):
-        if "@" in words and ":" in urlsplit(words).netloc.rpartition("@")[0]:
-            raise UsageError("A repository's URL holds no password: every worker would show it.")
+        if "@" in words and urlsplit(words).password:
+            raise UsageError(
+                "The repository's address holds a password, which everybody in the fleet could read; "
+                "let git on the workers know it."
+            )
         return words
     if words.startswith("-") or "::" in words or not words:
         raise UsageError(f"{words!r} is no repository: a path, or a URL of http(s), ssh, git or file.")

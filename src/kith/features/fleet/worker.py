@@ -21,7 +21,7 @@ from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
 from kith.features.fleet.forges import TOKEN, open_forge
-from kith.features.fleet.job import Machine, perform
+from kith.features.fleet.job import Machine, clear_leftovers, perform
 from kith.features.fleet.publish import publish
 from kith.features.fleet.settings import FleetSettings, fleet_folder
 from kith.features.fleet.stores import open_store
@@ -71,6 +71,7 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     store = open_store(own.store) if own.store else open_store(str(folder / "store"))
     token = os.environ.pop(TOKEN, "")  # from here on no program that this worker starts has it
     forge = open_forge(own.pull_requests, own.forge_url, token) if wanted.publishes else None
+    await asyncio.to_thread(clear_leftovers, folder)
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop.set)
@@ -145,7 +146,8 @@ async def find_models(settings: Settings, own: FleetSettings, names: Sequence[st
 def _slots_of(name: str, where: str, own: FleetSettings) -> int:
     """The slots of a model's server, by its address or the first part of the model's name; 0: not counted."""
     address = where.rpartition(" ")[2]
-    return own.servers.get(address, 0) or own.servers.get(name.partition("/")[0], 0)
+    counted = own.counted
+    return counted.get(address, 0) or counted.get(name.partition("/")[0], 0)
 
 
 async def _serve(

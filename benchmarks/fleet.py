@@ -1,0 +1,508 @@
+"""The fleet under faults and load: real PostgreSQL, real workers and `kith run`s, a stand-in model.
+
+    python benchmarks/fleet.py soak --dsn DSN --jobs 400 --workers 8 --kills 40 --restart "pg_ctl ... restart"
+    python benchmarks/fleet.py overhead --dsn DSN      # seconds of a job over a plain `kith run`
+    python benchmarks/fleet.py slots --dsn DSN         # 1 slot against 64, with a slow model
+    python benchmarks/fleet.py queue --dsn DSN         # 100,000 jobs: submit, status, fetch
+    python benchmarks/fleet.py shares --dsn DSN        # two submitters
+
+DSN names an empty database on a host and port (`host=127.0.0.1 port=5432 dbname=soak user=me`): in `soak`,
+workers reach it through a proxy of this script, which cuts them off. Each worker has folders of its own, as
+a machine would.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from itertools import accumulate
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from kith.features.demo import standin
+from kith.features.fleet.attempts import Batch, Result, Spent
+from kith.features.fleet.batches import find_batch, list_batches, list_runs, make_report
+from kith.features.fleet.database import Fleet, make_schema, open_fleet
+from kith.features.fleet.settings import Limits
+from kith.features.fleet.tasks import FleetTask, name_tasks, queue_of
+
+BROKEN: Final = "def add(a, b):\n    return a - b\n"
+TESTS: Final = """\
+import unittest
+from add import add
+
+
+class Add(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(add(2, 3), 5)
+"""
+STEPS: Final[tuple[Any, ...]] = (
+    {"text": "I look.", "calls": [{"name": "read", "args": {"path": "add.py"}}]},
+    {
+        "text": "I mend.",
+        "calls": [{"name": "edit", "args": {"path": "add.py", "old": "a - b", "new": "a + b"}}],
+    },
+    "Mended.",
+)
+MODEL: Final = "box/standin"
+SETTINGS: Final = """\
+discovery = "off"
+check = "python3 -m unittest -q"
+[endpoints.box]
+kind = "vllm"
+url = "{url}"
+[fleet]
+store = "{store}"
+silence_seconds = {silence}
+attempts = 50
+checkpoint_turns = 1
+free_mb = 0
+servers = ["box={slots}"]
+"""
+
+
+class Model:
+    """A stand-in model: answers by the conversation it is given, slowly, and notes when it was at work."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        self.work = list[tuple[float, float]]()  # from, to
+
+    def __call__(self, request: standin.Request) -> Any:
+        delay, now = random.uniform(0.5, 1.5) * self.delay, time.monotonic()
+        self.work.append((now, now + delay))
+        step = sum(message["role"] == "assistant" for message in request.body["messages"])
+        reply = STEPS[min(step, len(STEPS) - 1)]
+        return {**({"text": reply} if isinstance(reply, str) else reply), "delay": delay}
+
+    def most_at_once(self) -> int:
+        """The most answers that were in the making at one moment."""
+        changes = sorted([(begun, 1) for begun, _ in self.work] + [(ended, -1) for _, ended in self.work])
+        return max(accumulate(change for _, change in changes), default=0)
+
+
+class Proxy:
+    """Stands between workers and the database; `cut` lets nothing through for a while."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.host, self.port, self.open = host, port, asyncio.Event()
+        self.open.set()
+        self.writers = set[asyncio.StreamWriter]()
+
+    async def start(self) -> int:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return int(server.sockets[0].getsockname()[1])
+
+    async def cut(self, seconds: float, *, reset: bool) -> None:
+        """Swallow everything; with `reset` break the connections, too."""
+        self.open.clear()
+        if reset:
+            for each in tuple(self.writers):
+                each.transport.abort()
+        await asyncio.sleep(seconds)
+        self.open.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.open.wait()
+        try:
+            there, back = await asyncio.open_connection(self.host, self.port)
+        except OSError:
+            writer.transport.abort()
+            return
+        self.writers |= {writer, back}
+        await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
+        self.writers -= {writer, back}
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(1 << 16):
+                await self.open.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.transport.abort()
+
+
+class Machines:
+    """Workers, each with folders of its own, started again when they end."""
+
+    def __init__(self, folder: Path, dsn: str, url: str, silence: float, slots: int) -> None:
+        self.folder, self.dsn, self.url, self.silence, self.slots = folder, dsn, url, silence, slots
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    def environment(self, number: int) -> dict[str, str]:
+        home = self.folder / f"machine{number}"
+        config = home / "config" / "kith"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "config.toml").write_text(
+            SETTINGS.format(url=self.url, store=self.folder / "store", silence=self.silence, slots=self.slots)
+        )
+        return {
+            **os.environ,
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "XDG_STATE_HOME": str(home / "state"),
+            "KITH_FLEET_FOLDER": str(home / "fleet"),
+            "KITH_FLEET_DSN": self.dsn,
+        }
+
+    def start(self, number: int, slots: int = 1) -> None:
+        words = ["fleet", "worker", "--models", MODEL, "--slots", str(slots), "--grace", "0"]
+        log = (self.folder / f"machine{number}.log").open("ab")
+        env = self.environment(number)
+        command = ["setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-m", "kith", *words]
+        quiet = subprocess.DEVNULL
+        self.processes[number] = subprocess.Popen(
+            command, env=env, stdin=quiet, stdout=quiet, stderr=log, cwd=self.folder
+        )
+
+    async def kill(self, number: int, how: signal.Signals) -> None:
+        process = self.processes[number]
+        process.send_signal(how)
+        await asyncio.to_thread(process.wait)  # a drained one still needs the proxy of this loop
+
+    async def stop(self) -> None:
+        for each in self.processes.values():
+            each.terminate()
+        for each in self.processes.values():
+            await asyncio.to_thread(each.wait, 60)
+
+
+def make_repositories(folder: Path, number: int) -> list[Path]:
+    """Small repositories, each with a bug and a test that shows it."""
+    made = []
+    for place in range(number):
+        repository = folder / f"repository{place}"
+        repository.mkdir()
+        (repository / "add.py").write_text(BROKEN)
+        (repository / "test_add.py").write_text(TESTS)
+        git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+            subprocess.run([*git, *words], check=True)
+        made.append(repository)
+    return made
+
+
+def tasks_for(repositories: list[Path], number: int) -> list[FleetTask]:
+    return name_tasks(
+        [
+            FleetTask(str(repositories[place % len(repositories)]), "mend add", model=MODEL)
+            for place in range(number)
+        ]
+    )
+
+
+@asynccontextmanager
+async def prepared(args: argparse.Namespace) -> AsyncIterator[tuple[Fleet, Path]]:
+    folder = Path(tempfile.mkdtemp(prefix="kith-fleet-bench-"))
+    try:
+        async with open_fleet(args.dsn, connections=8, patience_s=120.0, check=False) as fleet:
+            await make_schema(fleet)
+            yield fleet, folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Processes that still work below a folder."""
+    found = []
+    for each in Path("/proc").iterdir():
+        with suppress(OSError):
+            words = (each / "cmdline").read_bytes()
+            if os.fsencode(folder) in words and each.name != str(os.getpid()):
+                found.append(words.replace(b"\0", b" ").decode(errors="replace")[:200])
+    return found
+
+
+# --- under faults ----------------------------------------------------------------------------------
+
+
+async def soak(args: argparse.Namespace) -> dict[str, Any]:
+    """Every job has one result, whatever dies."""
+    chance = random.Random(args.seed)
+    where = conninfo_to_dict(args.dsn)
+    proxy = Proxy(str(where.get("host", "127.0.0.1")), int(where.get("port", 5432)))
+    port = await proxy.start()
+    model = Model(args.delay)
+    async with prepared(args) as (fleet, folder), standin.serve(model, "vllm", slots=64) as server:
+        through = make_conninfo(args.dsn, host="127.0.0.1", port=port)
+        machines = Machines(folder, through, server.url, args.silence, args.slots)
+        repositories = make_repositories(folder, 5)
+        batch = await fleet.submit(Batch("soak", "bench"), tasks_for(repositories, args.jobs))
+        for number in range(args.workers):
+            machines.start(number)
+        begun = time.monotonic()
+        events: list[Callable[[], Awaitable[None]]] = [
+            *[lambda: _kill(machines, chance)] * args.kills,
+            *[lambda: _restart(args.restart)] * (args.restarts if args.restart else 0),
+            *[lambda: proxy.cut(chance.uniform(2, 3 * args.silence), reset=chance.random() < 0.5)]
+            * args.cuts,
+        ]
+        chance.shuffle(events)
+        done, last = 0, 0.0
+        while True:
+            view = await find_batch(fleet, batch)
+            share = view.ended / view.total
+            while done < len(events) and share >= 0.95 * done / len(events):
+                await events[done]()
+                done += 1
+            for number, process in machines.processes.items():
+                if process.poll() is not None:
+                    assert process.returncode <= 0, (folder / f"machine{number}.log").read_text()[-500:]
+                    machines.start(number)
+            if time.monotonic() - last > 15:
+                last = time.monotonic()
+                print(
+                    f"{last - begun:6.0f} s: {view.ended} of {view.total}, {done} faults",
+                    file=sys.stderr,
+                )
+            if view.ended == view.total:
+                break
+            await asyncio.sleep(0.5)
+        seconds = time.monotonic() - begun
+        await machines.stop()
+        report = await make_report(fleet, await find_batch(fleet, batch))
+        rows = await fleet.rows(
+            "SELECT count(*) AS attempts, count(*) FILTER (WHERE ended IS NULL) AS open FROM fleet_attempts"
+        )
+        slots = await fleet.rows("SELECT count(*) FILTER (WHERE run IS NOT NULL) AS held FROM fleet_slots")
+        jobs = await fleet.rows("SELECT count(*) AS left FROM procrastinate_jobs")
+        runs = [each for number in range(args.workers) for each in _runs_left(folder, number)]
+        return {
+            "jobs": args.jobs,
+            "seconds": round(seconds),
+            "faults": {
+                "kills": args.kills,
+                "restarts": args.restarts if args.restart else 0,
+                "cuts": args.cuts,
+            },
+            "states": dict(Counter(run.state for run in report.runs)),
+            "verdicts": report.verdicts,
+            "attempts": rows[0]["attempts"],
+            "attempts without an end": rows[0]["open"],
+            "replies": len(model.work),
+            "replies without faults": args.jobs * len(STEPS),
+            "most requests at once": model.most_at_once(),
+            "slots still held": slots[0]["held"],
+            "jobs left in the queue": jobs[0]["left"],
+            "folders of runs left": len(runs),
+            "processes left": leftovers(folder),
+        }
+
+
+def _runs_left(folder: Path, number: int) -> list[Path]:
+    runs = folder / f"machine{number}" / "fleet" / "runs"
+    return list(runs.iterdir()) if runs.is_dir() else []
+
+
+async def _kill(machines: Machines, chance: random.Random) -> None:
+    number = chance.choice(list(machines.processes))
+    await machines.kill(number, chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
+    machines.start(number)
+
+
+async def _restart(command: str) -> None:
+    process = await asyncio.create_subprocess_shell(command, stdout=subprocess.DEVNULL)
+    await process.wait()
+
+
+# --- costs -----------------------------------------------------------------------------------------
+
+
+async def overhead(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds of a job (from its fetching to its result) against plain `kith run`s of the same task."""
+    async with prepared(args) as (fleet, folder), standin.serve(Model(0.0), "vllm", slots=64) as server:
+        machines = Machines(folder, args.dsn, server.url, 30.0, 64)
+        (repository,) = make_repositories(folder, 1)
+        env = machines.environment(0)
+        plain, jobs = list[float](), list[float]()
+        machines.start(0)
+        for place in range(args.number + 2):
+            tree = folder / "plain"
+            shutil.copytree(repository, tree)
+            begun = time.monotonic()
+            words = [
+                "run",
+                "-C",
+                str(tree),
+                "-m",
+                MODEL,
+                "--yes",
+                "--output-format",
+                "json",
+                "-p",
+                "mend add",
+            ]
+            state = {"XDG_STATE_HOME": str(folder / f"plain-state{place}")}
+            done = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "kith", *words),
+                env=env | state,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            assert await done.wait() == 0
+            plain.append(time.monotonic() - begun)
+            shutil.rmtree(tree)
+            batch = await fleet.submit(Batch(f"{place}", "bench"), tasks_for([repository], 1))
+            while (await find_batch(fleet, batch)).ended == 0:
+                await asyncio.sleep(0.02)
+            rows = await fleet.rows(
+                """
+                SELECT extract(epoch FROM ended - started)::float AS seconds
+                FROM fleet_runs WHERE batch = %(batch)s
+                """,
+                batch=batch,
+            )
+            jobs.append(rows[0]["seconds"])
+        await machines.stop()
+        plain, jobs = plain[2:], jobs[2:]
+        return {
+            "number": args.number,
+            "plain, median s": round(median(plain), 3),
+            "job, median s": round(median(jobs), 3),
+            "overhead, median ms": round(
+                1000 * median(job - run for job, run in zip(jobs, plain, strict=True))
+            ),
+        }
+
+
+async def slots(args: argparse.Namespace) -> dict[str, Any]:
+    """Jobs an hour with 1 slot and with many, for a model that takes its time."""
+    figures = dict[str, Any]()
+    for number in (1, args.slots):
+        async with (
+            prepared(args) as (fleet, folder),
+            standin.serve(Model(0.0), "vllm", slots=256, delay_first_byte=args.delay) as server,
+        ):
+            machines = Machines(folder, args.dsn, server.url, 30.0, args.slots)
+            repositories = make_repositories(folder, 5)
+            jobs = 1 if number == 1 else args.slots
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            batch = await fleet.submit(Batch(f"{number}", "bench"), tasks_for(repositories, jobs))
+            workers = max(1, number // 8)
+            for place in range(workers):
+                machines.start(place, number // workers)
+            while (view := await find_batch(fleet, batch)).ended < view.total:
+                await asyncio.sleep(0.2)
+            await machines.stop()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            (row,) = await fleet.rows(
+                """
+                SELECT extract(epoch FROM max(ended) - min(started))::float AS seconds
+                FROM fleet_runs WHERE batch = %(batch)s
+                """,
+                batch=batch,
+            )
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            figures[f"{number} slots"] = {
+                "jobs": jobs,
+                "seconds": round(row["seconds"], 1),
+                "jobs an hour": round(3600 * jobs / row["seconds"], 1),
+                "CPU s a job": round(cpu / jobs, 2),
+            }
+    one, many = figures["1 slots"], figures[f"{args.slots} slots"]
+    return {**figures, "times": round(many["jobs an hour"] / one["jobs an hour"], 1)}
+
+
+async def queue(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds to submit, to show the status of, and to fetch from many jobs."""
+    async with prepared(args) as (fleet, _):
+        tasks = name_tasks([FleetTask("/repository", f"task {place}") for place in range(args.jobs)])
+        begun = time.monotonic()
+        batch = await fleet.submit(Batch("many", "bench"), tasks)
+        submitted = time.monotonic() - begun
+        status = list[float]()
+        for _ in range(5):
+            begun = time.monotonic()
+            await list_batches(fleet)
+            status.append(time.monotonic() - begun)
+        fetches = list[float]()
+        for _ in range(200):
+            begun = time.monotonic()
+            await fleet.rows(
+                "SELECT id FROM procrastinate_fetch_job_v2(%(queues)s::varchar[], NULL)",
+                queues=[queue_of("")],
+            )
+            fetches.append(time.monotonic() - begun)
+        begun = time.monotonic()
+        runs = len(await list_runs(fleet, batch))
+        return {
+            "jobs": runs,
+            "submit, s": round(submitted, 1),
+            "status, median s": round(median(status), 3),
+            "all runs, s": round(time.monotonic() - begun, 2),
+            "fetch, median ms": round(1000 * median(fetches), 1),
+            "fetch, p99 ms": round(1000 * sorted(fetches)[-2], 1),
+        }
+
+
+async def shares(args: argparse.Namespace) -> dict[str, Any]:
+    """One submits 1,000 jobs, another 200 a little later: who is served while both wait."""
+    async with prepared(args) as (fleet, _):
+        await fleet.submit(Batch("many", "ada"), name_tasks([FleetTask("/r", "x") for _ in range(1000)]))
+        served = list[str]()
+        names = dict[int, str]()
+
+        async def serve() -> None:
+            (row,) = await fleet.rows(
+                """
+                SELECT (args->>'run')::bigint AS run
+                FROM procrastinate_fetch_job_v2(ARRAY['any']::varchar[], NULL)
+                """
+            )
+            attempt = await fleet.begin(row["run"], "w", Limits())
+            assert attempt
+            served.append(attempt.batch)
+            names[row["run"]] = attempt.batch
+            await fleet.settle(attempt, Spent(), Result("held", 0))
+
+        for _ in range(100):
+            await serve()
+        few = await fleet.submit(Batch("few", "bob"), name_tasks([FleetTask("/r", "x") for _ in range(200)]))
+        start = len(served)
+        while served[start:].count(few) < 200:
+            await serve()
+        both = served[start:]
+        return {
+            "served while both wait": len(both),
+            "share of the later one": round(both.count(few) / len(both), 3),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("soak", "overhead", "slots", "queue", "shares"))
+    add = parser.add_argument
+    add("--dsn", required=True)
+    add("--jobs", type=int, default=400)
+    add("--workers", type=int, default=8)
+    add("--kills", type=int, default=40)
+    add("--cuts", type=int, default=4)
+    add("--restart", default="", help="a command that restarts PostgreSQL")
+    add("--restarts", type=int, default=2)
+    add("--silence", type=float, default=6.0)
+    add("--delay", type=float, default=0.2, help="seconds of a reply")
+    add("--slots", type=int, default=6)
+    add("--number", type=int, default=15)
+    add("--seed", type=int, default=1)
+    args = parser.parse_args()
+    work = {"soak": soak, "overhead": overhead, "slots": slots, "queue": queue, "shares": shares}[args.what]
+    print(json.dumps(asyncio.run(work(args)), indent=2))
+
+
+if __name__ == "__main__":
+    main()
