@@ -131,7 +131,7 @@ def submit_command(args: argparse.Namespace) -> int:
         args.submitter or getpass.getuser(),
         args.batch,
         args.max_usd,
-        find_repository(args.publish) if args.publish else "",
+        _find_target(args.publish),
     )
     id = _ask(args, lambda fleet: fleet.submit(batch, tasks))
     if args.json:
@@ -140,6 +140,11 @@ def submit_command(args: argparse.Namespace) -> int:
         print(id)
         _say(f"{count(len(tasks), 'task')} submitted; kith fleet watch {id}")
     return EXIT_DONE
+
+
+def _find_target(words: str) -> str:
+    """The repository for branches; one at an absolute path has to be on the workers only."""
+    return words if not words or words.startswith("/") else find_repository(words)
 
 
 def _name_of(args: argparse.Namespace) -> str:

@@ -44,6 +44,11 @@ class Publication(Struct, frozen=True):
     def branch(self) -> str:
         return f"kith/{self.batch}/{self.task.key}"
 
+    @property
+    def name(self) -> str:
+        """A name for files; no key has a tilde."""
+        return f"{self.batch}-{self.task.key}~{self.attempt}"
+
 
 async def add(database: Database, attempt: Attempt) -> None:
     """Let the result of an attempt be published, in the transaction that settled it."""

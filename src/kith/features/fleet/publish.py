@@ -61,9 +61,7 @@ async def _postpone(
 
 async def _publish(machine: Machine, publication: Publication) -> str | None:
     """Push, and open the pull request: its URL, "" without one. None where the run was tried again."""
-    async with own_folder(
-        machine, f"{publication.batch}-{publication.task.key}~{publication.attempt}"
-    ) as place:
+    async with own_folder(machine, publication.name) as place:
         base = await _push(machine, publication, place)
         if base is None:
             return None
