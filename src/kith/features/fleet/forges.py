@@ -74,7 +74,7 @@ class Forge(ABC):
         return f"{here.scheme}://{here.netloc}", self._token
 
     async def open(self, repository: str, request: PullRequest) -> str:
-        """Open a draft, or bring the text of the open one up to date; its URL.
+        """Open a draft, or replace the text of the one that is open; its URL.
 
         Raises LimitedError, RefusedError, and BusyError where the forge does not answer.
         """

@@ -204,7 +204,7 @@ class Job:
         return base
 
     async def _restore(self) -> str:
-        """Restore the state of the last checkpoint. Returns the session to resume, "" to begin anew."""
+        """Restore the state of the last checkpoint. Returns the session to resume, "" to start over."""
         if not self.attempt.checkpoint:
             return ""
         file = self.folder / f"checkpoint-{self.attempt.number}"

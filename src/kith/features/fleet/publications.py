@@ -1,7 +1,7 @@
 """The branches of ended runs on their way into a repository, as rows; each step is one transaction.
 
-The fence is that of attempts: a publication belongs to one attempt at a run, and once the run is tried
-again, nothing that the older one writes has an effect.
+The fence is that of attempts. A publication belongs to one attempt at a run. Once the run is tried again,
+nothing that the older one writes has an effect.
 """
 
 from collections.abc import Sequence

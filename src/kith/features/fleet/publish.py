@@ -79,8 +79,8 @@ async def _publish(machine: Machine, publication: Publication) -> str | None:
 async def _push(machine: Machine, publication: Publication, place: Path) -> str | None:
     """Push the branch; the branch that it is for. None where the run was tried again.
 
-    The repository's branch is looked at first, then the fence, and the push expects the branch as it was
-    seen: whoever comes late, a frozen worker among them, replaces nothing that is newer.
+    It reads the repository's branch first, then the fence. The push expects the branch as it was read, so
+    a worker that wakes up late replaces nothing that is newer.
     """
     mirrors, bundle, branch = machine.folder / "mirrors", place / "bundle", publication.branch
     target, task = publication.target, publication.task

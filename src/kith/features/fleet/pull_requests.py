@@ -36,7 +36,7 @@ def make_title(request: str, unproven: bool, most: int) -> str:
 
 
 def body_of(publication: Publication, report: Mapping[str, Any]) -> str:
-    """What was asked for, what checks say of the change, what it touches, and what the model says."""
+    """The task, the evidence, the changed files, and the words of the model."""
     return "\n\n".join(_parts(publication, report)) + "\n"
 
 
