@@ -5,6 +5,8 @@
     python benchmarks/fleet.py slots --dsn DSN         # 1 slot against 64, with a slow model
     python benchmarks/fleet.py queue --dsn DSN         # 100,000 jobs: submit, status, fetch
     python benchmarks/fleet.py shares --dsn DSN        # two submitters
+    python benchmarks/fleet.py recovery --dsn DSN      # from a worker's death to the next reply
+    python benchmarks/fleet.py limits --dsn DSN        # transactions a second, and how many workers that is
 
 DSN names an empty database on a host and port (`host=127.0.0.1 port=5432 dbname=soak user=me`): in `soak`,
 workers reach it through a proxy of this script, which cuts them off. Each worker has folders of its own, as
@@ -481,11 +483,99 @@ async def shares(args: argparse.Namespace) -> dict[str, Any]:
         }
 
 
+async def recovery(args: argparse.Namespace) -> dict[str, Any]:
+    """Seconds from a worker's death to the model's next request for its task, and replies asked for again."""
+    seconds, repeated = list[float](), list[int]()
+    async with prepared(args) as (fleet, folder):
+        for place in range(args.number):
+            model = Model(1.0)
+            async with standin.serve(model, "vllm", slots=8) as server:
+                machines = Machines(folder / f"try{place}", args.dsn, server.url, args.silence, 8)
+                (folder / f"try{place}").mkdir()
+                (repository,) = make_repositories(folder / f"try{place}", 1)
+                batch = await fleet.submit(Batch(f"{place}", "bench"), tasks_for([repository], 1))
+                machines.start(0)
+                while len(model.work) < 2:
+                    await asyncio.sleep(0.02)
+                machines.start(1)
+                await asyncio.sleep(1.2)  # the second reply is there, and kept
+                asked = len(model.work)
+                await machines.kill(0, signal.SIGKILL)
+                died = time.monotonic()
+                while len(model.work) == asked:
+                    await asyncio.sleep(0.02)
+                seconds.append(model.work[asked][0] - died)
+                while (await find_batch(fleet, batch)).ended == 0:
+                    await asyncio.sleep(0.1)
+                repeated.append(len(model.work) - len(STEPS))
+                await machines.stop()
+    return {
+        "silence, s": args.silence,
+        "seconds to the next request": [round(each, 1) for each in seconds],
+        "replies asked for again": repeated,
+    }
+
+
+async def limits(args: argparse.Namespace) -> dict[str, Any]:
+    """What one database does: reports of running tasks, and whole tasks from fetching to the result.
+
+    A worker with one slot reports every 2 s, gives a sign of life every 10 s (twice: the engine's and kith's
+    own) and looks for work every 5 s while it has none.
+    """
+    async with open_fleet(args.dsn, connections=32, patience_s=60.0, check=False) as fleet:
+        await make_schema(fleet)
+        await fleet.submit(Batch("limits", "bench"), name_tasks([FleetTask("/r", "x")] * 20_000))
+        ends = time.monotonic() + 10
+        wholes = 0
+
+        async def fetch() -> int:
+            (row,) = await fleet.rows(
+                """
+                SELECT (args->>'run')::bigint AS run
+                FROM procrastinate_fetch_job_v2(ARRAY['any']::varchar[], NULL)
+                """
+            )
+            return int(row["run"])
+
+        async def whole() -> None:
+            nonlocal wholes
+            while time.monotonic() < ends:
+                attempt = await fleet.begin(await fetch(), "w", Limits())
+                assert attempt
+                await fleet.settle(attempt, Spent(), Result("held", 0))
+                wholes += 1
+
+        await asyncio.gather(*(whole() for _ in range(32)))
+        attempts = [await fleet.begin(await fetch(), "w", Limits()) for _ in range(32)]
+        ends, reports = time.monotonic() + 10, 0
+
+        async def report(number: int) -> None:
+            nonlocal reports
+            attempt, turn = attempts[number], 0
+            assert attempt
+            while time.monotonic() < ends:
+                turn += 1
+                await fleet.report(attempt, Spent(turn // 5))
+                reports += 1
+
+        await asyncio.gather(*(report(number) for number in range(32)))
+        reports_s, wholes_s = reports / 10, wholes / 10
+        return {
+            "whole tasks a second": round(wholes_s),
+            "reports a second": round(reports_s),
+            "workers that only report, at most": round(reports_s / (1 / 2 + 2 / 10)),
+            "cores": os.cpu_count(),
+        }
+
+
+WORK: Final = {each.__name__: each for each in (soak, overhead, slots, queue, shares, recovery, limits)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("soak", "overhead", "slots", "queue", "shares"))
+    parser.add_argument("what", choices=tuple(WORK))
     add = parser.add_argument
     add("--dsn", required=True)
     add("--jobs", type=int, default=400)
@@ -500,8 +590,7 @@ def main() -> None:
     add("--number", type=int, default=15)
     add("--seed", type=int, default=1)
     args = parser.parse_args()
-    work = {"soak": soak, "overhead": overhead, "slots": slots, "queue": queue, "shares": shares}[args.what]
-    print(json.dumps(asyncio.run(work(args)), indent=2))
+    print(json.dumps(asyncio.run(WORK[args.what](args)), indent=2))
 
 
 if __name__ == "__main__":

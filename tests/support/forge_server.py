@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
@@ -22,6 +22,7 @@ class StandInForge:
     kind: str
     url: str = "https://forge.example"
     pulls: list[dict[str, Any]] = field(default_factory=list)
+    others: list[dict[str, Any]] = field(default_factory=list)  # pull requests of people
     asked: list[tuple[str, str]] = field(default_factory=list)
     busy: list[Answer] = field(default_factory=list)  # answers before any other
 
@@ -77,7 +78,9 @@ class StandInForge:
             )
             return 201, made, {}
         if path == base and method == "GET":
-            return 200, self._of(query["source_branch"]) if query["state"] == "opened" else [], {}
+            found = self._of(query["source_branch"], self.others + self.pulls)
+            ids = [{"source_project_id": each.get("of", 3), "target_project_id": 3} for each in found]
+            return 200, [a | b for a, b in zip(found, ids, strict=True)], {}
         return self._edit(method, "PUT", path.removeprefix(f"{base}/"), body, "description")
 
     def _gitea(self, method: str, path: str, query: dict[str, str], body: dict[str, Any]) -> Answer:
@@ -91,15 +94,14 @@ class StandInForge:
                 )
             draft = body["title"].startswith("WIP: ")
             return 201, self._add(body["head"], body["base"], body["title"], body["body"], draft=draft), {}
-        rest = path.removeprefix(f"{base}/")
-        if method == "GET":
-            into, _, branch = rest.partition("/")
-            found = [each for each in self._of(unquote(branch)) if each["base"] == unquote(into)]
-            return (200, found[0], {}) if found else (404, {"message": "not found"}, {})
-        return self._edit(method, "PATCH", rest, body, "body")
+        if path == base and method == "GET":  # two on a page, whatever was asked for
+            first = 2 * int(query["page"]) - 2
+            pulls = self.others + self.pulls if query["state"] == "open" else []
+            return 200, [_with_repositories(each) for each in pulls[first : first + 2]], {}
+        return self._edit(method, "PATCH", path.removeprefix(f"{base}/"), body, "body")
 
-    def _of(self, branch: str) -> list[dict[str, Any]]:
-        return [each for each in self.pulls if each["head"] == branch]
+    def _of(self, branch: str, pulls: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+        return [each for each in pulls or self.pulls if each["head"] == branch]
 
     def _add(self, head: str, base: str, title: str, body: str, *, draft: bool) -> dict[str, Any]:
         number = len(self.pulls) + 1
@@ -116,6 +118,11 @@ class StandInForge:
         pull = self.pulls[int(number) - 1]
         pull["body"] = body[name]
         return 200, pull, {}
+
+
+def _with_repositories(pull: dict[str, Any]) -> dict[str, Any]:
+    head = {"ref": pull["head"], "repo_id": pull.get("of", 3)}
+    return pull | {"head": head, "base": {"ref": pull["base"], "repo_id": 3}}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from fleet_support import Within
 from kith.features.fleet.database import Fleet, make_schema, open_fleet
 from postgres import Postgres
+from serving_fixtures import serve, start_serving  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -168,6 +168,18 @@ def test_slots_of_a_server_are_never_taken_twice(within: Within) -> None:
     within(look)
 
 
+def test_tasks_that_run_alone_wait_for_each_other(within: Within) -> None:
+    async def look(fleet: Fleet) -> None:
+        await fleet.submit(Batch("alone", "ada"), tasks(2, alone=True))
+        fetch = "SELECT id FROM procrastinate_fetch_job_v2(ARRAY['any']::varchar[], NULL)"
+        (first,) = await fleet.rows(fetch)
+        assert first["id"] and (await fleet.rows(fetch))[0]["id"] is None
+        await fleet.rows("SELECT procrastinate_finish_job_v1(%(job)s, 'succeeded', true)", job=first["id"])
+        assert (await fleet.rows(fetch))[0]["id"]
+
+    within(look)
+
+
 def test_a_slot_of_a_dead_attempt_is_freed_when_the_run_begins_again(within: Within) -> None:
     async def look(fleet: Fleet) -> None:
         await fleet.announce("w", 1, [], {"http://box": 1})

@@ -302,6 +302,8 @@ def test_a_draft_is_opened_once(
     async def look(fleet: Fleet) -> None:
         stand_in, forge = with_stand_in(kind)
         batch, run = await settle_on_forge(fleet, site, monkeypatch)
+        of_a_fork = {"head": f"kith/{batch}/1", "base": "main", "of": 4}
+        stand_in.others = [{"number": 90 + n, "iid": 90 + n, **of_a_fork} for n in range(3)]
         await publish(site.machine(fleet, forge), run)
         (pull,) = stand_in.pulls
         assert (pull["head"], pull["base"], pull["draft"]) == (f"kith/{batch}/1", "main", True)

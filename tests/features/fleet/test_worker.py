@@ -239,6 +239,18 @@ def test_a_task_that_no_machine_can_do_is_set_aside_with_its_reason(fleet: Fleet
 
 
 @pytest.mark.slow
+def test_a_worker_with_a_full_disk_takes_no_task(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    monkeypatch.setenv("KITH_FLEET_FREE_MB", str(1 << 40))
+    with fleet.worker() as full:
+        assert full.stderr and "MB" in full.stderr.readline()
+        assert fleet.one(batch)["attempts"] == 0
+    monkeypatch.delenv("KITH_FLEET_FREE_MB")
+    with fleet.worker():
+        assert fleet.wait(batch)["state"] == "done"
+
+
+@pytest.mark.slow
 def test_nothing_of_the_database_reaches_a_job(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hook in the worker's own settings writes down the environment of the job's kith."""
     config = fleet.home / ".config" / "kith" / "config.toml"

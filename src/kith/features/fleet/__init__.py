@@ -19,6 +19,7 @@ FEATURE = Feature(
     "fleet",
     "many tasks on many machines, over PostgreSQL",
     settings=_here("settings:FleetSettings"),
+    extends={"web": _here("web_part:PART")},
     commands=(
         Command("fleet", "Run many tasks on many machines", group="Serve"),
         _command("fleet up", "Start a database and a worker here"),

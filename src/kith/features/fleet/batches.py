@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from msgspec import Struct
 
@@ -96,6 +96,67 @@ class Report(Struct, frozen=True):
     written: int
     usd: float
     runs: list[RunRow]
+
+
+class Figures(Struct, frozen=True):
+    """A fleet in figures, as pairs of a name and a number. `ended`: runs of each of the last 24 hours."""
+
+    states: list[tuple[str, float]]
+    verdicts: list[tuple[str, float]]
+    tokens: list[tuple[str, float]]
+    workers: list[tuple[str, float]]
+    ended: list[tuple[int, int]]
+    failures: list[tuple[str, int]]
+    usd: float
+    attempts: int
+    failed: int
+
+
+async def read_figures(fleet: Fleet) -> Figures:
+    """Count everything once."""
+
+    async def pairs(statement: LiteralString) -> list[tuple[Any, Any]]:
+        return [(row["name"], row["number"]) for row in await fleet.rows(statement)]
+
+    (sums,) = await fleet.rows(
+        """
+        SELECT coalesce(sum(usd), 0)::float AS usd, coalesce(sum(tokens_read), 0)::bigint AS read,
+          coalesce(sum(tokens_written), 0)::bigint AS written, count(*) AS attempts,
+          (SELECT coalesce(sum(failures), 0)::bigint FROM fleet_runs) AS failed FROM fleet_attempts
+        """
+    )
+    (workers,) = await fleet.rows(
+        "SELECT count(*) AS number, coalesce(sum(slots), 0)::int AS slots FROM fleet_workers"
+    )
+    return Figures(
+        await pairs("SELECT state AS name, count(*) AS number FROM fleet_runs GROUP BY state ORDER BY state"),
+        await pairs(
+            """
+            SELECT verdict AS name, count(*) AS number FROM fleet_runs
+            WHERE state = 'done' GROUP BY verdict ORDER BY verdict
+            """
+        ),
+        [("read", sums["read"]), ("written", sums["written"])],
+        [("workers", workers["number"]), ("slots", workers["slots"])],
+        await pairs(
+            """
+            SELECT hour AS name, count(runs.id) AS number FROM generate_series(23, 0, -1) hour
+            LEFT JOIN fleet_runs runs ON runs.state = 'done'
+              AND floor(extract(epoch FROM now() - runs.ended) / 3600) = hour
+            GROUP BY hour ORDER BY hour DESC
+            """
+        ),
+        await pairs(
+            """
+            SELECT reason AS name, count(*)::int AS number FROM fleet_runs
+            WHERE state = 'set aside' OR state = 'done' AND code <> 0
+            GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 20
+            """
+        ),
+        sums["usd"],
+        sums["attempts"],
+        sums["failed"],
+    )
 
 
 async def list_batches(fleet: Fleet, batch: str = "") -> list[Overview]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TOKEN: Final = "KITH_FLEET_TOKEN"
 _PATIENCE_S: Final = 60.0
 _LIMITED_S: Final = 60.0  # GitHub's advice where it does not say how long
+_MOST_PAGES: Final = 100  # of open pull requests
 _LONGEST: Final = 300  # characters of a refusal
 
 
@@ -221,10 +222,12 @@ class GitLab(Forge):
     async def _find(self, client: "httpx2.AsyncClient", project: str, request: PullRequest) -> str:
         query = f"state=opened&source_branch={quote(request.branch, safe='')}"
         found = self._read(await self._ask(client, "GET", f"{self._list(project)}?{query}"))
-        if not found:
-            return ""
-        place = f"{self._list(project)}/{found[0]['iid']}"
-        return self._address(self._read(await self._ask(client, "PUT", place, {"description": request.body})))
+        for each in found:
+            if each["source_project_id"] == each["target_project_id"]:  # a fork may have such a branch, too
+                place = f"{self._list(project)}/{each['iid']}"
+                answer = await self._ask(client, "PUT", place, {"description": request.body})
+                return self._address(self._read(answer))
+        return ""
 
     def _address(self, pull: Any) -> str:
         return str(pull["web_url"])
@@ -251,12 +254,19 @@ class Gitea(Forge):
         }
 
     async def _find(self, client: "httpx2.AsyncClient", project: str, request: PullRequest) -> str:
-        place = f"{self._list(project)}/{quote(request.base, safe='')}/{quote(request.branch)}"
-        answer = await self._ask(client, "GET", place)
-        if answer.status_code == 404:
-            return ""
-        found = f"{self._list(project)}/{self._read(answer)['number']}"
-        return self._address(self._read(await self._ask(client, "PATCH", found, {"body": request.body})))
+        for page in range(1, _MOST_PAGES + 1):  # no filter for a branch, and a page may hold fewer than asked
+            query = f"state=open&limit=50&page={page}"
+            pulls = self._read(await self._ask(client, "GET", f"{self._list(project)}?{query}"))
+            for pull in pulls:
+                head, base = pull["head"], pull["base"]
+                here = head["repo_id"] == base["repo_id"]  # a fork may have such a branch, too
+                if here and (head["ref"], base["ref"]) == (request.branch, request.base):
+                    place = f"{self._list(project)}/{pull['number']}"
+                    answer = await self._ask(client, "PATCH", place, {"body": request.body})
+                    return self._address(self._read(answer))
+            if not pulls:
+                break
+        return ""
 
     def _address(self, pull: Any) -> str:
         return str(pull["html_url"])

@@ -53,6 +53,11 @@ _OWNER: Final = "worker"  # another one: the worker's process
 _TITLE: Final = 72  # characters of a commit's first line
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
+_GIVEN_BACK: Final[Mapping[str, str]] = {
+    "drained": "the worker was stopped",
+    "cut off": "the worker was cut off from the database",
+}
+
 Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut off"]
 
 
@@ -71,6 +76,9 @@ class Machine(Struct, frozen=True):
     servers: Mapping[str, str]
     stop: asyncio.Event
     forge: Forge | None = None
+
+    def has_space(self) -> bool:
+        return self.free_mb() >= self.settings.free_mb
 
     def free_mb(self) -> int:
         return shutil.disk_usage(self.folder).free // _MB
@@ -178,9 +186,6 @@ class Job:
 
     async def do(self) -> None:
         """From the clone to the result. Raises KithError, OSError for what another machine may do better."""
-        free = self.machine.free_mb()
-        if free < self.machine.settings.free_mb:
-            raise TreeError(f"{self.machine.name} has {free} MB left on its disk")
         base = await self._clone()
         resume = await self._restore()
         if (standing := await self._wait_for_slot()) != "go on":
@@ -318,7 +323,8 @@ class Job:
                 file = self.folder / f"checkpoint-{self.attempt.number}"
                 if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
                     await self._store_checkpoint(file, ended.spent.turns)
-            await fleet.give_back(self.attempt, ended.spent, ended.why, failed=ended.why == "cut off")
+            why = _GIVEN_BACK[ended.why]
+            await fleet.give_back(self.attempt, ended.spent, why, failed=ended.why == "cut off")
 
     async def _finish(self, ended: Ended, base: str) -> None:
         """Settle what kith decided; give back what its machine prevented."""

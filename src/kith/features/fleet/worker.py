@@ -34,6 +34,7 @@ _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
 _PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
+_SPACE_S: Final = 5.0  # between two looks at the disk
 
 Say = Callable[[str], None]
 
@@ -171,6 +172,10 @@ async def _serve(
     async with app.open_async(machine.fleet.pool):
         draining = asyncio.ensure_future(_drain(machine, wanted, stop, say))
         while not stop.is_set():
+            if not machine.has_space():
+                say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
+                await _wait_for_space(machine, stop)
+                continue
             engine = make_worker(app, machine.name, queues, wanted.slots, limits)
             beside = [
                 asyncio.ensure_future(each)
@@ -179,6 +184,7 @@ async def _serve(
                     _tell(machine, stop),
                     free_forgotten_jobs(machine.fleet, engine, limits.silence_s / 2),
                     _stop_engine(stop, engine.stop),
+                    _watch_space(machine, engine.stop),
                 )
             ]
             try:
@@ -193,6 +199,18 @@ async def _serve(
 
 async def _stop_engine(stop: asyncio.Event, end: Callable[[], None]) -> None:
     await stop.wait()
+    end()
+
+
+async def _wait_for_space(machine: Machine, stop: asyncio.Event) -> None:
+    while not machine.has_space() and not stop.is_set():
+        await asyncio.sleep(_SPACE_S)
+
+
+async def _watch_space(machine: Machine, end: Callable[[], None]) -> None:
+    """Fetch no more tasks once the disk is nearly full; those at work go on."""
+    while machine.has_space():
+        await asyncio.sleep(_SPACE_S)
     end()
 
 
