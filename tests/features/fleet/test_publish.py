@@ -241,7 +241,7 @@ def test_a_failing_push_is_tried_again_and_then_said(within: Within, site: Site)
         batch, run = await site.submit(fleet)
         await site.settle(fleet, run, "two\n")
         away = site.bare.rename(site.bare.with_name("away"))
-        for tries in range(1, SETTINGS.attempts + 1):
+        for tries in range(1, SETTINGS.attempts):
             await fleet.rows("DELETE FROM procrastinate_jobs WHERE task_name = 'kith.publish' RETURNING id")
             await publish(site.machine(fleet), run)
             (pause,) = await waiting(fleet)

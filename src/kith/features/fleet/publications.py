@@ -108,8 +108,7 @@ async def begin(database: Database, run: int, limits: Limits) -> Publication | N
     reason = row.pop("reason")
     publication = Publication(**{**row, "task": decode_task(row["task"])})
     if publication.tries > limits.attempts:
-        why = reason or "the worker was lost"
-        await fail(database, publication, f"{limits.attempts} tries failed; the last one: {why}")
+        await fail(database, publication, f"{reason or 'the worker was lost'} (tries: {limits.attempts})")
         return None
     return publication
 

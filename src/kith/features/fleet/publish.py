@@ -40,12 +40,14 @@ async def publish(machine: Machine, run: int) -> None:
         await _postpone(machine, publication, "", later.pause_s, failed=False)
     except LimitedError as error:
         await _postpone(machine, publication, str(error), error.after_s, failed=False)
-    except RefusedError as error:
-        why = str(error).rstrip(".")
-        await fleet.within(lambda database: publications.fail(database, publication, why))
     except (KithError, OSError) as error:
-        pause_s = min(_LONGEST_PAUSE_S, _SHORTEST_PAUSE_S * 4 ** (publication.tries - 1))
-        await _postpone(machine, publication, str(error).rstrip("."), pause_s, failed=True)
+        why, tries = str(error).rstrip("."), publication.tries
+        if tries < machine.settings.attempts and not isinstance(error, RefusedError):
+            pause_s = min(_LONGEST_PAUSE_S, _SHORTEST_PAUSE_S * 4 ** (tries - 1))
+            await _postpone(machine, publication, why, pause_s, failed=True)
+        else:
+            why += f" (tries: {tries})"
+            await fleet.within(lambda database: publications.fail(database, publication, why))
     else:
         if url is not None:
             await fleet.within(lambda database: publications.finish(database, publication, url))
