@@ -22,6 +22,7 @@ from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
 from kith.features.fleet.forges import TOKEN, open_forge
 from kith.features.fleet.job import Machine, clear_leftovers, perform
+from kith.features.fleet.orphans import reap_orphans
 from kith.features.fleet.publish import publish
 from kith.features.fleet.settings import FleetSettings, fleet_folder
 from kith.features.fleet.stores import open_store
@@ -34,6 +35,7 @@ _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
 _PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
+_REAP_S: Final = 30.0
 _SPACE_S: Final = 5.0  # between two looks at the disk
 
 Say = Callable[[str], None]
@@ -170,7 +172,9 @@ async def _serve(
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what concerns people is said here
     app = make_app(machine.fleet, run, put_out)
     async with app.open_async(machine.fleet.pool):
-        draining = asyncio.ensure_future(_drain(machine, wanted, stop, say))
+        lasting = [asyncio.ensure_future(_drain(machine, wanted, stop, say))]
+        if os.getpid() == 1:  # of a container
+            lasting.append(asyncio.ensure_future(reap_orphans(_REAP_S)))
         while not stop.is_set():
             if not machine.has_space():
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
@@ -194,7 +198,7 @@ async def _serve(
                 await asyncio.sleep(_FRESH_S)
             finally:
                 await leave(*beside)
-        await leave(draining)
+        await leave(*lasting)
 
 
 async def _stop_engine(stop: asyncio.Event, end: Callable[[], None]) -> None:
