@@ -42,6 +42,11 @@ async def ended(fleet: Fleet, digest: str) -> str:
         attempt = await fleet.begin(row["id"], "machine-1", Limits())
         assert attempt
         await fleet.settle(attempt, Spent(2, 100, 20, 0.5), result)
+    await fleet.rows(
+        "UPDATE fleet_runs SET published = %(url)s WHERE id = %(run)s RETURNING id",
+        url="https://forge.example/pulls/1",
+        run=rows[0]["id"],
+    )
     return batch
 
 
@@ -56,6 +61,7 @@ def test_the_page_shows_batches_workers_and_failures(batch: str, serve: Serving)
 def test_a_batch_has_a_page_with_its_tasks_and_their_files(batch: str, serve: Serving) -> None:
     page = serve.client.get(f"/fleet/{batch}").text
     assert page.count("&lt;script&gt;") == 3 and "proven" in page and "<script>alert" not in page
+    assert 'href="https://forge.example/pulls/1"' in page
     waiting = serve.client.get(f"/fleet/{batch}", params={"state": "waiting"}).text
     assert waiting.count("&lt;script&gt;") == 1
     patch = serve.client.get(f"/fleet/{batch}/1/patch")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from forge_server import TOKEN, StandInForge, over_http
 from kith.features.demo.standin.http import Request
 from outside import Kith, in_thread
 from postgres import Postgres
@@ -263,3 +264,45 @@ def test_nothing_of_the_database_reaches_a_job(fleet: Fleet, monkeypatch: pytest
         assert fleet.wait(batch)["state"] == "done"
     assert "XDG_STATE_HOME" in seen.read_text()
     assert fleet.dsn not in seen.read_text() and "secret of" not in seen.read_text()
+
+
+@pytest.mark.slow
+def test_a_held_back_change_is_published_as_unproven(fleet: Fleet, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(fleet.kith.folder), str(bare)], check=True)
+    task = {"repository": str(fleet.kith.folder), "request": "mend mean", "model": "box/standin"}
+    (fleet.home / "tasks").write_text(json.dumps(task | {"require": "proven", "check": "true"}))
+    batch = fleet.kith("fleet", "submit", str(fleet.home / "tasks"), "--publish", str(bare)).stdout.strip()
+    with fleet.worker("--publish"):
+        run = fleet.until(batch, lambda run: run["published"] or run["unpublished"])
+    assert (run["code"], run["verdict"], run["published"]) == (6, "unproven", f"kith/{batch}/{run['key']}")
+    log = ["git", "-C", str(bare), "log", "-1", "--format=%s", run["published"]]
+    assert subprocess.check_output(log, text=True).strip() == "Unproven: mend mean"
+
+
+@pytest.mark.slow
+def test_a_token_opens_a_draft_and_is_kept_nowhere(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: Postgres
+) -> None:
+    bare, seen = tmp_path / "bare.git", fleet.home / "seen"
+    subprocess.run(["git", "clone", "-q", "--bare", str(fleet.kith.folder), str(bare)], check=True)
+    stand_in = StandInForge("github")
+    with over_http(stand_in.answer) as url:
+        stand_in.url, target = url, f"{url}/team/project.git"
+        config = fleet.home / ".config" / "kith" / "config.toml"
+        settings = config.read_text() + f'pull_requests = "github"\nforge_url = "{url}"\n'
+        hook = f'[[hooks]]\non = "start"\ncommand = "cat /proc/$PPID/environ > {seen}"\n'
+        config.write_text(settings + hook)
+        (fleet.home / ".gitconfig").write_text(f'[url "{bare}"]\n  insteadOf = {target}\n')
+        monkeypatch.setenv("KITH_FLEET_TOKEN", TOKEN)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", TOKEN)
+        batch = fleet.submit("-m", "box/standin", "--publish", target)
+        with fleet.worker("--publish"):
+            run = fleet.until(batch, lambda run: run["published"] or run["unpublished"])
+    (pull,) = stand_in.pulls
+    assert run["published"] == pull["html_url"] and pull["draft"] and "Proven" in pull["body"]
+    assert "XDG_STATE_HOME" in seen.read_text() and TOKEN not in seen.read_text()
+    words = [str(postgres.programs / "pg_dump"), "--dbname", fleet.dsn]
+    assert TOKEN not in subprocess.check_output(words, text=True)
+    places = [each for each in fleet.home.rglob("*") if each.is_file()]
+    assert places and not [each for each in places if TOKEN.encode() in each.read_bytes()]

@@ -23,7 +23,7 @@ FEATURE = Feature(
     commands=(
         Command("fleet", "Run many tasks on many machines", group="Serve"),
         _command("fleet up", "Start a database and a worker here"),
-        _command("fleet init", "Make the fleet's tables in a database", "DSN"),
+        _command("fleet init", "Make the fleet's tables in a database", "[DSN]"),
         _command("fleet worker", "Work on the fleet's tasks"),
         _command("fleet submit", "Submit a batch of tasks", "[FILE | TASK]"),
         _command("fleet status", "Show batches and workers", "[BATCH]"),
@@ -31,6 +31,7 @@ FEATURE = Feature(
         _command("fleet results", "Show the report of a batch", "BATCH"),
         _command("fleet cancel", "Cancel tasks of a batch", "BATCH [KEY ...]"),
         _command("fleet retry", "Try tasks of a batch again", "BATCH [KEY ...]"),
+        _command("fleet publish", "Try again to publish changes", "BATCH [KEY ...]"),
     ),
 )
 
@@ -67,7 +68,8 @@ def up_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dsn", metavar="DSN", help="postgresql://USER@HOST/DATABASE, or key=value words")
+    words = "postgresql://USER@HOST/DATABASE, or key=value words (KITH_FLEET_DSN)"
+    parser.add_argument("dsn", nargs="?", metavar="DSN", default="", help=words)
 
 
 def worker_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +77,7 @@ def worker_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--name", metavar="NAME", default="", help="a name for people (host and process)")
     add("--publish", action="store_true", help="push branches, with the credentials of this machine's git")
+    add("--publish-only", action="store_true", help="push branches, and take no task")
     _add_dsn(parser)
 
 
@@ -116,6 +119,10 @@ def cancel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("batch", metavar="BATCH", help="as submit and status show it")
     parser.add_argument("keys", nargs="*", metavar="KEY", help="only these tasks (all)")
     _add_dsn(parser)
+
+
+def publish_arguments(parser: argparse.ArgumentParser) -> None:
+    cancel_arguments(parser)
 
 
 def retry_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Final, Protocol
 
-from kith.core.errors import TreeError, UsageError
+from kith.core.errors import TreeError
 
 _DIGEST: Final = 64  # characters
 
@@ -57,9 +57,14 @@ class FolderStore:
         check_digest(file, digest)
 
     def _place(self, digest: str) -> Path:
-        if len(digest) != _DIGEST or not digest.isalnum():
-            raise TreeError(f"{digest!r} names no artefact")
-        return self.folder / digest[:2] / digest
+        return self.folder / shard(digest)
+
+
+def shard(digest: str) -> str:
+    """The name of an artefact in a store. Raises TreeError for what is no digest."""
+    if len(digest) != _DIGEST or not digest.isalnum():
+        raise TreeError(f"{digest!r} names no artefact")
+    return f"{digest[:2]}/{digest}"
 
 
 def digest_of(file: Path) -> str:
@@ -72,13 +77,6 @@ def check_digest(file: Path, digest: str) -> None:
     if digest_of(file) != digest:
         file.unlink()
         raise TreeError(f"the artefact {digest[:12]} is damaged")
-
-
-def open_store(place: str) -> Store:
-    """The store at a path. Raises UsageError for other words."""
-    if not Path(place).is_absolute():
-        raise UsageError(f"`fleet.store` is an absolute path, not {place!r}.")
-    return FolderStore(Path(place))
 
 
 @contextmanager

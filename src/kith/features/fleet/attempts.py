@@ -292,14 +292,6 @@ async def settle(database: Database, attempt: Attempt, spent: Spent, result: Res
         },
     )
     await _end_attempt(database, attempt.run, attempt.number, result.reason or result.verdict)
-    if ended and attempt.publish and "bundle" in result.artefacts:
-        await database.execute(
-            """
-            SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(%s, %s, 0, NULL, NULL,
-              jsonb_build_object('run', %s::bigint), NULL)::procrastinate_job_to_defer_v1])
-            """,
-            (PUBLISH_QUEUE, PUBLISH_NAME, attempt.run),
-        )
     return bool(ended)
 
 

@@ -74,6 +74,7 @@ class RunRow(Struct, frozen=True):
     added: int
     removed: int
     published: str
+    unpublished: str
     artefacts: dict[str, str]
 
 
@@ -205,6 +206,7 @@ async def list_runs(fleet: Fleet, batch: str) -> list[RunRow]:
     rows = await fleet.rows(
         """
         SELECT runs.key, runs.state, runs.verdict, runs.code, runs.reason, runs.worker, runs.published,
+          runs.unpublished,
           runs.task, runs.result, coalesce(spent.attempts, 0) AS attempts,
           extract(epoch FROM coalesce(runs.ended, now()) - runs.started)::float AS seconds,
           coalesce(spent.turns, 0) AS turns, coalesce(spent.read, 0) AS read,
@@ -225,7 +227,7 @@ async def list_runs(fleet: Fleet, batch: str) -> list[RunRow]:
 def _run(row: Row) -> RunRow:
     task, result = row["task"], row["result"] or {}
     figures = result.get("figures") or {}
-    same = ("key", "state", "verdict", "code", "reason", "attempts", "worker", "published")
+    same = ("key", "state", "verdict", "code", "reason", "attempts", "worker", "published", "unpublished")
     spent = ("seconds", "turns", "read", "written", "usd")
     return RunRow(
         **{name: row[name] for name in (*same, *spent)},

@@ -13,11 +13,13 @@ from typing import Final
 from kith.core.errors import TreeError
 from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
 from kith.core.processes import run_program
+from kith.features.fleet.settings import without_dsn
 from kith.trees.git import GitRan
 
 _CLONE_S: Final = 1800.0  # a large repository over a slow line
 # Protocols that run no program: a repository's address comes from whoever submits tasks.
 _PROTOCOLS: Final = "file:git:http:https:ssh"
+_SECRET: Final = "KITH_GIT_TOKEN"  # in the environment of one git, never among its words
 
 
 async def resolve(mirrors: Path, repository: str, revision: str) -> str:
@@ -77,23 +79,54 @@ async def diff_since(tree: Path, base: str) -> bytes:
     return (await _must("diff", "--binary", "--no-ext-diff", "--no-textconv", base, "HEAD", at=tree)).stdout
 
 
-async def push_bundle(
-    mirrors: Path, repository: str, base: str, bundle: Path, branch: str, target: str
-) -> None:
-    """Push a bundle's branch to a repository with this worker's credentials; once more, it stays the same."""
+async def take_bundle(mirrors: Path, repository: str, base: str, bundle: Path, branch: str) -> str:
+    """Put a bundle's commits into the mirror; the commit of its branch."""
     ref = f"refs/heads/{branch}"
     async with _mirror(mirrors, repository) as mirror:
         if not await _has(mirror, base):
             await _fetch(mirror)
-        await _must("--git-dir", str(mirror), "fetch", "--quiet", "--force", str(bundle), f"{ref}:{ref}")
-        await _remote("--git-dir", str(mirror), "push", "--quiet", "--force", "--", target, f"{ref}:{ref}")
+        await _must("--git-dir", str(mirror), "fetch", "--quiet", "--no-write-fetch-head", str(bundle), ref)
+    heads = await _must("bundle", "list-heads", str(bundle), ref)
+    return heads.stdout.decode().split()[0]
+
+
+async def find_heads(
+    target: str, branches: Sequence[str], secret: tuple[str, str]
+) -> tuple[str, dict[str, str]]:
+    """The default branch of a repository ("" for none), and the commits of those branches that it has."""
+    refs = [f"refs/heads/{each}" for each in branches]
+    listed = await _remote("ls-remote", "--symref", "--", target, "HEAD", *refs, secret=secret)
+    default, heads = "", dict[str, str]()
+    for line in listed.stdout.decode(errors="replace").splitlines():
+        value, _, name = line.partition("\t")
+        if value.startswith("ref: refs/heads/") and name == "HEAD":
+            default = value.removeprefix("ref: refs/heads/")
+        elif name in refs:
+            heads[name.removeprefix("refs/heads/")] = value
+    return default, heads
+
+
+async def push_commit(
+    mirrors: Path, repository: str, target: str, commit: str, branch: str, seen: str, secret: tuple[str, str]
+) -> None:
+    """Make a commit of the mirror the branch of a repository, where that is as it was seen ("": absent).
+
+    Raises TreeError where it is not, or git cannot.
+    """
+    ref, mirror = f"refs/heads/{branch}", _place(mirrors, repository)
+    lease = f"--force-with-lease={ref}:{seen}"
+    await _remote(
+        *("--git-dir", str(mirror), "push", "--quiet", "--no-verify", lease),
+        *("--", target, f"{commit}:{ref}"),
+        secret=secret,
+    )
 
 
 @asynccontextmanager
 async def _mirror(mirrors: Path, repository: str) -> AsyncIterator[Path]:
     """The mirror of a repository, made where there is none, held against other workers meanwhile."""
     mirrors.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place = mirrors / f"{sha256(repository.encode()).hexdigest()[:20]}.git"
+    place = _place(mirrors, repository)
     complete = place.with_suffix(".complete")
     lock = await asyncio.to_thread(_hold, place.with_suffix(".lock"))
     try:
@@ -106,6 +139,10 @@ async def _mirror(mirrors: Path, repository: str) -> AsyncIterator[Path]:
         yield place
     finally:
         os.close(lock)
+
+
+def _place(mirrors: Path, repository: str) -> Path:
+    return mirrors / f"{sha256(repository.encode()).hexdigest()[:20]}.git"
 
 
 def _hold(file: Path) -> int:
@@ -133,14 +170,24 @@ async def _must(*args: str, at: Path | None = None) -> GitRan:
 async def _git(*args: str, at: Path | None = None) -> GitRan:
     """Run git on this machine, where nothing that a repository holds can start a program."""
     settings = [word for setting in SAFE_SETTINGS for word in ("-c", setting)]
-    env = {**os.environ, **SAFE_ENVIRONMENT, "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "file"}
+    env = {**without_dsn(os.environ), **SAFE_ENVIRONMENT, "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "file"}
     return await _run([*(("-C", str(at)) if at else ()), *settings, *args], env)
 
 
-async def _remote(*args: str) -> GitRan:
-    """Run git in a mirror, with this worker's own credentials: only here may it reach the network."""
+async def _remote(*args: str, secret: tuple[str, str] = ("", "")) -> GitRan:
+    """Run git in a mirror, with this worker's own credentials: only here may it reach the network.
+
+    `secret`: an origin, and the token that git shows there and nowhere else.
+    """
     quiet = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
-    return _checked(await _run([*args], {**os.environ, **quiet}))
+    origin, token = secret
+    settings = list[str]()
+    if origin:
+        quiet[_SECRET] = token
+        helper = f"!f() {{ echo username=x-access-token; echo password=${_SECRET}; }}; f"
+        for each in ("", helper):  # the first takes the helpers of this machine away
+            settings += ["-c", f"credential.{origin}.helper={each}"]
+    return _checked(await _run([*settings, *args], {**without_dsn(os.environ), **quiet}))
 
 
 async def _run(words: Sequence[str], env: Mapping[str, str]) -> GitRan:

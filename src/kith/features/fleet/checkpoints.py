@@ -1,11 +1,13 @@
 """A run's state as one file: its log, copied by SQLite, and its trial, by content."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Final
 
 from kith.core.errors import TreeError
 from kith.core.processes import Ended, run_program
+from kith.features.fleet.settings import without_dsn
 from kith.memory.database import copy_log, move_log
 from kith.memory.log import LOG_FILE
 from kith.trees.walk import remove_tree, walk
@@ -59,7 +61,7 @@ async def unpack(file: Path, state: Path, tree: Path) -> None:
 
 async def _tar(*args: str) -> Ended:
     try:
-        return await run_program([*_TAR, *args], seconds=_PACK_S)
+        return await run_program([*_TAR, *args], seconds=_PACK_S, env=without_dsn(os.environ))
     except TimeoutError:
         raise TreeError(f"tar took longer than {_PACK_S:.0f} s") from None
     except OSError as error:

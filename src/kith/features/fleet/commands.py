@@ -13,7 +13,7 @@ import msgspec
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_loop
-from kith.features.fleet.artefacts import Store, open_store
+from kith.features.fleet.artefacts import Store
 from kith.features.fleet.attempts import Batch
 from kith.features.fleet.batches import (
     Overview,
@@ -28,7 +28,8 @@ from kith.features.fleet.cluster import Cluster
 from kith.features.fleet.database import Fleet, make_schema, open_fleet
 from kith.features.fleet.exports import as_csv, as_json, as_markdown, as_text, run_line, summary_lines
 from kith.features.fleet.settings import FleetSettings, find_dsn, fleet_folder, keep_dsn
-from kith.features.fleet.tasks import FleetTask, check_task, name_tasks, read_tasks
+from kith.features.fleet.stores import open_store
+from kith.features.fleet.tasks import FleetTask, check_task, find_repository, name_tasks, read_tasks
 from kith.features.fleet.worker import Wanted, run_worker
 from kith.settings import Settings, load_settings
 from kith.terminal.options import find_root
@@ -70,14 +71,17 @@ def _ask(args: argparse.Namespace, work: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 def init_command(args: argparse.Namespace) -> int:
-    """Make the tables, and remember the database for the commands of this user."""
+    """Make the tables, and remember a database that was named for the commands of this user."""
+    state = _settings().state
+    dsn = find_dsn(args.dsn, state)
 
     async def within() -> bool:
-        async with open_fleet(args.dsn, check=False) as fleet:
+        async with open_fleet(dsn, check=False) as fleet:
             return await make_schema(fleet)
 
     made = run_loop(within())
-    keep_dsn(args.dsn, _settings().state)
+    if args.dsn:
+        keep_dsn(dsn, state)
     print("The fleet's tables are made." if made else "The fleet's tables were there already.")
     return EXIT_DONE
 
@@ -92,8 +96,9 @@ def worker_command(args: argparse.Namespace) -> int:
 
 def _wanted(args: argparse.Namespace, dsn: str) -> Wanted:
     models = tuple(filter(None, (name.strip() for name in args.models.split(","))))
-    name, publishes = getattr(args, "name", ""), getattr(args, "publish", True)
-    return Wanted(dsn, args.slots, models, name, args.grace, publishes)
+    name, only = getattr(args, "name", ""), getattr(args, "publish_only", False)
+    publishes = only or getattr(args, "publish", True)
+    return Wanted(dsn, args.slots, models, name, args.grace, publishes, works=not only)
 
 
 def up_command(args: argparse.Namespace) -> int:
@@ -126,7 +131,7 @@ def submit_command(args: argparse.Namespace) -> int:
         args.submitter or getpass.getuser(),
         args.batch,
         args.max_usd,
-        args.publish,
+        _find_target(args.publish),
     )
     id = _ask(args, lambda fleet: fleet.submit(batch, tasks))
     if args.json:
@@ -135,6 +140,11 @@ def submit_command(args: argparse.Namespace) -> int:
         print(id)
         _say(f"{count(len(tasks), 'task')} submitted; kith fleet watch {id}")
     return EXIT_DONE
+
+
+def _find_target(words: str) -> str:
+    """The repository for branches; one at an absolute path has to be on the workers only."""
+    return words if not words or words.startswith("/") else find_repository(words)
 
 
 def _name_of(args: argparse.Namespace) -> str:
@@ -183,6 +193,16 @@ def retry_command(args: argparse.Namespace) -> int:
 
     number = _ask(args, within)
     print(f"{count(number, 'task')} in the queue again.")
+    return EXIT_DONE if number else EXIT_FAILED
+
+
+def publish_command(args: argparse.Namespace) -> int:
+    async def within(fleet: Fleet) -> int:
+        batch = await find_batch(fleet, args.batch)
+        return await fleet.publish_again(batch.id, args.keys)
+
+    number = _ask(args, within)
+    print(f"{count(number, 'change')} in the queue again.")
     return EXIT_DONE if number else EXIT_FAILED
 
 

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from kith import __version__
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.features.fleet import attempts
+from kith.features.fleet import attempts, publications
 from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, Standing, State, all_rows
 from kith.features.fleet.settings import Limits
 from kith.features.fleet.tasks import FleetTask
@@ -105,7 +105,7 @@ class Fleet:
                 database,
                 """
                 UPDATE fleet_runs SET state = 'waiting', cancel = false, failures = 0, ended = NULL,
-                  verdict = '', code = NULL, reason = '', result = NULL, published = '',
+                  verdict = '', code = NULL, reason = '', result = NULL, published = '', unpublished = '',
                   checkpoint = CASE state WHEN 'set aside' THEN checkpoint ELSE '' END
                 WHERE batch = %(batch)s AND (state IN ('set aside', 'cancelled') AND %(all)s
                   OR state IN ('set aside', 'cancelled', 'done') AND key = ANY (%(keys)s))
@@ -156,7 +156,14 @@ class Fleet:
 
     async def settle(self, attempt: Attempt, spent: Spent, result: Result, state: State = "done") -> bool:
         """End a run with its one result; False where the attempt is superseded, whose result is dropped."""
-        return await self.within(lambda database: attempts.settle(database, attempt, spent, result, state))
+
+        async def end(database: Database) -> bool:
+            ended = await attempts.settle(database, attempt, spent, result, state)
+            if ended and attempt.publish and "bundle" in result.artefacts:
+                await publications.add(database, attempt)
+            return ended
+
+        return await self.within(end)
 
     async def give_back(
         self, attempt: Attempt, spent: Spent, why: str, *, failed: bool, pause_s: float = 0.0
@@ -230,8 +237,16 @@ class Fleet:
     # --- what dead workers left behind ---------------------------------------------------------
 
     async def sweep(self, limits: Limits) -> int:
-        """Put the jobs of dead workers, and runs whose job was lost, into the queue again."""
-        return await self.within(lambda database: attempts.sweep(database, limits))
+        """Put the jobs of dead workers, and what lost its job, into the queue again."""
+
+        async def tidy(database: Database) -> int:
+            return await attempts.sweep(database, limits) + await publications.sweep(database)
+
+        return await self.within(tidy)
+
+    async def publish_again(self, batch: str, keys: Sequence[str] = ()) -> int:
+        """Try publications that failed once more. Returns how many."""
+        return await self.within(lambda database: publications.again(database, batch, keys))
 
     async def jobs_of(self, worker: int) -> set[int]:
         """The jobs that the engine thinks a worker does."""

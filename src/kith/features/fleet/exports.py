@@ -13,7 +13,7 @@ from kith.view.lines import count
 
 _COLUMNS: Final = (
     *("key", "state", "verdict", "code", "reason", "attempts", "worker", "repository", "request", "model"),
-    *("seconds", "turns", "read", "written", "usd", "files", "added", "removed", "published"),
+    *("seconds", "turns", "read", "written", "usd", "files", "added", "removed", "published", "unpublished"),
 )
 
 
@@ -66,7 +66,9 @@ def run_line(run: RunRow) -> str:
     seconds = f", {run.seconds:.0f} s" if run.seconds is not None else ""
     tries = f", attempt {run.attempts}" if run.attempts > 1 else ""
     why = f": {run.reason}" if run.reason and (run.code or run.state == "set aside") else ""
-    return f"{run.key}  {state}{files}{seconds}{tries}{why}"
+    branch = f", {run.published}" if run.published else ""
+    lost = f" (not published: {run.unpublished})" if run.unpublished else ""
+    return f"{run.key}  {state}{files}{seconds}{tries}{branch}{why}{lost}"
 
 
 def as_text(report: Report) -> str:

@@ -29,6 +29,8 @@ from kith.features.fleet.attempts import Attempt, Result, Spent, Standing
 from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
 from kith.features.fleet.checkpoints import pack, unpack
 from kith.features.fleet.database import Fleet
+from kith.features.fleet.forges import Forge
+from kith.features.fleet.pull_requests import make_title
 from kith.features.fleet.settings import FleetSettings, without_dsn
 from kith.features.fleet.stream import Events, command_line, end_kith, start_kith
 from kith.memory.database import copy_log
@@ -48,6 +50,7 @@ _TURN_S: Final = 60.0  # for a folder of a run to be made or removed
 _PROCESS: Final = "process"  # a file in it: the group of kith's processes
 _LOCK: Final = "runs.lock"
 _OWNER: Final = "worker"  # another one: the worker's process
+_TITLE: Final = 72  # characters of a commit's first line
 _TAIL: Final = 4_000  # characters of what kith said, for the reason
 
 _GIVEN_BACK: Final[Mapping[str, str]] = {
@@ -61,7 +64,7 @@ Why = Literal["ended", "superseded", "cancelled", "over budget", "drained", "cut
 class Machine(Struct, frozen=True):
     """A worker's means. `close`: the database, asked with little patience; `stop`: the worker is to drain.
 
-    `servers`: the model server of each model whose slots are counted.
+    `servers`: the model server of each model whose slots are counted; `forge`: for pull requests.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Machine(Struct, frozen=True):
     store: Store
     servers: Mapping[str, str]
     stop: asyncio.Event
+    forge: Forge | None = None
 
     def has_space(self) -> bool:
         return self.free_mb() >= self.settings.free_mb
@@ -97,7 +101,7 @@ async def perform(machine: Machine, run: int) -> None:
         return
     spent = Spent()
     try:
-        async with _own_folder(machine, attempt) as folder:
+        async with own_folder(machine, f"{attempt.batch}-{attempt.task.key}") as folder:
             job = Job(machine, attempt, folder)
             try:
                 await job.do()
@@ -111,14 +115,14 @@ async def perform(machine: Machine, run: int) -> None:
 
 
 @asynccontextmanager
-async def _own_folder(machine: Machine, attempt: Attempt) -> AsyncIterator[Path]:
+async def own_folder(machine: Machine, name: str) -> AsyncIterator[Path]:
     """An empty folder at the same place on every machine (a log names its tree); removed at the end.
 
     An older attempt of a worker that hangs may still use the place: its kith is killed, its folder moved.
     """
     runs = machine.folder / "runs"
     runs.mkdir(exist_ok=True, mode=0o700)
-    folder = runs / f"{attempt.batch}-{attempt.task.key}"
+    folder = runs / name
     turn = hold_when_free(machine.folder / _LOCK, _TURN_S)
     await asyncio.to_thread(turn.__enter__)
     try:
@@ -205,7 +209,7 @@ class Job:
         return base
 
     async def _restore(self) -> str:
-        """Restore the state of the last checkpoint. Returns the session to resume, "" to begin anew."""
+        """Restore the state of the last checkpoint. Returns the session to resume, "" to start over."""
         if not self.attempt.checkpoint:
             return ""
         file = self.folder / f"checkpoint-{self.attempt.number}"
@@ -334,7 +338,7 @@ class Job:
         artefacts = {"output": ended.output} if ended.output.strip() else {}
         unproven = ended.code == EXIT_HELD_BACK and await self._apply_unproven(report)
         if ended.applied or unproven:
-            artefacts |= await self._commit(base, report)
+            artefacts |= await self._commit(base, unproven)
         artefacts["receipt"] = json.dumps(report, indent=1).encode()
         digests = await asyncio.to_thread(self._store, artefacts)
         verdict = "unproven" if unproven else str(report.get("evidence") or report.get("status") or "done")
@@ -361,13 +365,14 @@ class Job:
         )
         return ended.code == 0
 
-    async def _commit(self, base: str, report: Mapping[str, Any]) -> dict[str, bytes]:
-        """The change as a branch in a bundle, and as a patch."""
+    async def _commit(self, base: str, unproven: bool) -> dict[str, bytes]:
+        """The change as a branch in a bundle, and as a patch.
+
+        The message has no word of a model: forges and CI act on what they find in one (`[skip ci]`).
+        """
         attempt, bundle = self.attempt, self.folder / "bundle"
-        title = (
-            attempt.task.request.strip().splitlines()[0][:72] if attempt.task.request.strip() else "Change"
-        )
-        message = f"{title}\n\n{report.get('text') or ''}".strip()
+        title = make_title(attempt.task.request, unproven, _TITLE)
+        message = f"{title}\n\nkith run {attempt.batch}/{attempt.task.key}"
         if not await commit_all(self.tree, base, message, branch_of(attempt), bundle):
             return {}
         return {"bundle": bundle.read_bytes(), "patch": await diff_since(self.tree, base)}

@@ -16,7 +16,6 @@ from prometheus_client.registry import Collector
 
 from kith.core.errors import KithError, UsageError
 from kith.core.numbers import dollars
-from kith.features.fleet.artefacts import open_store
 from kith.features.fleet.batches import (
     Figures,
     Overview,
@@ -33,6 +32,7 @@ from kith.features.fleet.batches import (
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.exports import summary_lines
 from kith.features.fleet.settings import FleetSettings, find_dsn, fleet_folder
+from kith.features.fleet.stores import open_store
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk
 from kith.features.web.api.schemas import problems
@@ -268,6 +268,13 @@ def _runs(report: Report, runs: Sequence[RunRow]) -> Html:
 
 
 def _links(batch: str, run: RunRow) -> Iterator[Html]:
+    """The pull request or the branch, or why there is none, and the artefacts."""
+    if run.published.startswith(("https://", "http://")):
+        yield joined([element("a", "pull request", href=run.published), Html(" ")])
+    elif run.published:
+        yield element("code", run.published)
+    elif run.unpublished:
+        yield element("span", f"not published: {run.unpublished}", class_="dim says")
     for name in _SHOWN:
         if name in run.artefacts:
             yield element("a", name, href=f"{_HERE}/{batch}/{run.key}/{name}")

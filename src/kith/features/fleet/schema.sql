@@ -39,7 +39,8 @@ CREATE TABLE fleet_runs (
   code integer,
   reason text NOT NULL DEFAULT '',
   result jsonb,  -- figures and digests of artefacts
-  published text NOT NULL DEFAULT '',
+  published text NOT NULL DEFAULT '',  -- the branch, or the URL of its pull request
+  unpublished text NOT NULL DEFAULT '',  -- why it could not be published
   UNIQUE (batch, key)
 );
 CREATE INDEX fleet_runs_of_batch ON fleet_runs (batch, state);
@@ -59,6 +60,22 @@ CREATE TABLE fleet_attempts (
   why text NOT NULL DEFAULT '',
   PRIMARY KEY (run, attempt)
 );
+
+-- The branch of an ended run on its way into the repository of its batch.
+CREATE TABLE fleet_publications (
+  run bigint PRIMARY KEY REFERENCES fleet_runs,
+  attempt integer NOT NULL,  -- whose result it is
+  job bigint,  -- of procrastinate
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'published', 'failed')),
+  since timestamptz NOT NULL DEFAULT now(),
+  tries integer NOT NULL DEFAULT 0,
+  commits text[] NOT NULL DEFAULT '{}',  -- what kith has pushed, or was about to push
+  opened timestamptz,  -- its turn at the forge
+  url text NOT NULL DEFAULT '',  -- of the pull request
+  reason text NOT NULL DEFAULT ''
+);
+CREATE INDEX fleet_publications_open ON fleet_publications (run) WHERE state = 'waiting';
+CREATE INDEX fleet_publications_turns ON fleet_publications (opened) WHERE opened IS NOT NULL;
 
 CREATE TABLE fleet_shares (
   submitter text PRIMARY KEY,

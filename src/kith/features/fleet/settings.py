@@ -3,11 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from kith.core.errors import TreeError, UsageError
+
+Kind = Literal["none", "github", "gitlab", "gitea"]
 
 DSN: Final = "KITH_FLEET_DSN"
 _NOTE: Final = "fleet.dsn"  # in kith's state, which no sandbox shows
@@ -27,12 +29,14 @@ class FleetSettings(Struct, frozen=True):
     """
 
     folder: str = ""  # clones and states of runs; /var/tmp/kith-fleet-UID
-    store: str = ""  # artefacts and checkpoints: an absolute path that all workers share
+    store: str = ""  # artefacts and checkpoints: a path that all workers share, or s3://BUCKET/PREFIX
     attempts: Annotated[int, Meta(ge=1)] = 5  # until a run is set aside
     silence_seconds: Annotated[float, Meta(ge=1)] = 30.0  # until a silent worker counts as dead
     checkpoint_turns: Annotated[int, Meta(ge=0)] = 5  # replies between two checkpoints; 0: none
     checkpoint_mb: Annotated[int, Meta(ge=1)] = 512  # larger states are not kept
     free_mb: Annotated[int, Meta(ge=0)] = 1024  # with less on the disk a worker takes no task
+    pull_requests: Kind = "none"  # drafts on "github", "gitlab" or "gitea", with a token in KITH_FLEET_TOKEN
+    forge_url: str = ""  # where that is; github.com and gitlab.com need none
     servers: tuple[str, ...] = ()  # such as "http://box:8080=4", or an endpoint's name: "box=4"
 
     @property
@@ -92,5 +96,7 @@ def keep_dsn(dsn: str, state: Path) -> None:
 
 
 def without_dsn(environ: Mapping[str, str]) -> dict[str, str]:
-    """An environment for jobs: nothing in it leads to the fleet's database."""
-    return {name: value for name, value in environ.items() if not name.startswith(("KITH_FLEET_", "PG"))}
+    """An environment for what a worker starts: it leads to no database, store or forge of the fleet."""
+    return {
+        name: value for name, value in environ.items() if not name.startswith(("KITH_FLEET_", "PG", "AWS_"))
+    }

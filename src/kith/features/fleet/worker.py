@@ -1,11 +1,13 @@
 """A worker: takes runs for the models of this machine, until it is told to stop."""
 
 import asyncio
+import ctypes
 import logging
 import os
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -15,13 +17,15 @@ from msgspec import Struct
 from kith.agent.models import list_all
 from kith.core.errors import KithError, NoModelError, UsageError
 from kith.core.event_loop import leave
-from kith.features.fleet.artefacts import open_store
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
+from kith.features.fleet.forges import TOKEN, open_forge
 from kith.features.fleet.job import Machine, clear_leftovers, perform
+from kith.features.fleet.orphans import reap_orphans
 from kith.features.fleet.publish import publish
 from kith.features.fleet.settings import FleetSettings, fleet_folder
+from kith.features.fleet.stores import open_store
 from kith.features.fleet.tasks import queue_of
 from kith.memory.log import LOG_FILE, Log
 from kith.models.providers.wire import is_loopback
@@ -30,13 +34,18 @@ from kith.settings import Settings
 _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database is away for a night
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
+_PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
+_REAP_S: Final = 30.0
 _SPACE_S: Final = 5.0  # between two looks at the disk
 
 Say = Callable[[str], None]
 
 
 class Wanted(Struct, frozen=True):
-    """A worker's options. `models`: none named means all that are found; `grace_s`: for drains."""
+    """A worker's options.
+
+    `models`: none named means all that are found; `grace_s`: for drains; `works`: it takes tasks.
+    """
 
     dsn: str
     slots: int = 1
@@ -44,6 +53,7 @@ class Wanted(Struct, frozen=True):
     name: str = ""
     grace_s: float = 10.0
     publishes: bool = False
+    works: bool = True
 
 
 class Offer(Struct, frozen=True):
@@ -58,9 +68,12 @@ class Offer(Struct, frozen=True):
 
 async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     """Work until SIGTERM or SIGINT. Raises KithError where it cannot begin."""
+    hide_environment()
     own = settings.section(FleetSettings)
     folder, stop = fleet_folder(own), asyncio.Event()
     store = open_store(own.store) if own.store else open_store(str(folder / "store"))
+    token = os.environ.pop(TOKEN, "")  # from here on no program that this worker starts has it
+    forge = open_forge(own.pull_requests, own.forge_url, token) if wanted.publishes else None
     await asyncio.to_thread(clear_leftovers, folder)
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
@@ -68,12 +81,12 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     async with open_fleet(wanted.dsn, connections=_CONNECTIONS, patience_s=_LONG_S, check=False) as fleet:
         quick = Fleet(fleet.pool, own.silence_seconds / 2)
         await _greet(wanted.dsn)
-        offers = await find_models(settings, own, wanted.models)
+        offers = await find_models(settings, own, wanted.models) if wanted.works else []
         name = wanted.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
         servers = {each.name: each.server for each in offers if each.server}
-        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event())
+        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event(), forge)
         await _announce(fleet, wanted, own, offers, name)
-        say(f"{name}: {wanted.slots} at once; {', '.join(each.name for each in offers) or 'no model'}.")
+        say(f"{name}: {wanted.slots} at once; {_models(offers, wanted)}.")
         try:
             await _serve(machine, wanted, offers, stop, say)
         finally:
@@ -81,10 +94,21 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
                 await Fleet(fleet.pool, 5.0).leave(name)
 
 
+def hide_environment() -> None:
+    """Let no other process of this user read the secrets in this one: its environment and memory (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 async def _greet(dsn: str) -> None:
     """Fail soon where there is no fleet; later its database is waited for."""
     async with open_fleet(dsn):
         pass
+
+
+def _models(offers: Sequence[Offer], wanted: Wanted) -> str:
+    names = ", ".join(each.name for each in offers) or "no model"
+    return names if wanted.works else "changes to publish"
 
 
 async def _announce(
@@ -148,7 +172,9 @@ async def _serve(
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what concerns people is said here
     app = make_app(machine.fleet, run, put_out)
     async with app.open_async(machine.fleet.pool):
-        draining = asyncio.ensure_future(_drain(machine, wanted, stop, say))
+        lasting = [asyncio.ensure_future(_drain(machine, wanted, stop, say))]
+        if os.getpid() == 1:  # of a container
+            lasting.append(asyncio.ensure_future(reap_orphans(_REAP_S)))
         while not stop.is_set():
             if not machine.has_space():
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
@@ -172,7 +198,7 @@ async def _serve(
                 await asyncio.sleep(_FRESH_S)
             finally:
                 await leave(*beside)
-        await leave(draining)
+        await leave(*lasting)
 
 
 async def _stop_engine(stop: asyncio.Event, end: Callable[[], None]) -> None:
