@@ -17,7 +17,7 @@ import pytest
 
 from api_client import Api
 from kith.features.web.tokens import ServerNote, read_note
-from outside import Kith
+from outside import Kith, StandIn
 from serving import Serving
 
 Start = Callable[..., Serving]
@@ -162,6 +162,19 @@ def test_the_model_of_the_server_is_asked_unless_a_task_names_one(
     assert kith("client", "run", "what", "is", "it?").stdout.strip() == "By the model of the server."
     other = Api(serve, tmp_path).script(["By another one."])
     assert kith("client", "run", "-m", other, "what", "is", "it?").stdout.strip() == "By another one."
+
+
+@pytest.mark.slow
+def test_sampling_of_a_task_reaches_the_model_and_is_checked(
+    start_serving: Start, stand_in: StandIn, kith: Kith
+) -> None:
+    server = stand_in(["Here."], "vllm")
+    start_serving()
+    kith("client", "run", "--temperature", "0.25", "--top-k", "7", "hello")
+    body = server.requests[-1].body
+    assert (body["temperature"], body["top_k"]) == (0.25, 7)
+    assert "temperature" in kith("client", "run", "--temperature", "9", "hello", code=2).stderr
+    assert "many" in kith("client", "run", "--top-k", "many", "hello", code=2).stderr
 
 
 @pytest.mark.slow
