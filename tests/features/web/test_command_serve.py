@@ -282,3 +282,19 @@ def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
     said = "".join(Squatter.heard)
     assert "/api/hello" in said and token not in said and "words of mine" not in said
     assert said.count("GET") == 3
+
+
+@pytest.mark.slow
+def test_the_page_is_opened_in_a_browser_if_asked(
+    start_serving: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    serve = start_serving("--open")
+    end = time.monotonic() + 30
+    while not (seen.exists() and seen.read_text()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert seen.read_text().startswith(serve.url)
