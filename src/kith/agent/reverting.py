@@ -12,6 +12,24 @@ async def find_commit(project: Project, undone: Applied) -> str:
     return commit if ancestor else ""
 
 
+async def find_own_commit(project: Project, undone: Applied) -> str:
+    """The person's last commit of the undone files, where it holds the change; else "".
+
+    It does where the files now differ from that commit by the undone lines, and by nothing else.
+    """
+    paths = [file.path for file in undone.files]
+    ran = await run_git(project.root, "diff", "--numstat", "-z", "--no-renames", "HEAD", "--", *paths)
+    lines = ran.stdout.decode("utf-8", "surrogateescape").split("\0") if ran.ok else []
+    found = {
+        path: (added, removed) for added, removed, path in (each.split("\t", 2) for each in lines if each)
+    }
+    wanted = {file.path: (str(file.added), str(file.removed)) for file in undone.files}
+    if not wanted or found != wanted:
+        return ""
+    named = await run_git(project.root, "log", "-1", "--format=%H", "--", *paths)
+    return named.stdout.decode().strip()
+
+
 async def is_exact(project: Project, undone: Applied, commit: str) -> bool:
     """True if the undone files are as before the commit: to commit them adds nothing else."""
     paths = [file.path for file in undone.files]

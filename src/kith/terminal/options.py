@@ -102,7 +102,7 @@ _SETTINGS = (
     *("tries", "max_steps", "max_task_tokens", "max_task_seconds", "max_task_usd", "cloud"),
 )
 _BUILD = ("max_retries", "coverage", "refine", "auto_commit", "step_seconds", "step_tokens")
-_SAMPLING = (
+SAMPLING = (
     *("temperature", "top_k", "top_p", "min_p", "max_tokens", "seed"),
     *("mirostat", "mirostat_tau", "mirostat_eta"),
 )
@@ -119,7 +119,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         **{name: getattr(args, name, None) for name in _SETTINGS},
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
         **{f"build.{name}": getattr(args, name, None) for name in _BUILD},
-        **{f"sampling.{name}": getattr(args, name, None) for name in _SAMPLING},
+        **{f"sampling.{name}": getattr(args, name, None) for name in SAMPLING},
         "route.dial": getattr(args, "dial", None),
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
@@ -218,6 +218,15 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     add("--mirostat", metavar="N", help="version 1 or 2; 0: off")
     add("--mirostat-tau", metavar="N", help="target entropy, 0 to 20")
     add("--mirostat-eta", metavar="N", help="learning rate, 0 to 1")
+
+
+def given_sampling(args: argparse.Namespace) -> dict[str, int | float]:
+    """The sampling options of a command line as numbers. Raises UsageError."""
+    given = {name: text for name in SAMPLING if (text := getattr(args, name)) is not None}
+    try:
+        return {name: float(text) if "." in text else int(text) for name, text in given.items()}
+    except ValueError as error:
+        raise UsageError(f"An option of sampling takes a number: {error}.") from error
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

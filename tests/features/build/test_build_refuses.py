@@ -305,3 +305,25 @@ def test_a_flaky_test_speaks_against_nothing(toolz: Path) -> None:
     assert stage.play().status == "done"
     last = [each for each in stage.events if isinstance(each, Judged) and each.gate == "tests"][-1]
     assert last.evidence and last.evidence.flaky.first == ("toolz/tests/test_race.py::test_race",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [{"max_files": 1}, {"max_lines": 3}])
+def test_a_task_that_changes_more_than_allowed_is_not_kept(pyflakes: Path, limit: dict[str, int]) -> None:
+    before = snapshot(pyflakes)
+    big = [
+        write("pyflakes/nod.py", NOD_CODE),
+        write("pyflakes/other.py", "a = 1\nb = 2\nc = 3\nd = 4\n"),
+        DONE,
+    ]
+    stage = Stage(
+        pyflakes,
+        script(
+            plan=[tasks(NOD)],
+            nod__specify=[write("pyflakes/test/test_nod.py", NOD_TESTS), DONE],
+            nod__implement=[*big, "I do not know better."],
+        ),
+        replace(PLAIN, max_retries=0, **limit),
+    )
+    assert stage.play().status == "failed"
+    assert snapshot(pyflakes) == before

@@ -190,3 +190,16 @@ def test_the_whole_course_with_nothing_prepared(numbers: Kith, stand_in: StandIn
     assert sum(solved) == TASKS // 2
     (tried,) = json.loads(numbers("coach", "run", "--json").stdout)["tried"]
     assert tried["levers"] == {"edits": "whole"} and tried["verdict"] == "accept"
+
+
+@pytest.mark.slow
+def test_an_experiment_ends_after_so_many_trials(
+    numbers: Kith, stand_in: StandIn, remember: Remember, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(Moody())
+    for number in range(1, TASKS + 1):
+        remember(number, number % 2 == 0)
+    leave_unfinished(home, numbers, range(1, 19))
+    monkeypatch.setenv("KITH_COACH_MAX_TRIALS", "18")  # two fewer than would settle it
+    tried = json.loads(numbers("coach", "run", "--minutes", "1", "--json").stdout)["tried"]
+    assert {(each["verdict"], each["figures"]["pairs"]) for each in tried} == {("refuse", 18)}

@@ -415,3 +415,11 @@ def test_whatever_they_say_nothing_is_revised_without_a_claim_that_holds(
     assert tree(kith.folder) == before
     if told.get("figures", {}).get("revised"):
         assert told["figures"]["confirmed"] > 0
+
+
+def test_the_judge_is_the_member_that_was_named(kith: Kith) -> None:
+    """Neither claims anything; only the judge's script has a choice."""
+    models = play(kith.folder, one=[RIGHT, NONE], two=[OTHER, NONE, "choice: B\nwhy: x"])
+    words = ("confer", "--json", "--models", models, "--judge", models.split(",")[1], "Which first?")
+    told = json.loads(kith(*words).stdout)
+    assert told["by"] == "judge" and told["choice"] == "B"

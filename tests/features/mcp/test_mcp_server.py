@@ -425,3 +425,15 @@ def test_what_nobody_wrote_down_is_no_answer(repository: Path) -> None:
     command = [sys.executable, "-m", "kith", "mcp", "-C", str(repository)]
     done = subprocess.run(command, input=b"{\n[]\nnull\n", capture_output=True, timeout=60)
     assert done.returncode == 0 and b"Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_without_forms_only_another_place_can_say_yes(repository: Path, sandbox: None) -> None:
+    yes, shown = says(True)
+
+    async def look() -> None:
+        async with client(repository, "--no-forms", "--patience", "1", "--check", "none", form=yes) as kith:
+            assert not (await call(kith, "apply", change=DIFF))["applied"]
+
+    asyncio.run(look())
+    assert not shown and OLD in (repository / "utils.py").read_text()

@@ -17,7 +17,7 @@ import pytest
 
 from api_client import Api
 from kith.features.web.tokens import ServerNote, read_note
-from outside import Kith
+from outside import Kith, StandIn
 from serving import Serving
 
 Start = Callable[..., Serving]
@@ -165,6 +165,19 @@ def test_the_model_of_the_server_is_asked_unless_a_task_names_one(
 
 
 @pytest.mark.slow
+def test_sampling_of_a_task_reaches_the_model_and_is_checked(
+    start_serving: Start, stand_in: StandIn, kith: Kith
+) -> None:
+    server = stand_in(["Here."], "vllm")
+    start_serving()
+    kith("client", "run", "--temperature", "0.25", "--top-k", "7", "hello")
+    body = server.requests[-1].body
+    assert (body["temperature"], body["top_k"]) == (0.25, 7)
+    assert "temperature" in kith("client", "run", "--temperature", "9", "hello", code=2).stderr
+    assert "many" in kith("client", "run", "--top-k", "many", "hello", code=2).stderr
+
+
+@pytest.mark.slow
 def test_a_task_from_the_command_line_to_the_receipt(
     serve: Serving, kith: Kith, tmp_path: Path, sandbox: None
 ) -> None:
@@ -269,3 +282,19 @@ def test_a_squatter_on_the_port_gets_nothing(kith: Kith, home: Path) -> None:
     said = "".join(Squatter.heard)
     assert "/api/hello" in said and token not in said and "words of mine" not in said
     assert said.count("GET") == 3
+
+
+@pytest.mark.slow
+def test_the_page_is_opened_in_a_browser_if_asked(
+    start_serving: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    serve = start_serving("--open")
+    end = time.monotonic() + 30
+    while not (seen.exists() and seen.read_text()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert seen.read_text().startswith(serve.url)

@@ -53,7 +53,7 @@ def test_the_engine_takes_calls_thoughts_and_their_answers(engine_url: str) -> N
     async def run() -> None:
         model = Anthropic("tiny", anthropic_endpoint(engine_url, ""))
         reply = await model(replace(PROMPT, messages=history), lambda event: None)
-        assert reply.usage.output == 8
+        assert 0 < reply.usage.output <= 8  # a random model may end early
         with pytest.raises(ModelError) as caught:
             await model(replace(PROMPT, messages=(say("word " * 20_000),)), lambda event: None)
         assert caught.value.overflow

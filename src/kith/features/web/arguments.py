@@ -37,6 +37,7 @@ def client_run(parser: argparse.ArgumentParser) -> None:
     add("--plan", dest="plan", action="store_const", const="yes", default="no", help="plan first")
     add("--read-only", action="store_true", help="look and answer, change nothing")
     add("--yes", action="store_true", help="apply without asking")
+    add_sampling(parser)
 
 
 def client_one(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders
 from kith.terminal.console_screen import ConsoleScreen
+from kith.terminal.options import given_sampling
 from kith.terminal.questions import ask
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 from kith.view.lines import brief
@@ -274,6 +275,7 @@ def run_command(args: argparse.Namespace) -> int:
     find = _finder(args)
     body = {"words": " ".join(args.task), "project": args.project, "model": args.model}
     body |= {"plan": args.plan, "read_only": args.read_only, "check": args.check}
+    body |= {"sampling": given_sampling(args)}
 
     async def run() -> int:
         async with reach(find()) as server:

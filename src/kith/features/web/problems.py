@@ -95,7 +95,8 @@ def tell_problems(app: "FastAPI", draw: Draw | None = None) -> None:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return told(request, 422, f"{place}: {first['msg']}.")
+        wrong = first["msg"].removeprefix("Value error, ")
+        return told(request, 422, f"{place}: {wrong}.")
 
     async def http(request: Request, error: Exception) -> "Response":
         assert isinstance(error, HTTPException)

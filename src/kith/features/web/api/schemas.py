@@ -5,11 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from kith.core.errors import UsageError
 from kith.core.values import FileChange, Question, TodoItem
 from kith.edits.pieces import pieces_of
+from kith.settings.check import check_value
+from kith.terminal.options import SAMPLING
 from kith.view.wording import question_text
 
 MOST_WORDS: Final = 200_000  # characters
@@ -19,6 +22,18 @@ Check = Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], F
 
 
 # --- what is sent ----------------------------------------------------------------------------
+
+
+def check_sampling(options: dict[str, int | float]) -> dict[str, int | float]:
+    """Options of sampling, each known and in its range. Raises ValueError."""
+    if unknown := options.keys() - set(SAMPLING):
+        raise ValueError(f"{', '.join(sorted(unknown))} is no option of sampling")
+    try:
+        for name, value in options.items():
+            check_value(f"sampling.{name}", value, "")
+    except UsageError as error:
+        raise ValueError(str(error).rstrip(".")) from None
+    return options
 
 
 class Sent(BaseModel):
@@ -42,9 +57,14 @@ class Wanted(Sent):
         None, description="Commands that decide about the change; `none`: nothing does."
     )
 
+    sampling: Annotated[dict[str, int | float], AfterValidator(check_sampling)] = Field(
+        {}, description="Sampling, such as `temperature` and `top_k`; left out: as it is configured."
+    )
+
     def flags(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Settings for the task, over those that were `given` to the server."""
-        return dict(given) | chosen_flags(self.model, self.read_only, self.check)
+        sampling = {f"sampling.{name}": value for name, value in self.sampling.items()}
+        return dict(given) | chosen_flags(self.model, self.read_only, self.check) | sampling
 
 
 class Message(Wanted):
