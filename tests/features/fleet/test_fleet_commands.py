@@ -65,6 +65,27 @@ def test_tasks_are_added_to_a_batch_once(fleet: Kith) -> None:
     assert len(json.loads(fleet("fleet", "status", batch, "--json").stdout)["runs"]) == 3
 
 
+@pytest.mark.slow
+def test_changes_are_published_again_only_where_that_failed(fleet: Kith) -> None:
+    batch = submit(fleet, "--publish", "/srv/x.git")
+    fleet("fleet", "publish", batch, code=1)
+    fleet("fleet", "publish", "nobody", code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("url", "token", "missing"),
+    [("ftp://forge", "x", "forge_url"), ("https://forge", "", "KITH_FLEET_TOKEN")],
+)
+def test_a_publisher_needs_the_address_and_the_token_of_its_forge(
+    fleet: Kith, monkeypatch: pytest.MonkeyPatch, url: str, token: str, missing: str
+) -> None:
+    monkeypatch.setenv("KITH_FLEET_PULL_REQUESTS", "gitea")
+    monkeypatch.setenv("KITH_FLEET_FORGE_URL", url)
+    monkeypatch.setenv("KITH_FLEET_TOKEN", token)
+    assert missing in fleet("fleet", "worker", "--publish-only", code=2).stderr
+
+
 def test_another_database_is_named_by_an_option_or_the_environment(
     kith: Kith, dsn: str, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
