@@ -310,7 +310,12 @@ async def overview(desk: OneDesk) -> Response:
     return Response(msgspec.json.encode(told), media_type="application/json")
 
 
-@_routes.get("/fleet/metrics", summary="Figures of the fleet for Prometheus", response_class=Response)
+@_routes.get(
+    "/fleet/metrics",
+    summary="Figures of the fleet for Prometheus",
+    response_class=Response,
+    responses=problems(),
+)
 async def metrics(desk: OneDesk) -> Response:
     async with _opened(desk) as fleet:
         figures = await read_figures(fleet)
