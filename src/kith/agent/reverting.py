@@ -18,7 +18,8 @@ async def find_own_commit(project: Project, undone: Applied) -> str:
     It does where the files now differ from that commit by the undone lines, and by nothing else.
     """
     paths = [file.path for file in undone.files]
-    ran = await run_git(project.root, "diff", "--numstat", "-z", "--no-renames", "HEAD", "--", *paths)
+    words = ("diff-index", "--numstat", "-z", "--no-renames", "HEAD", "--")  # `diff` would write the index
+    ran = await run_git(project.root, *words, *paths)
     lines = ran.stdout.decode("utf-8", "surrogateescape").split("\0") if ran.ok else []
     found = {
         path: (added, removed) for added, removed, path in (each.split("\t", 2) for each in lines if each)

@@ -30,6 +30,7 @@ _CONNECTION: Final = {
     "application_name": "kith",
 }
 _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last one again and again
+_WAIT_S: Final = 5.0  # for a connection, before the next try
 _MANY: Final = 1_000  # tasks
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
 
@@ -37,7 +38,10 @@ T = TypeVar("T")
 
 
 class Fleet:
-    """The database of a fleet. Every method raises KithError where it cannot be reached in `patience_s`."""
+    """The database of a fleet. Every method raises KithError where it cannot be reached in `patience_s`.
+
+    The patience may be lowered while somebody waits.
+    """
 
     def __init__(self, pool: "AsyncConnectionPool[Database]", patience_s: float = _COMMAND_S) -> None:
         self.pool, self.patience_s = pool, patience_s
@@ -45,15 +49,15 @@ class Fleet:
     async def within(self, work: Callable[[Database], Awaitable[T]]) -> T:
         """Do it in one transaction; where the connection fails, once more, until the patience ends."""
         loop = asyncio.get_running_loop()
-        end, tries = loop.time() + self.patience_s, 0
+        begun, tries = loop.time(), 0
         while True:
             try:
-                async with self.pool.connection(timeout=min(10.0, self.patience_s)) as database:
+                async with self.pool.connection(timeout=min(_WAIT_S, self.patience_s)) as database:
                     return await work(database)
             except (psycopg.OperationalError, PoolTimeout) as error:
                 pause = _PAUSES[min(tries, len(_PAUSES) - 1)]
                 tries += 1
-                if loop.time() + pause > end:
+                if loop.time() + pause - begun > self.patience_s:
                     raise BusyError(f"The fleet's database does not answer: {_first_line(error)}.") from error
                 await asyncio.sleep(pause)
             except psycopg.Error as error:
@@ -286,6 +290,7 @@ async def open_fleet(
         kwargs=options,
         check=AsyncConnectionPool.check_connection,
         reconnect_timeout=30.0,
+        timeout=_WAIT_S,
     )
     try:
         await pool.open()

@@ -28,31 +28,35 @@ _KEPT: Final = ("update_heartbeats", "poll_jobs_to_abort")  # side tasks that a 
 
 
 class PatientConnector(PsycopgConnector):
-    """Repeats a statement until the database answers: a worker has nothing better to do than to wait.
+    """Repeats a statement until the database answers, or the fleet's patience ends.
 
     Twice fetched is once forgotten (see `SteadyWorker`), and a job that is finished twice was finished.
     """
 
+    def __init__(self, fleet: Fleet) -> None:
+        super().__init__()
+        self._fleet = fleet
+
+    async def _repeat(self, ask: Callable[[], Awaitable[T]]) -> T:
+        loop = asyncio.get_running_loop()
+        begun, tries = loop.time(), 0
+        while True:
+            try:
+                return await ask()
+            except exceptions.ConnectorException as error:
+                if not _is_absence(error) or loop.time() - begun > self._fleet.patience_s:
+                    raise
+                await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
+                tries += 1
+
     async def execute_query_async(self, query: LiteralString, **arguments: Any) -> None:
-        await _repeat(partial(super().execute_query_async, query, **arguments))
+        await self._repeat(partial(super().execute_query_async, query, **arguments))
 
     async def execute_query_one_async(self, query: LiteralString, **arguments: Any) -> dict[str, Any]:
-        return await _repeat(partial(super().execute_query_one_async, query, **arguments))
+        return await self._repeat(partial(super().execute_query_one_async, query, **arguments))
 
     async def execute_query_all_async(self, query: LiteralString, **arguments: Any) -> list[dict[str, Any]]:
-        return await _repeat(partial(super().execute_query_all_async, query, **arguments))
-
-
-async def _repeat(ask: Callable[[], Awaitable[T]]) -> T:
-    tries = 0
-    while True:
-        try:
-            return await ask()
-        except exceptions.ConnectorException as error:
-            if not _is_absence(error):
-                raise
-            await asyncio.sleep(_PAUSES[min(tries, len(_PAUSES) - 1)])
-            tries += 1
+        return await self._repeat(partial(super().execute_query_all_async, query, **arguments))
 
 
 def _is_absence(error: exceptions.ConnectorException) -> bool:
@@ -83,7 +87,7 @@ class SteadyWorker(Worker):
 
 def make_app(fleet: Fleet, perform: Perform, publish: Perform) -> App:
     """The engine's application: a run, and the publishing of one, each by its number."""
-    app = App(connector=PatientConnector())
+    app = App(connector=PatientConnector(fleet))
 
     @app.task(name=TASK_NAME)
     async def _run(run: int) -> None:

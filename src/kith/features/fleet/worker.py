@@ -32,6 +32,7 @@ from kith.models.providers.wire import is_loopback
 from kith.settings import Settings
 
 _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database is away for a night
+_LAST_S: Final = 4.0  # for results and leases, once the worker is to end
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
 _PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
@@ -226,6 +227,7 @@ async def _drain(machine: Machine, wanted: Wanted, stop: asyncio.Event, say: Say
         await Fleet(machine.fleet.pool, 5.0).seen(machine.name, True)
     await asyncio.sleep(wanted.grace_s)
     machine.stop.set()
+    machine.fleet.patience_s = _LAST_S  # whoever ends a worker does not wait for a database
 
 
 async def _sweep(machine: Machine) -> None:

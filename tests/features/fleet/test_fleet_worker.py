@@ -218,6 +218,19 @@ def test_a_run_outlives_a_restart_of_the_database(fleet: Fleet, postgres: Postgr
 
 
 @pytest.mark.slow
+def test_a_worker_ends_though_its_database_is_away(fleet: Fleet, postgres: Postgres) -> None:
+    fleet.submit("-m", "box/standin")
+    with fleet.worker("--grace", "0") as worker:
+        fleet.until_asked(1)
+        postgres.stop()
+        try:
+            worker.terminate()
+            assert worker.wait(60) == 0
+        finally:
+            postgres.start()
+
+
+@pytest.mark.slow
 def test_a_cancelled_run_ends_at_once(fleet: Fleet, tmp_path: Path) -> None:
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker():
