@@ -19,7 +19,7 @@ FEATURE = Feature(
     "fleet",
     "many tasks on many machines, over PostgreSQL",
     settings=_here("settings:FleetSettings"),
-    extends={"web": _here("web_part:PART")},
+    extends={"web": _here("web_part:PART"), "suites": _here("suites:do_in_fleet")},
     commands=(
         Command("fleet", "Run many tasks on many machines", group="Serve"),
         _command("fleet up", "Start a database and a worker here"),
