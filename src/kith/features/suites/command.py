@@ -106,7 +106,7 @@ def _show(rows: Sequence[SuiteResult]) -> None:
         told = "told apart" if pair.chance < _SURE else "not told apart"
         print(
             printable(
-                f"{pair.first} beside {pair.second}: of {pair.tasks} tasks only the first solves "
+                f"{pair.first} beside {pair.second}: of {count(pair.tasks, 'task')} only the first solves "
                 f"{pair.only_first}, only the second {pair.only_second}; {told} (p = {pair.chance:.3f})"
             )
         )
