@@ -7,10 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from kith.core.errors import UsageError
+from kith.features.fleet import entry
+from kith.settings import features
 from outside import Kith
 from postgres import Postgres
 
@@ -142,6 +146,12 @@ def test_a_fleet_on_one_machine_needs_no_root(kith: Kith, tmp_path: Path) -> Non
 @pytest.mark.parametrize("usd", ["-1", "nan", "inf", "none"])
 def test_a_budget_is_an_amount(kith: Kith, usd: str) -> None:
     kith("fleet", "submit", "tasks.jsonl", "--max-usd", usd, code=2)
+
+
+def test_without_its_packages_a_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "find_spec", lambda name: None)
+    with pytest.raises(UsageError):
+        entry.status(Namespace())
 
 
 def test_root_is_told_to_be_somebody_else(kith: Kith) -> None:

@@ -11,7 +11,7 @@ _here = lazy_in(__name__)
 def _command(name: str, meaning: str, words: str = "", *, first: bool = False) -> Command:
     short = name.rpartition(" ")[2]
     place = f"{__name__}:{short}_arguments"
-    run = _here(f"commands:{short}_command")
+    run = _here(f"entry:{short}")
     return Command(name, meaning, Lazy(place), run, words, group="Serve" if first else "More")
 
 

@@ -23,7 +23,7 @@ from kith.features.suites.results import (
     sum_up,
 )
 from kith.features.suites.suite import Suite
-from kith.settings.features import parts_for
+from kith.settings.features import check_extra, parts_for
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -71,6 +71,7 @@ async def _run(suite: Suite, results: Path, args: argparse.Namespace) -> None:
 def _attempts(tasks: Sequence[SuiteTask], jobs: int, fleet: bool) -> AsyncIterator[Attempted]:
     if not fleet:
         return do_here(tasks, jobs)
+    check_extra("fleet", "--fleet")
     found: tuple[Elsewhere, ...] = parts_for("suites")
     if not found:
         raise UsageError("--fleet needs the feature fleet; see kith features.")
