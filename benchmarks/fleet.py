@@ -52,18 +52,18 @@ class Add(unittest.TestCase):
     def test_add(self):
         self.assertEqual(add(2, 3), 5)
 """
-STEPS: Final[tuple[Any, ...]] = (
+STEPS: Final[list[Any]] = [
     {"text": "I look.", "calls": [{"name": "read", "args": {"path": "add.py"}}]},
     {
         "text": "I mend.",
         "calls": [{"name": "edit", "args": {"path": "add.py", "old": "a - b", "new": "a + b"}}],
     },
     "Mended.",
-)
+]
 MODEL: Final = "box/standin"
 SETTINGS: Final = """\
 discovery = "off"
-check = "python3 -m unittest -q"
+check = "{check}"
 [endpoints.box]
 kind = "vllm"
 url = "{url}"
@@ -143,6 +143,7 @@ class Machines:
 
     def __init__(self, folder: Path, dsn: str, url: str, silence: float, slots: int) -> None:
         self.folder, self.dsn, self.url, self.silence, self.slots = folder, dsn, url, silence, slots
+        self.check = "python3 -m unittest -q"
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def environment(self, number: int) -> dict[str, str]:
@@ -150,7 +151,13 @@ class Machines:
         config = home / "config" / "kith"
         config.mkdir(parents=True, exist_ok=True)
         (config / "config.toml").write_text(
-            SETTINGS.format(url=self.url, store=self.folder / "store", silence=self.silence, slots=self.slots)
+            SETTINGS.format(
+                url=self.url,
+                store=self.folder / "store",
+                silence=self.silence,
+                slots=self.slots,
+                check=self.check,
+            )
         )
         return {
             **os.environ,
@@ -241,6 +248,9 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
     async with prepared(args) as (fleet, folder), standin.serve(model, "vllm", slots=64) as server:
         through = make_conninfo(args.dsn, host="127.0.0.1", port=port)
         machines = Machines(folder, through, server.url, args.silence, args.slots)
+        if args.light:
+            machines.check = "none"
+            del STEPS[0]
         repositories = make_repositories(folder, 5)
         batch = await fleet.submit(Batch("soak", "bench"), tasks_for(repositories, args.jobs))
         for number in range(args.workers):
@@ -588,6 +598,7 @@ def main() -> None:
     add("--delay", type=float, default=0.2, help="seconds of a reply")
     add("--slots", type=int, default=6)
     add("--number", type=int, default=15)
+    add("--light", action="store_true", help="soak: two replies a task, and no tests")
     add("--seed", type=int, default=1)
     args = parser.parse_args()
     print(json.dumps(asyncio.run(WORK[args.what](args)), indent=2))
