@@ -1,8 +1,7 @@
 """A suite as a program: it lists tasks, prepares a folder for one, and grades what became of it.
 
-SUITE list --json          a JSON object a line: {"id": ..., and more}
-SUITE prepare ID DIR       makes a git repository; prints {"instruction": ..., "env": {...}, "run_tests": ...}
-SUITE grade ID DIR         runs hidden tests on a copy; prints {"passed": ..., "score": ..., "reason": ...}
+`SUITE list --json` prints a JSON object a line, with `id`. `SUITE prepare ID DIR` makes a git repository and
+prints a `Prepared`. `SUITE grade ID DIR` runs hidden tests on a copy and prints a `Grade`. All may say more.
 """
 
 import os
