@@ -9,6 +9,7 @@ from kith.context.outline import find_references, find_said
 from kith.context.secrets import find_secrets, values_in
 from kith.context.task_kinds import kind_of
 from kith.context.task_words import find_words
+from kith.features.confer.panel import find_paths
 
 LONG = 100_000  # characters; what takes quadratic time needs minutes for them
 READERS: dict[str, Callable[[str], object]] = {
@@ -20,6 +21,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "values": values_in,
     "kind of a task": kind_of,
     "words of a task": find_words,
+    "files of an answer": find_paths,
 }
 
 

@@ -6,7 +6,7 @@ import posixpath
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -61,27 +61,27 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     tool is installed; that shows when it is run.
     """
     names = files if isinstance(files, frozenset) else frozenset(files)
-    text = _as_text(files)
-    found = [*_python(names, text, read)] if _has(text, RUFF_SUFFIXES) else []
-    if _has(text, CPPCHECK_SUFFIXES):
+    suffixes = frozenset({path[path.rfind(".") :] for path in files})
+    found = [] if suffixes.isdisjoint(RUFF_SUFFIXES) else [*_python(names, _as_text(files), read)]
+    if not suffixes.isdisjoint(CPPCHECK_SUFFIXES):
         found.append(make_cppcheck())
-    if _has(text, SHELLCHECK_SUFFIXES):
+    if not suffixes.isdisjoint(SHELLCHECK_SUFFIXES):
         found.append(make_shellcheck())
-    return (*found, *_of_packages(names, text, read))
+    return (*found, *_of_packages(names, suffixes, read))
 
 
-def _of_packages(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
+def _of_packages(files: Collection[str], suffixes: frozenset[str], read: Read) -> Iterator[Linter]:
     """The linters of the package that the tree is, by its manifest or its linter's configuration.
 
     They are slower than the others: most of them build, or know how.
     """
-    if "CMakeLists.txt" in files and _has(text, CLANG_TIDY_SUFFIXES):
+    if "CMakeLists.txt" in files and not suffixes.isdisjoint(CLANG_TIDY_SUFFIXES):
         yield make_clang_tidy(".clang-tidy" if ".clang-tidy" in files else "")
-    if "Cargo.toml" in files and _has(text, CLIPPY_SUFFIXES):
+    if "Cargo.toml" in files and not suffixes.isdisjoint(CLIPPY_SUFFIXES):
         yield make_clippy()
-    if _has(text, ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
+    if not suffixes.isdisjoint(ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
         yield make_eslint(configured)
-    if "go.mod" in files and _has(text, VET_SUFFIXES):
+    if "go.mod" in files and not suffixes.isdisjoint(VET_SUFFIXES):
         yield make_go_vet()
 
 
@@ -102,11 +102,6 @@ def _as_text(files: Collection[str]) -> str:
     return _END.join((*files, ""))
 
 
-def _has(text: str, suffixes: Iterable[str]) -> bool:
-    """True if a name in the text has one of these endings."""
-    return any(f"{suffix}{_END}" in text for suffix in suffixes)
-
-
 def lint_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_linters` would read: for who reads them beforehand."""
     return (*sorted(_CLUES.intersection(files)), *_inner_manifests(_as_text(files)))
@@ -114,7 +109,7 @@ def lint_clues(files: Collection[str]) -> tuple[str, ...]:
 
 def _inner_manifests(text: str) -> list[str]:
     """The manifests of projects inside the project, the outermost first; `text` holds all names."""
-    if not _has(text, ["/pyproject.toml"]):
+    if f"/pyproject.toml{_END}" not in text:
         return []
     inner = (path for path in text.split(_END) if path.endswith("/pyproject.toml"))
     return sorted(inner, key=lambda path: (path.count("/"), path))[:_READ_AT_MOST]
@@ -135,7 +130,7 @@ def _python(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
 
 def _ruff_rules(files: Collection[str], text: str, read: Read, tools: Mapping[str, Any]) -> str:
     """The file that holds rules for ruff, wherever in the tree, "" when there is none."""
-    if _has(text, [_RUFF]):
+    if f"{_RUFF}{_END}" in text:
         own = [path for path in files if path.rpartition("/")[2] in (_RUFF, f".{_RUFF}")]
         if own:
             return min(own, key=lambda path: (path.count("/"), path))

@@ -251,21 +251,23 @@ class Index:
 
     def put_commits(self, names: Sequence[str], new: Sequence[Commit]) -> None:
         """Keep the commits called `names`, of which `new` are not known yet; forget all others."""
-        gone = self.commit_names().difference(names)
+        gone = [(name,) for name in self.commit_names().difference(names)]
+        stems = [" ".join(find_words(each.message).stems) for each in new]
         with self._change():
-            for name in gone:
-                for table, key in (("messages", "rowid"), ("touched", "id")):
-                    self._db.execute(
-                        f"DELETE FROM {table} WHERE {key} = (SELECT id FROM commits WHERE name = ?)", (name,)
-                    )
-                self._db.execute("DELETE FROM commits WHERE name = ?", (name,))
+            for table, key in (("messages", "rowid"), ("touched", "id")):
+                self._db.executemany(
+                    f"DELETE FROM {table} WHERE {key} = (SELECT id FROM commits WHERE name = ?)", gone
+                )
+            self._db.executemany("DELETE FROM commits WHERE name = ?", gone)
             ((highest,),) = self._db.execute("SELECT coalesce(max(id), 0) FROM commits").fetchall()
-            for id, each in enumerate(new, highest + 1):
-                self._db.execute("INSERT INTO commits VALUES (?, ?, ?)", (id, each.name, each.at))
-                stems = " ".join(find_words(each.message).stems)
-                self._db.execute("INSERT INTO messages (rowid, stems) VALUES (?, ?)", (id, stems))
-                paths = [(id, path) for path in each.paths if is_storable(path)]
-                self._db.executemany("INSERT OR IGNORE INTO touched VALUES (?, ?)", paths)
+            commits, messages, touched = list[Any](), list[Any](), list[Any]()
+            for id, (each, said) in enumerate(zip(new, stems, strict=True), highest + 1):
+                commits.append((id, each.name, each.at))
+                messages.append((id, said))
+                touched += ((id, path) for path in each.paths if is_storable(path))
+            self._db.executemany("INSERT INTO commits VALUES (?, ?, ?)", commits)
+            self._db.executemany("INSERT INTO messages (rowid, stems) VALUES (?, ?)", messages)
+            self._db.executemany("INSERT OR IGNORE INTO touched VALUES (?, ?)", touched)
 
     # --- asking ------------------------------------------------------------------------------
 
@@ -453,7 +455,23 @@ async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: Non
 
 
 async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
-    now, known = time.time_ns(), index.known()
+    known, commits = index.known(), index.commit_names()
+    history = asyncio.ensure_future(tree.commits(commits))  # git lists them beside the look at the files
+    try:
+        refreshed = await _refresh_files(index, known, tree, tell)
+        names, new = await history
+    finally:
+        await leave(history)
+    if new or len(commits) != len(names):
+        index.put_commits(names, new)
+    index.finish()
+    return refreshed
+
+
+async def _refresh_files(
+    index: Index, known: Mapping[str, tuple[Stamp, bytes]], tree: Tree, tell: Tell
+) -> Refreshed:
+    now = time.time_ns()
     stamps = {path: stamp for path, stamp in (await tree.stamps()).items() if is_storable(path)}
     removed = sorted(known.keys() - stamps.keys())
     stale = {path: stamp for path, stamp in stamps.items() if path not in known or known[path][0] != stamp}
@@ -475,19 +493,9 @@ async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
     index.forget(removed)
     with Crew(len(stale), outline_all, lambda file: count_only(*file), aside=True) as crew:
         await _together(work(crew) for _ in range(crew.width))
-    await refresh_history(index, tree)
-    index.finish()
     different.sort()
     added = tuple(path for path in different if path not in known)
     return Refreshed(added, tuple(path for path in different if path in known), tuple(removed))
-
-
-async def refresh_history(index: Index, tree: Tree) -> None:
-    """Make the commits that the index knows those of the tree. Raises TreeError."""
-    known = index.commit_names()
-    names, new = await tree.commits(known)
-    if new or len(known) != len(names):
-        index.put_commits(names, new)
 
 
 async def _together(works: Iterable[Coroutine[None, None, None]]) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.event_loop import leave
-from kith.core.generated import ALWAYS_GENERATED, GENERATED, is_generated
+from kith.core.generated import ALWAYS_GENERATED, is_generated
 from kith.trees.files import look_at
 from kith.trees.git import is_repository, run_git
 from kith.trees.walk import walk
@@ -96,7 +96,6 @@ def _stamp(top: str, path: str) -> Stamp:
 
 SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", *ALWAYS_GENERATED})
 
-_GENERATED = re.compile(rb"(?:^|[\0/])(?:%s)/" % b"|".join(re.escape(name.encode()) for name in GENERATED))
 _SUBMODULE = re.compile(rb"(?:^|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
 
 Rules = tuple[
@@ -121,21 +120,21 @@ async def list_files(root: Path) -> tuple[str, ...]:
 
 async def _list(root: Path) -> tuple[str, ...]:
     # Asking git all questions at once is faster than looking at each file ourselves.
-    questions = (["--cached", "--others", "--exclude-standard"], ["--deleted"], ["--stage"])
+    questions = (["--stage"], ["--others", "--exclude-standard"], ["--deleted"])
     asked = [asyncio.ensure_future(run_git(root, "ls-files", "-z", *words)) for words in questions]
     try:
         if not await is_repository(root):
             return tuple(sorted(_walk(root)))
-        known, gone, staged = [await each for each in asked]
+        staged, others, gone = [await each for each in asked]
     finally:
         await leave(*asked)  # no process may outlive the question
-    if not (known.ok and gone.ok and staged.ok):
+    if not (staged.ok and others.ok and gone.ok):
         return tuple(sorted(_walk(root)))
-    absent = {*_names(gone.stdout), *_submodules(staged.stdout)}
-    names = _names(known.stdout)
-    if _GENERATED.search(known.stdout):
-        absent |= _generated(names, staged.stdout)
-    return tuple(sorted(dict.fromkeys(n for n in names if n not in absent and not _is_apart(n))))
+    tracked = [entry.partition("\t")[2] for entry in _names(staged.stdout)]
+    untracked = _names(others.stdout)
+    absent = {*_names(gone.stdout), *_submodules(staged.stdout), *_generated(untracked, tracked)}
+    names = dict.fromkeys((*tracked, *untracked))
+    return tuple(sorted(name for name in names if name not in absent and not _is_apart(name)))
 
 
 def _names(output: bytes) -> list[str]:
@@ -149,11 +148,10 @@ def _submodules(staged: bytes) -> list[str]:
     return [os.fsdecode(name) for name in _SUBMODULE.findall(staged)]
 
 
-def _generated(names: Iterable[str], staged: bytes) -> set[str]:
+def _generated(untracked: Sequence[str], tracked: Sequence[str]) -> list[str]:
     """The files in generated folders, but for those that git tracks."""
-    there = frozenset(names)
-    tracked = {entry.partition("\t")[2] for entry in _names(staged)}
-    return {name for name in there - tracked if is_generated(name, there.__contains__)}
+    there = frozenset((*tracked, *untracked)) if untracked else frozenset[str]()
+    return [name for name in untracked if is_generated(name, there.__contains__)]
 
 
 def _is_apart(name: str) -> bool:

@@ -53,7 +53,8 @@ from kith.models.traits import billions
 
 _SHOWN: Final = 0.25  # of a council's tokens, the part that each member may read of the conversation
 _CHARS: Final = 3  # of code, for one token
-_PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.[A-Za-z]\w{0,4}\b")
+# The lookbehinds let a path begin in one place only: tried at each character, a run takes quadratic time.
+_PATH: Final = re.compile(r"(?<![\w.-])(?<![\w.-]/)[\w.-]+(?:/[\w.-]+)*\.[A-Za-z]\w{0,4}\b")
 _ANSWERED: Final = re.compile(r"^\s*\**(accept|reject)\**\b.*$", re.I)
 _ID: Final = re.compile(r"\bc\d+\b")
 _REVISE: Final = """\
@@ -227,7 +228,12 @@ def _hold_words(run: Run, council: Council, label: str, reply: Reply) -> None:
 
 
 def _as_proposal(words: str) -> Proposal:
-    return Proposal(fit_middle(words, 3_000), tuple(dict.fromkeys(_PATH.findall(words))))
+    return Proposal(fit_middle(words, 3_000), find_paths(words))
+
+
+def find_paths(words: str) -> tuple[str, ...]:
+    """The files that an answer names, each once."""
+    return tuple(dict.fromkeys(_PATH.findall(words)))
 
 
 def _any_words(words: str) -> tuple[str | None, str]:

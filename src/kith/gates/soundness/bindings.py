@@ -211,8 +211,10 @@ def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[Tr
     plain = [each for each in changes if SYMLINK not in (each.mode, each.mode_before)]
     gone = {each.path for each in changes if each.after is None}
     new = {each.path for each in changes if each.before is None}
-    after = frozenset(files) - gone | {each.path for each in changes} - gone
-    before = after - new | gone
+    there, present = frozenset(files), {each.path for each in changes} - gone
+    # Most changes add and delete nothing: a set of all paths is not copied then.
+    after = there if present <= there and gone.isdisjoint(there) else there - gone | present
+    before = after - new | gone if new or gone else after
     kept: dict[str, bytes | None] = {}
 
     def read_once(path: str) -> bytes | None:
@@ -221,5 +223,5 @@ def both_views(changes: Changes, files: Collection[str], read: Read) -> tuple[Tr
         return kept[path]
 
     now = TreeState(after, {each.path: each.after for each in plain}, read_once)
-    same = now if before == after else None
+    same = now if before is after else None
     return TreeState(before, {each.path: each.before for each in plain}, read_once, same), now
