@@ -62,15 +62,20 @@ def show_path(path: str) -> str:
 
 
 def _check_part(part: str, shown: str) -> None:
-    folded = unicodedata.normalize("NFKC", part)
-    folded = "".join(char for char in folded if unicodedata.category(char) != "Cf")
-    folded = unicodedata.normalize("NFKC", _IGNORABLE.sub("", folded).casefold())
+    folded = part.casefold() if part.isascii() else _fold(part)
     if folded == "..":
         raise TreeError(f"{shown} leaves the tree")
     # NTFS ends a name at ":" (streams) and drops dots and spaces at its end.
     folded = folded.partition(":")[0].rstrip(". ")
     if folded in PROTECTED or _SHORT_NAME.fullmatch(folded):
         raise TreeError(f"{shown} belongs to git or to kith itself and is out of bounds")
+
+
+def _fold(part: str) -> str:
+    """Fold a name to the form that some file system may take for it; of ASCII that is its lower case."""
+    folded = unicodedata.normalize("NFKC", part)
+    folded = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+    return unicodedata.normalize("NFKC", _IGNORABLE.sub("", folded).casefold())
 
 
 def _check_for_windows(path: str, shown: str) -> None:

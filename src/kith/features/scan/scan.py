@@ -20,6 +20,7 @@ from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.git import list_paths
 from kith.core.run import Limits, Run
+from kith.core.structs import repr_without
 from kith.core.values import Answer, Question
 from kith.core.workspace import ExecLimits
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
@@ -321,9 +322,9 @@ Hear = Callable[[Event], None]
 class Scanned(Struct, frozen=True):
     """A report, and what it was made from."""
 
-    # Without a repr: Python's runner of asyncio makes the result's, and throws it away.
     report: Report
     survey: Survey
+    __repr__ = repr_without("report", "survey")  # asyncio's runner makes the result's, and throws it away
 
     def picture(self) -> str:
         """The codebase as SVG: folders and files as large as their code, coloured by how hot they are."""
