@@ -1,5 +1,6 @@
 """The block in front of a task: the repository's layout and the parts the task is likely about."""
 
+import asyncio
 import heapq
 import re
 from bisect import bisect_left
@@ -12,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
-from kith.context.rank_files import Signals, kind_of, rank, weigh_kind
+from kith.context.rank_files import Signals, kind_of, match_paths, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
 from kith.context.symbols import find_symbols
 from kith.context.task_words import Words, find_words, stems_of
@@ -196,14 +197,19 @@ async def brief(
     files = await run.workspace.files()
     if not files:
         return ""
-    ranked = rank(task, files, await gather_signals(run, words, files, fitting))
+    # The paths are looked at while the index or git answers.
+    (paths, shape), signals = await asyncio.gather(
+        asyncio.to_thread(lambda: (match_paths(words, files), show_layout(files, budget_tokens // 4))),
+        gather_signals(run, words, files, fitting),
+    )
+    ranked = rank(task, files, signals, paths)
     scores = {each.path: each.score for each in ranked}
     if len(files) <= _READ:
         scores = dict.fromkeys((path for path in files if kind_of(path) != "secret"), 0.0) | scores
     shown = (path for path in scores if path in words.paths or not _is_for_agents(path))
     likely = sorted(shown, key=lambda path: (-scores[path], path))[:_READ]
     sources = showing.choose(_order(words, _fitting(words, await _read(run, likely)), scores))
-    layout = f"{HEADING}\n{show_layout(files, budget_tokens // 4)}"
+    layout = f"{HEADING}\n{shape}"
     left = budget_tokens - estimate_tokens(f"{layout}\n\n{EXCERPTS}\n")
     if showing.signatures:
         excerpts = fit_blocks((show_signatures(path, text) for path, text in sources.items()), left)

@@ -98,18 +98,39 @@ class Scored(Struct, frozen=True):
     named: bool = False
 
 
-def rank(task: str, files: Sequence[str], signals: Signals | None = None) -> tuple[Scored, ...]:
+class PathMatches(Struct, frozen=True):
+    """The paths of a tree that a task's words fit.
+
+    `rarity`: of each word among all paths (`there`); `likely` ones are worth a closer look; `named`: the task
+    names them.
+    """
+
+    there: frozenset[str]
+    rarity: Mapping[str, float]
+    likely: Sequence[str]
+    named: Mapping[str, float]
+
+
+def match_paths(words: Words, files: Sequence[str]) -> PathMatches:
+    """Look at all paths of a tree: the part of a ranking that takes longer the more files there are."""
+    rarity, likely = _shortlist(words.stems, files)
+    return PathMatches(frozenset(files), rarity, likely, _match_named(words.paths, files))
+
+
+def rank(
+    task: str, files: Sequence[str], signals: Signals | None = None, paths: PathMatches | None = None
+) -> tuple[Scored, ...]:
     """Rank the files that are relevant to the task, best first; the rest is left out.
 
     A word of a path counts by its rarity among the paths (log2(files / files with it), as in inverse document
-    frequency). The order depends on the arguments alone. Secrets are never listed.
+    frequency). The order depends on the arguments alone. Secrets are never listed. `paths`: the matches of
+    these files, where they are known already.
     """
     words = find_words(task)
-    rarity, likely = _shortlist(words.stems, files)
-    named = _match_paths(words.paths, files)
-    there = frozenset(files)
+    paths = paths or match_paths(words, files)
+    rarity, named = paths.rarity, paths.named
     known = [(signal, amounts) for signal, amounts in (signals or Signals()).items() if amounts]
-    candidates = {*likely, *named}.union(*(amounts.keys() & there for _, amounts in known))
+    candidates = {*paths.likely, *named}.union(*(amounts.keys() & paths.there for _, amounts in known))
     matches = {path: _weigh(words.stems, path) for path in candidates}
     by_path = {
         path: sum(rarity[word] * part for word, part in found.items()) for path, found in matches.items()
@@ -212,7 +233,7 @@ def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:
     return matched
 
 
-def _match_paths(paths: Sequence[str], files: Sequence[str]) -> dict[str, float]:
+def _match_named(paths: Sequence[str], files: Sequence[str]) -> dict[str, float]:
     """Files that the task names outright: by their whole path, by its last parts, or by a folder above."""
     named: dict[str, float] = {}
     if not paths:

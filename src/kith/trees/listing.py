@@ -38,7 +38,7 @@ _lists: dict[Path, "_Known"] = {}
 class _Known(Struct, frozen=True):
     files: tuple[str, ...]
     at: float
-    stamps: Mapping[str, Stamp]  # of each folder, of git's index and of the rules of what is ignored
+    stamps: Mapping[str, Stamp]  # of each folder, git's index and the rules of what is ignored, by full path
 
 
 class Begun(Struct, frozen=True):
@@ -57,8 +57,7 @@ def recall(root: Path) -> tuple[str, ...] | None:
     known = _lists.get(root)
     if known is None or time.monotonic() - known.at > FRESH_S:
         return None
-    top = os.fspath(root)
-    if any(_stamp(top, path) != stamp for path, stamp in known.stamps.items()):
+    if any(_stamp(path) != stamp for path, stamp in known.stamps.items()):
         _lists.pop(root, None)
         return None
     return known.files
@@ -68,7 +67,8 @@ def remember(root: Path, files: tuple[str, ...], begun: Begun) -> None:
     """Keep a list, unless something changed while it was made, or just before that."""
     top = os.fspath(root)
     rules = (path for path in files if path.endswith(".gitignore"))
-    stamps = {path: _stamp(top, path) for path in (*_folders(files), *rules, _INDEX)}
+    places = (f"{top}/{path}" for path in (*_folders(files), *rules, _INDEX))
+    stamps = {place: _stamp(place) for place in places}
     _lists.pop(root, None)
     if all(stamp is None or stamp[0] < begun.wall_ns - _TICK_NS for stamp in stamps.values()):
         _lists[root] = _Known(files, begun.steady, stamps)
@@ -85,10 +85,10 @@ def _folders(files: Iterable[str]) -> set[str]:
     return found
 
 
-def _stamp(top: str, path: str) -> Stamp:
+def _stamp(place: str) -> Stamp:
     """Return attributes that change when a folder's names or a file do; None for a missing path."""
     try:
-        found = os.lstat(f"{top}/{path}" if path else top)
+        found = os.lstat(place)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ino, found.st_size
@@ -130,11 +130,12 @@ async def _list(root: Path) -> tuple[str, ...]:
         await leave(*asked)  # no process may outlive the question
     if not (staged.ok and others.ok and gone.ok):
         return tuple(sorted(_walk(root)))
-    tracked = [entry.partition("\t")[2] for entry in _names(staged.stdout)]
+    tracked = [entry[entry.index("\t") + 1 :] for entry in _names(staged.stdout)]
     untracked = _names(others.stdout)
     absent = {*_names(gone.stdout), *_submodules(staged.stdout), *_generated(untracked, tracked)}
+    absent.update(filter(_is_apart, untracked if b".kith/" not in staged.stdout else (*tracked, *untracked)))
     names = dict.fromkeys((*tracked, *untracked))
-    return tuple(sorted(name for name in names if name not in absent and not _is_apart(name)))
+    return tuple(sorted(name for name in names if name not in absent))
 
 
 def _names(output: bytes) -> list[str]:

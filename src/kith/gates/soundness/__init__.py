@@ -189,7 +189,9 @@ async def _search(
     )
     if found is None or tracked is None:
         return files
-    return {*found, *changed, *set(files).difference(tracked)}
+    kinds = tuple(endings)
+    untracked = {path for path in files if path.endswith(kinds)}.difference(tracked)
+    return {*found, *changed, *untracked}
 
 
 async def _changed_paths(run: Run) -> Iterable[str]:
