@@ -232,6 +232,15 @@ def test_a_web_page_is_no_answer_but_a_gateways_page_passes(kith: Kith, stand_in
     assert fixed(kith)
 
 
+def test_a_server_that_wants_an_hour_of_peace_is_left_alone(kith: Kith, stand_in: StandIn) -> None:
+    server = stand_in([EDIT, DONE], fail_first=(429, {"Retry-After": "3600"}, {"error": "slow down"}, 1))
+    stderr = run(kith, "--max-task-seconds", "600", "--check", CHECK, "fix mean", code=75)
+    assert end_of(stderr).endswith("it can be asked again in 1 h")
+    assert len(server.requests) == 1 and not fixed(kith)
+    run(kith, "--resume", resume_of(stderr))
+    assert fixed(kith)
+
+
 @pytest.mark.slow
 def test_a_long_silence_is_waited_for_while_the_server_lives(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch

@@ -1,5 +1,8 @@
 """The errors a person can do something about, each with its exit code; anything else is a bug."""
 
+from typing import Final
+
+from kith.core.numbers import time_text
 from kith.core.values import FileChange
 
 EXIT_DONE = 0
@@ -12,6 +15,7 @@ EXIT_HELD_BACK = 6
 EXIT_PARTLY = 7
 EXIT_UNRECORDED = 74  # sysexits' EX_IOERR
 EXIT_TRY_LATER = 75
+LONG_WAIT_S: Final = 60.0  # that a server asks for, and from which on a person hears of it
 
 
 class KithError(Exception):
@@ -99,3 +103,9 @@ class ModelError(KithError):
         self.overflow = overflow
         self.after_s = after_s
         self.code = EXIT_LIMIT if overflow else EXIT_TRY_LATER if retryable else EXIT_FAILED
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        if self.after_s is None or self.after_s < LONG_WAIT_S:
+            return said
+        return f"{said.rstrip('.')}; it can be asked again in {time_text(self.after_s)}"

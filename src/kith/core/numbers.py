@@ -1,4 +1,4 @@
-"""Amounts of money and sizes as people read them, and the median of some numbers."""
+"""Money, sizes and times as people read them, and the median of some numbers."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,14 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}"
         size /= 1000
     return f"{size:,.1f} GB"
+
+
+def time_text(seconds: float) -> str:
+    """A time as people say it: `45 s`, `3 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{minutes} min" if not hours else f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def median(values: Sequence[float]) -> float:

@@ -175,7 +175,10 @@ class CacheUse(Struct, frozen=True):
 
 
 class Timing(Struct, frozen=True):
-    """Seconds of one call, as the server reports them (0.0 where it does not)."""
+    """Seconds of one call, as the server reports them (0.0 where it does not).
+
+    `refused_s`: the part of `queue_s` in which it was asked again after refusals, such as 429 or 503.
+    """
 
     load_s: float = 0.0
     queue_s: float = 0.0
@@ -183,6 +186,7 @@ class Timing(Struct, frozen=True):
     decode_s: float = 0.0
     first_token_s: float = 0.0
     total_s: float = 0.0
+    refused_s: float = 0.0
 
 
 class Charge(Struct, frozen=True):

@@ -267,7 +267,7 @@ class Past(Struct):
         return Timing(
             *(
                 round(sum(getattr(call.timing, phase) for call in self.calls), 3)
-                for phase in ("load_s", "queue_s", "prefill_s", "decode_s", "first_token_s", "total_s")
+                for phase in Timing.__struct_fields__
             )
         )
 

@@ -21,7 +21,7 @@ from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, S
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
 from kith.models.wrappers.prompt_cache import Meter
-from kith.models.wrappers.retry import RETRIES, Queue, Retrying, RetryLimits
+from kith.models.wrappers.retry import RETRIES, Agree, Queue, Retrying, RetryLimits, wait_for_nobody
 from kith.models.wrappers.tool_calling import Ladder
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
@@ -79,10 +79,13 @@ class Opened(Struct, frozen=True):
         """Let go of the model's connections, and of an engine that was held for it."""
         await self.provider.close()
 
-    def metered(self, account: Account | None = None, *, tells: bool = True) -> Model:
+    def metered(
+        self, account: Account | None = None, *, tells: bool = True, agree: Agree = wait_for_nobody
+    ) -> Model:
         """The model within an account (of nothing: without limits), each call sent as it is asked.
 
-        `tells`: a cache that was lost, or a slow call, is worth a sentence.
+        `tells`: a cache that was lost, or a slow call, is worth a sentence. `agree` is asked about long
+        waits.
         """
         # Without a server (a script) there is nobody who could cut anything off.
         about, model = self.facts, self.patient
@@ -98,7 +101,7 @@ class Opened(Struct, frozen=True):
             price=self.price,
             count=self.counter.estimate,
         )
-        return Retrying(metered, self.retry, accepted=True)
+        return Retrying(metered, self.retry, accepted=True, agree=agree)
 
     def learned(self, calls: Sequence[Called]) -> dict[str, Any]:
         """Return new facts about the model from these calls, compared with its card."""
@@ -124,6 +127,7 @@ class Opened(Struct, frozen=True):
         *,
         tells: bool = True,
         permit: Permit | None = None,
+        agree: Agree = wait_for_nobody,
     ) -> Model:
         """The model of one task: on its account, on the rung that works, and never over its window.
 
@@ -131,7 +135,7 @@ class Opened(Struct, frozen=True):
         first call of each group pass to a model in the cloud, which without one is not asked. The rest as
         above.
         """
-        ladder = self._ladder(Watched(self.metered(account, tells=tells)))
+        ladder = self._ladder(Watched(self.metered(account, tells=tells, agree=agree)))
         fitted = self._fitted(ladder, earlier)
         return self.consented(fitted, permit) if permit else fitted
 

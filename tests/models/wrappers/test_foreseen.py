@@ -37,13 +37,14 @@ class Server:
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         how = {"out": 40, "cached": self.seen, "load_s": 0.0, "queue_s": 0.0, "rest_s": 0.05, "factor": 1.0}
-        how |= self.changes
+        how |= {"refused_s": 0.0, **self.changes}
         self.changes = {}
         whole, out = size(prompt), how["out"]
         self.seen = whole
         read, write = how["factor"] * (whole - how["cached"]) / READ, how["factor"] * (out - 1) / WRITE
-        total = how["load_s"] + how["queue_s"] + read + write + how["rest_s"]
-        timing = Timing(how["load_s"], how["queue_s"], read, write, read, total)
+        waited = how["queue_s"] + how["refused_s"]
+        total = how["load_s"] + waited + read + write + how["rest_s"]
+        timing = Timing(how["load_s"], waited, read, write, read, total, how["refused_s"])
         usage = Usage(whole, out, how["cached"])
         return Reply(Message("assistant", (Text("ok " * out),)), "end", self.name, usage, timing)
 
@@ -119,6 +120,15 @@ def test_a_cache_that_was_lost_is_the_cause_and_only_the_meter_tells_it() -> Non
     assert slow.slow.endswith("tokens processed again")
     assert slow.cache and slow.cache.cause == "evicted"
     assert len(talk.notices) == 1 and talk.notices[0].startswith("Prompt cache miss: ")
+
+
+def test_a_refusal_is_neither_slowness_nor_news() -> None:
+    talk = Talk()
+    talk.learn()
+    usual = talk.ask(out=40).expected_s
+    assert talk.ask(out=40, refused_s=60.0).slow == "the server refused for 60 s"
+    assert talk.notices == []
+    assert talk.ask(out=40).expected_s == pytest.approx(usual, rel=0.2)
 
 
 def test_a_reply_that_is_long_is_no_news() -> None:

@@ -1,6 +1,7 @@
 """Asking again: when, how often, how long in between, and when not."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,7 @@ class Fails:
         return DONE
 
 
-def ask(model: Model, draw: float = 1.0, **options: float) -> tuple[Reply, list[float], list[Event]]:
+def ask(model: Model, draw: float = 1.0, **options: Any) -> tuple[Reply, list[float], list[Event]]:
     """One question, with a clock that only the waits move."""
     waits: list[float] = []
     events: list[Event] = []
@@ -46,13 +47,13 @@ def ask(model: Model, draw: float = 1.0, **options: float) -> tuple[Reply, list[
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    retrying = Retrying(model, sleep=sleep, draw=lambda: draw, clock=lambda: sum(waits), **options)  # type: ignore[arg-type]
+    retrying = Retrying(model, sleep=sleep, draw=lambda: draw, clock=lambda: sum(waits), **options)
     return asyncio.run(retrying(PROMPT, events.append)), waits, events
 
 
 def test_waits_double_and_are_told() -> None:
     reply, waits, events = ask(Fails(BUSY, BUSY, BUSY))
-    assert reply == DONE
+    assert reply.message == DONE.message
     assert waits == [1.0, 2.0, 4.0]
     assert events[2:4] == [
         Notice("the server is busy; trying again in 2 s.", "warning"),
@@ -66,15 +67,49 @@ def test_a_question_keeps_its_mark() -> None:
 
 
 @given(st.floats(0, 1), st.integers(1, 8))
-def test_jitter_stays_between_nothing_and_the_limit(draw: float, failures: int) -> None:
+def test_jitter_stays_between_half_of_the_limit_and_the_limit(draw: float, failures: int) -> None:
     _, waits, _ = ask(Fails(*[BUSY] * failures), draw, limits=RetryLimits(8, 1e9))
-    assert all(0 <= wait <= min(2.0**index, 60.0) for index, wait in enumerate(waits))
-    assert len(waits) == failures
+    limits = [min(2.0**index, 60.0) for index in range(failures)]
+    assert all(limit / 2 <= wait <= limit for wait, limit in zip(waits, limits, strict=True))
 
 
-def test_the_servers_own_wish_counts_up_to_a_minute() -> None:
-    wishes = [ModelError("busy", retryable=True, after_s=seconds) for seconds in (7.0, 3600.0)]
-    assert ask(Fails(*wishes))[1] == [7.0, 60.0]
+def limited(*seconds: float) -> list[ModelError]:
+    return [ModelError("too many requests", retryable=True, after_s=each) for each in seconds]
+
+
+def test_the_servers_own_wish_is_kept_as_it_is() -> None:
+    assert ask(Fails(*limited(7.0, 100.0)))[1] == [7.0, 100.0]
+
+
+def test_a_wish_beyond_the_limits_ends_it_at_once() -> None:
+    model = Fails(*limited(3600.0))
+    with pytest.raises(ModelError) as failed:
+        ask(model)
+    assert (model.asked, failed.value.after_s) == (1, 3600.0)
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_a_long_wait_is_asked_about(agreed: bool) -> None:
+    asked: list[float | None] = []
+
+    async def agree(error: ModelError) -> bool:
+        asked.append(error.after_s)
+        return agreed
+
+    model = Fails(*limited(3600.0))
+    if agreed:
+        _, waits, events = ask(model, accepted=True, agree=agree)
+        assert waits == [3600.0]
+        assert events[0] == Notice("too many requests; trying again in 1 h.", "warning")
+    else:
+        with pytest.raises(ModelError, match="again in 1 h"):
+            ask(model, accepted=True, agree=agree)
+    assert asked == [3600.0]
+
+
+def test_the_time_of_refusals_is_told_apart() -> None:
+    reply, _, _ = ask(Fails(*limited(7.0, 100.0)))
+    assert (reply.timing.queue_s, reply.timing.refused_s) == (107.0, 107.0)
 
 
 def test_tries_and_budget_end_it() -> None:
@@ -121,7 +156,7 @@ def test_a_reply_that_broke_off_is_left_to_who_stands_around_what_meters() -> No
 def test_a_server_that_broke_off_because_it_starts_anew_is_waited_for() -> None:
     away = UnreachableError("nobody there", retryable=True)
     reply, waits, _ = ask(Fails(BrokenReplyError("it broke off"), away, away))
-    assert (reply, waits) == (DONE, [1.0, 2.0, 4.0])
+    assert (reply.message, waits) == (DONE.message, [1.0, 2.0, 4.0])
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:
@@ -133,7 +168,7 @@ def test_what_will_not_pass_is_not_tried_again() -> None:
 
 def test_a_garbled_reply_is_tried_once_more_only() -> None:
     garbled = GarbledReplyError("peg-native", retryable=True)
-    assert ask(Fails(garbled))[0] == DONE
+    assert ask(Fails(garbled))[0].message == DONE.message
     model = Fails(*[garbled] * 5)
     with pytest.raises(GarbledReplyError):
         ask(model)

@@ -10,7 +10,7 @@ from kith.agent.asking.hidden import Hidden, find_hidden
 from kith.agent.hooks import ProjectHooks
 from kith.agent.known_secrets import known_values
 from kith.agent.project import Project
-from kith.core.errors import NoModelError
+from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
 from kith.core.model import Model, Tool
 from kith.core.numbers import dollars
@@ -115,7 +115,19 @@ class Terms:
         With a `budget` a step begins that has its own tokens and seconds; the money is still the task's.
         """
         account = self.account if budget is None else self.account.step(budget)
-        return opened.wrap(account, earlier, tells=tells, permit=self.permit)
+        return opened.wrap(account, earlier, tells=tells, permit=self.permit, agree=self.waits)
+
+    async def waits(self, error: ModelError) -> bool:
+        """True if the person wants to wait as long as a server asks for.
+
+        Where kith chooses the models, another one takes over instead.
+        """
+        left = self.account.seconds_left
+        if self.project.settings.is_routed or (left is not None and (error.after_s or 0.0) >= left):
+            return False
+        async with self._one_by_one:
+            question = Question(new_id(), "plan", f"{error}. Wait for it?", ("yes", "no"))
+            return (await self.run.ask(question)).choice == "yes"
 
     async def permit(self, sending: Sending) -> None:
         """Let a first call pass, asking the person where the settings want it.

@@ -132,7 +132,7 @@ class LegDraft(Struct):
     def call(self, event: Called, row: CallRow, works: bool) -> None:
         """A call of its model; one that `works` is a step of the task, others serve it (a summary)."""
         self.at, self.strategy = row.at, event.strategy or self.strategy
-        self.seconds += event.timing.total_s
+        self.seconds += event.timing.total_s - event.timing.refused_s
         self.evaluated += row.evaluated
         self.usage += event.usage
         if event.usd is not None:

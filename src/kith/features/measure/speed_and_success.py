@@ -55,7 +55,7 @@ def _speed(model: str, purpose: str, size: int, calls: list[CallRow]) -> ModelSp
         len(calls),
         Spread.of(list(_known(map(read_rate, calls)))),
         Spread.of(list(_known(map(write_rate, calls)))),
-        Spread.of([call.timing.first_token_s for call in calls if call.timing.first_token_s > 0]),
+        Spread.of([first for call in calls if (first := first_token_s(call)) > 0]),
         Spread.of([call.timing.load_s for call in calls if call.timing.load_s > _LOADED_S]),
     )
 
@@ -81,6 +81,11 @@ def write_rate(call: CallRow) -> float | None:
     if not seconds and timing.first_token_s > 0:
         seconds = timing.total_s - timing.first_token_s
     return call.usage.output / seconds if call.usage.output >= _TELLING and seconds > 0 else None
+
+
+def first_token_s(call: CallRow) -> float:
+    """Seconds to the first token, without the time in which the server refused; 0.0 where nobody told."""
+    return max(0.0, call.timing.first_token_s - call.timing.refused_s)
 
 
 def _known(values: Iterable[float | None]) -> Iterator[float]:

@@ -22,10 +22,11 @@ _TOLD_S = 3.0  # ... and a sentence
 _HALF = 0.5  # of the time too much, which a cause must account for
 _CROWDED = 1.5  # processes for each core
 _AT_ONCE = 16  # calls of one model
-_SILENT = ("length", "cache")  # causes that no sentence is made of: the meter tells of lost caches
+_SILENT = ("length", "cache", "refused")  # causes that were told before, or need no sentence
 
 _WORDS: Final = {
     "load": "the server spent {seconds:.0f} s loading the model",
+    "refused": "the server refused for {seconds:.0f} s",
     "queue": "it waited {seconds:.0f} s for the model's slot",
     "client": "{seconds:.0f} s are missing in the server's timing; it may have been busy",
     "cache": "prompt cache miss, {tokens:,} tokens processed again",
@@ -151,7 +152,8 @@ class Foresight(Struct):
         timed = called.timing.prefill_s > 0 or called.timing.decode_s > 0
         return {
             "load": called.timing.load_s,
-            "queue": called.timing.queue_s,
+            "refused": called.timing.refused_s,
+            "queue": called.timing.queue_s - called.timing.refused_s,
             "client": took.rest_s if timed else 0.0,
             "cache": again - usual,
             "length": longer - usual,

@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.errors import ModelError
+from kith.core.errors import LONG_WAIT_S, ModelError
 from kith.core.events import Delta, Event, Notice, Progress
 from kith.core.model import Emit, Model, Prompt, Tab, Wrapped
+from kith.core.numbers import time_text
 from kith.core.values import Reply
 from kith.models.providers.facts import ASKED, QUEUED, READING
 from kith.models.providers.faults import BrokenReplyError, GarbledReplyError
 
-LONGEST_WAIT_S = 60.0
+_LONGEST_S: Final = 60.0  # between two tries, where the server names no time
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
@@ -30,22 +31,33 @@ class RetryLimits(Struct, frozen=True):
 
 RETRIES: Final = RetryLimits()
 
+# Is the time that a server asks for, longer than the limits allow, to be waited for?
+Agree = Callable[[ModelError], Awaitable[bool]]
+
+
+async def wait_for_nobody(error: ModelError) -> bool:
+    """No long waits."""
+    return False
+
 
 class Retrying(Wrapped, frozen=True):
     """`model`, asked again within its `limits`.
 
-    Waits double from `first_s`, each drawn evenly between nothing and its limit ("full jitter",
+    Waits double from `first_s`; half of each is drawn evenly ("equal jitter",
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). A server's own delay
-    counts instead, up to a minute. An accepted request (being read, or already answered in part) is not
-    sent again. The exception is a broken reply, which is asked for once more, since no server works on
-    it. That one is a call of its own, so only the Retrying around the meter has `accepted`. `queue` is
-    the server's, for each try. `sleep`, `draw` (0 to 1) and `clock` are arguments for tests.
+    counts instead, however long; one that the limits do not allow is waited for only where `agree` says so.
+    An accepted request (being read, or already answered in part) is not sent again. The exception is a broken
+    reply, which is asked for once more, since no server works on it. That one is a call of its own, so only
+    the Retrying around the meter has `accepted`; it alone waits long, beside what is measured. The time in
+    which an answered call was refused is the reply's `refused_s`. `queue` is the server's, for each try.
+    `sleep`, `draw` (0 to 1) and `clock` are arguments for tests.
     """
 
     limits: RetryLimits = RETRIES
     first_s: float = 1.0
     accepted: bool = False
     queue: "Queue | None" = None
+    agree: Agree = wait_for_nobody
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     draw: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
@@ -63,18 +75,26 @@ class Retrying(Wrapped, frozen=True):
 
         with Tab() as tab:
             while True:
+                refused = self.clock() - began
                 tried, accepted = tried + 1, False
                 try:
-                    return await tab.ask(self._ask, prompt, listen)
+                    reply = await tab.ask(self._ask, prompt, listen)
+                    return reply if tried == 1 or self.accepted else _refused(reply, refused)
                 except ModelError as error:
                     wait = self._wait(error, tried)
                     late = self.clock() - began + wait > self.limits.seconds
                     mine = accepted == self.accepted and (not accepted or isinstance(error, BrokenReplyError))
-                    if not mine or late or not error.retryable or tried >= self._most(error):
+                    again = mine and not late and error.retryable and tried < self._most(error)
+                    if not again and not await self._waits_long(error, tried):
                         raise
                     emit(Notice(_tell(error, wait), "warning"))
                     emit(Progress(ASKED, 0))  # nobody reads meanwhile
                     await self.sleep(wait)
+
+    async def _waits_long(self, error: ModelError, tried: int) -> bool:
+        """True if the time that the server asks for is waited for, although the limits are narrower."""
+        long = self.accepted and error.retryable and (error.after_s or 0.0) >= LONG_WAIT_S
+        return long and tried < self._most(error) and await self.agree(error)
 
     async def _ask(self, prompt: Prompt, emit: Emit) -> Reply:
         return await (self.queue.ask(self.model, prompt, emit) if self.queue else self.model(prompt, emit))
@@ -86,12 +106,21 @@ class Retrying(Wrapped, frozen=True):
 
     def _wait(self, error: ModelError, tried: int) -> float:
         if error.after_s is not None:
-            return min(error.after_s, LONGEST_WAIT_S)
-        return self.draw() * min(self.first_s * 2.0 ** (tried - 1), LONGEST_WAIT_S)
+            return error.after_s
+        return (0.5 + 0.5 * self.draw()) * min(self.first_s * 2.0 ** (tried - 1), _LONGEST_S)
+
+
+def _refused(reply: Reply, seconds: float) -> Reply:
+    """The reply to a call that was refused for so long before."""
+    timing = reply.timing
+    waited = replace(timing, queue_s=timing.queue_s + seconds, refused_s=timing.refused_s + seconds)
+    return replace(reply, timing=waited)
 
 
 def _tell(error: ModelError, wait: float) -> str:
-    when, said = f" in {wait:.2g} s" if wait else "", str(error).rstrip(".")
+    when, said = "", str(error.args[0]).rstrip(".")
+    if wait:
+        when = f" in {wait:.2g} s" if wait < LONG_WAIT_S else f" in {time_text(wait)}"
     return f"{said}{' Trying' if said.endswith('?') else '; trying'} again{when}."
 
 
