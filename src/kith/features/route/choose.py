@@ -1,5 +1,6 @@
 """Choose which models a task goes to, one after the other, and say why in words and figures."""
 
+import math
 import random
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,8 +22,9 @@ from kith.core.values import Usage
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
-from kith.features.route.early_stopping import Habits, step_cap
+from kith.features.route.early_stopping import Habits
 from kith.features.route.estimates import Learned, Plan, Utility, fold, possible_plans, price_of
+from kith.features.route.step_caps import Stakes, StepRange
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of
@@ -145,9 +147,11 @@ def _name(plan: Plan) -> str:
 
 DRAWS: Final = 50  # from what is believed, for one decision
 SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
+_BLURRED: Final = 8  # times that each of these draws is compared
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 24.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
+_TIE: Final = 0.12  # solved tasks: plans whose worth differs by less take turns, unless a check decides
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 
@@ -183,7 +187,7 @@ def choose(
     if pin or task.verifiable or not belief.outcomes:
         shares = keep_to_the_default(weighed, default, sure)
     else:
-        shares = match_chances(weighed)
+        shares = match_chances(weighed, rng)
     (chosen,) = rng.choices(range(len(weighed)), shares)
     told = Told(
         task.kind, weighed, chosen, default, sure, belief, _missing(arms) if len(up) < len(arms) else ""
@@ -219,14 +223,17 @@ def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: floa
     return [(1 - again) * (each is taken) + again * (each is default) for each in weighed]
 
 
-def match_chances(weighed: Sequence[Weighed]) -> list[float]:
+def match_chances(weighed: Sequence[Weighed], rng: random.Random) -> list[float]:
     """Each plan as likely as it is to be the best one: exploring in proportion to what is not known.
 
-    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933).
+    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933). Without a
+    check, a few hundred tasks cannot tell plans of nearly equal worth apart; early luck would settle on one
+    of them. So each draw is blurred by `_TIE`.
     """
-    wins = [0] * len(weighed)
-    for worths in zip(*(each.worths for each in weighed), strict=True):
-        wins[worths.index(max(worths))] += 1
+    wins, draws = [0] * len(weighed), list(zip(*(each.worths for each in weighed), strict=True))
+    for worths in draws * _BLURRED:
+        blurred = [worth + rng.gauss(0.0, _TIE / math.sqrt(2)) for worth in worths]
+        wins[blurred.index(max(blurred))] += 1
     return [won / sum(wins) for won in wins]
 
 
@@ -359,9 +366,27 @@ def _money_left(project: Project) -> float:
     return max(0.0, 1 - paid_today(project.log) / limit) if limit else 0.0
 
 
-def habits_of(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Habits:
-    """Read a model's habits at a kind of work: they tell a hopeless run from a slow one."""
+_UNCAPPED: Final = 0.1  # share of the tasks in which no cap holds, so that it is seen how long runs end
+
+
+def habits_of(
+    project: Project, choice: ModelChoice, plan: Plan, kind: str, opened: Opened, seed: str
+) -> Habits:
+    """Read the habits of a plan's first model at a kind of work: they tell a hopeless run from a slow one."""
     facts = opened.facts
     rate = float(opened.card_of(facts.digest).get("write_rate") or 0.0)
-    steps = step_cap(legs, facts.name, kind, facts.digest) if cap else 0
-    return Habits(steps, opened.window, rate)
+    rng, cap = random.Random(f"{seed}/cap"), 0
+    if project.settings.route.cap and plan[1:] and rng.random() >= _UNCAPPED:
+        runs = StepRange.of(choice.legs, facts.name, kind, facts.digest)
+        cap = runs.cap(_stakes(project, choice, plan, kind, runs.mean), rng)
+    return Habits(cap, opened.window, rate)
+
+
+def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, steps: float) -> Stakes:
+    """What a plan's first model saves by solving a task, and what each of its usual `steps` costs."""
+    evidence, arms = fold(choice.legs), [_arm(project, choice, name) for name in plan]
+    utility = _utility(project, evidence, arms, _money_left(project))
+    belief = believe(evidence, Task(kind), arms)
+    first, after = belief.odds[arms[0].name, "first"].takes, belief.odds[arms[1].name, "after"]
+    price = utility.cost(after.takes.usd, after.takes.seconds)
+    return Stakes(1 - after.solves.mean + price, utility.cost(first.usd, first.seconds) / max(steps, 1.0))

@@ -87,6 +87,7 @@ class Relay(Struct):
     down: set[str] = field(default_factory=set)
     handovers: int = 0
     verifiable: bool = True
+    seed: str = ""
 
     async def begin(self, words: str, routes: Sequence[Routed], seed: str) -> Opened:
         """The model to begin a task in these words with, of all that there are; see `set_out`."""
@@ -99,7 +100,7 @@ class Relay(Struct):
 
         Raises what keeps the last model away when there is none that could be asked.
         """
-        self.verifiable = task.verifiable
+        self.verifiable, self.seed = task.verifiable, seed
         if routes:
             self.asked |= {each.plan[0] for each in routes}
             self.handovers = sum(bool(each.after) for each in routes)
@@ -134,8 +135,8 @@ class Relay(Struct):
         """The role, stopped when the model that works now is in vain and another one could take over."""
         if not self.more:
             return role
-        opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
-        habits = habits_of(self.choice.legs, opened, self.kind, cap=cap)
+        opened = self.opened[self.plan[0]]
+        habits = habits_of(self.terms.project, self.choice, self.plan, self.kind, opened, self.seed)
         return replace(role, model=Hopeful(role.model, habits, role.purpose))
 
     def audit(self, goal: str, seed: str) -> Audit | None:
