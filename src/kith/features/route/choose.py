@@ -2,7 +2,8 @@
 
 import math
 import random
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
 from kith.core.model import Emit
-from kith.core.numbers import dollars
+from kith.core.numbers import dollars, time_text
 from kith.core.run import Run
 from kith.core.values import Usage
 from kith.features.measure.measured_rows import read_measured
@@ -24,6 +25,7 @@ from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
 from kith.features.route.early_stopping import Habits
 from kith.features.route.estimates import Learned, Plan, Utility, fold, possible_plans, price_of
+from kith.features.route.outages import doubt, recall_outages
 from kith.features.route.step_caps import Stakes, StepRange
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
@@ -189,8 +191,9 @@ def choose(
     else:
         shares = match_chances(weighed, rng)
     (chosen,) = rng.choices(range(len(weighed)), shares)
+    missing = _missing(arms) if len(up) < len(arms) else ""
     told = Told(
-        task.kind, weighed, chosen, default, sure, belief, _missing(arms) if len(up) < len(arms) else ""
+        task.kind, weighed, chosen, default, sure, belief, "; ".join(filter(None, (missing, _away(up))))
     )
     return PlanDecision(
         weighed[chosen].plan, shares[chosen], "named by you" if pin else tell(told), tabulate(told)
@@ -205,8 +208,13 @@ def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> W
     """
     longest = max(len(each.plan) for each in weighed)
     safe = [each for each in weighed if len(each.plan) == min(2, longest) and each.plan[-1] == frontier]
-    new = [each for each in safe if len(each.plan) > 1 and belief.seen(each.plan[0], "first") < _NEW]
+    new = [each for each in safe if len(each.plan) > 1 and _is_new(each.plan[0], belief)]
     return max(new or safe or weighed, key=lambda each: each.mean)
+
+
+def _is_new(model: str, belief: Belief) -> bool:
+    """True for a model of which little is known, unless it would only be waited for."""
+    return belief.seen(model, "first") < _NEW and model not in belief.downtimes
 
 
 def sureness(plan: Plan, belief: Belief) -> float:
@@ -249,6 +257,12 @@ def _missing(arms: Sequence[Arm]) -> str:
     return ", ".join(f"{arm.name} is left out ({arm.down})" for arm in arms if arm.down) or "none is named"
 
 
+def _away(arms: Sequence[Arm]) -> str:
+    """`qwen3:8b could not be reached 4 min ago`."""
+    away = [(arm.name, arm.downtime.ago_s) for arm in arms if arm.downtime]
+    return ", ".join(f"{name} could not be reached {time_text(ago)} ago" for name, ago in away)
+
+
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400
 
@@ -256,16 +270,23 @@ _DAY_S: Final = 86_400
 class ModelChoice(Struct, frozen=True):
     """The models to choose from, by name as after -m, and their measurements.
 
-    `local` is in the person's order; `frontier` is "" where there is none to ask.
+    `local` is in the person's order; `frontier` is "" where there is none to ask. `outages`: who could not be
+    reached lately.
     """
 
     local: tuple[str, ...] = ()
     frontier: str = ""
     legs: tuple[LegRow, ...] = ()
+    outages: Mapping[str, tuple[float, float]] = {}
 
     @property
     def arms(self) -> tuple[str, ...]:
         return (*self.local, *filter(None, [self.frontier]))
+
+    def without(self, names: Collection[str]) -> "ModelChoice":
+        """The choice among the other models."""
+        left = tuple(name for name in self.local if name not in names)
+        return replace(self, local=left, frontier="" if self.frontier in names else self.frontier)
 
     def measured_as(self, name: str) -> str:
         """The name under which a model's calls are in the log."""
@@ -280,7 +301,8 @@ async def look_around(project: Project, emit: Emit) -> ModelChoice:
     found = ModelChoice(chosen.route.local or await _find_local(project, emit), chosen.route.frontier)
     if len(found.arms) < 2:
         return found
-    return replace(found, legs=read_measured(project.log, cache=chosen.cache).legs)
+    legs = read_measured(project.log, cache=chosen.cache).legs
+    return replace(found, legs=legs, outages=recall_outages(project.log, time.time()))
 
 
 async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
@@ -341,7 +363,8 @@ def _arm(project: Project, choice: ModelChoice, name: str) -> Arm:
     frontier = name == choice.frontier
     priced = measured_name(project.settings, name)
     usd = load_prices(project.settings.config).cost(priced, _TYPICAL) if frontier else 0.0
-    return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
+    downtime = doubt(choice.outages.get(name), known, choice.legs, time.time())
+    return Arm(known, digest, frontier, billions(name), usd=usd or 0.0, downtime=downtime)
 
 
 def _utility(project: Project, evidence: Learned, arms: Sequence[Arm], left: float) -> Utility:
@@ -383,7 +406,7 @@ def habits_of(
 
 
 def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, steps: float) -> Stakes:
-    """What a plan's first model saves by solving a task, and what each of its usual `steps` costs."""
+    """Estimate the gain where a plan's first model solves a task, and the cost of each of its usual `steps`."""
     evidence, arms = fold(choice.legs), [_arm(project, choice, name) for name in plan]
     utility = _utility(project, evidence, arms, _money_left(project))
     belief = believe(evidence, Task(kind), arms)

@@ -1,4 +1,4 @@
-"""Learn after how many steps a model's run is no longer worth going on with."""
+"""Learn after how many steps a model's run is no longer worth its price."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -58,7 +58,7 @@ class StepRange(Struct, frozen=True):
     def cap(self, stakes: Stakes, rng: random.Random) -> int:
         """The steps beyond which a run is hardly worth its price; 0: no number is sure enough.
 
-        How sure it is comes from the same runs, weighed anew in each draw (D. Rubin, The Bayesian bootstrap,
+        How sure it is comes from the same runs, weighed differently in each draw (D. Rubin, The Bayesian bootstrap,
         1981).
         """
         solved = sum(run.solved for run in self.runs)
