@@ -44,7 +44,10 @@ class Routed(Struct, frozen=True):
 
 
 class Delegated(Struct, frozen=True):
-    """A model gave a piece of work to another one, which came back; `verified` says who looked at it."""
+    """A model gave a piece of work to another one, which came back; `verified` says who looked at it.
+
+    `tokens`: of its text, by estimate. `expected_s`: the seconds that were predicted, 0.0 for none.
+    """
 
     by: str
     to: str
@@ -54,6 +57,8 @@ class Delegated(Struct, frozen=True):
     usage: Usage = Usage()
     usd: float | None = None
     seconds: float = 0.0
+    tokens: int = 0
+    expected_s: float = 0.0
 
 
 class Coached(Struct, frozen=True):

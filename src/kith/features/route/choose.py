@@ -406,7 +406,7 @@ def habits_of(
 
 
 def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, steps: float) -> Stakes:
-    """Estimate the gain where a plan's first model solves a task, and the cost of each of its usual `steps`."""
+    """Estimate what a plan's first model saves by solving a task, and the cost of each of its `steps`."""
     evidence, arms = fold(choice.legs), [_arm(project, choice, name) for name in plan]
     utility = _utility(project, evidence, arms, _money_left(project))
     belief = believe(evidence, Task(kind), arms)

@@ -58,8 +58,8 @@ class StepRange(Struct, frozen=True):
     def cap(self, stakes: Stakes, rng: random.Random) -> int:
         """The steps beyond which a run is hardly worth its price; 0: no number is sure enough.
 
-        How sure it is comes from the same runs, weighed differently in each draw (D. Rubin, The Bayesian bootstrap,
-        1981).
+        How sure it is comes from the same runs, weighed differently in each draw (D. Rubin, The Bayesian
+        bootstrap, 1981).
         """
         solved = sum(run.solved for run in self.runs)
         if solved < _ENOUGH:
