@@ -28,7 +28,7 @@ _STEP: Final = 1_000  # tokens; savings are told in such steps
 
 
 class Pace(Struct, frozen=True):
-    """The pace of one model here: its window, tokens a second (0.0: not measured), and the size of its errands.
+    """The pace of one model here: its window, tokens a second (0.0: not measured), the size of its errands.
 
     `other_read`: tokens read besides an errand's text. `beside_s`: seconds without the model. `ratio`: median
     of real time by predicted time.
