@@ -236,7 +236,9 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
         called = dict.fromkeys(call.model for call in measured.calls)
         known = {name: _find_logged(name, logged[name], called) for name in names}
         paces = {name: Pace.of(known[name], measured.calls, errands).tell(tokens) for name in names}
-        return tell_models(known, paces, describe_models(measured))
+        own = Pace.of(giver.facts.name, measured.calls, errands)
+        yourself = f"\nYou yourself: {own.tell(tokens)}" if own.is_known else ""
+        return tell_models(known, paces, describe_models(measured)) + yourself
 
     async def entrust(errand: Errand, run: Run) -> Returned:
         if errand.model not in names:
