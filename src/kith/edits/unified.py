@@ -27,6 +27,7 @@ _OTHER = lazy_pattern(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )")
 _CHANGED = lazy_pattern(
     r"^index (?!0+\.\.)[0-9a-f]+\.\.[0-9a-f]+ \d{6}$"
 )  # with the mode of a file that stays
+_QUOTED = lazy_pattern(r'^\s*("(?:\\.|[^"\\])*")')
 _TIME = lazy_pattern(r"(?:\t.*|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 _STAMP = lazy_pattern(r"\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)\s*$")
 
@@ -63,8 +64,10 @@ def take_extended(section: Section, line: str) -> bool:
     if mode := _MODE.match(words):
         _take_mode(section, mode[1], mode[2])
     elif move := _MOVE.match(words):
+        if section.moved and section.copied != (move[1] == "copy"):
+            raise EditError(f"The header of {section.new} names a rename and a copy; which is it?")
         section.moved = True
-        section.copied |= move[1] == "copy"
+        section.copied = move[1] == "copy"
         if move[2] == "from":
             section.old = unquote(move[3])
         else:
@@ -105,6 +108,15 @@ def take_names(section: Section, minus: str, plus: str, known: Collection[str]) 
         section.moved |= section.old in known or section.new not in known
 
 
+def lone_name(line: str, known: Collection[str]) -> str:
+    """The file that a `---` or `+++` line names without the other one; "" if it is none."""
+    if not line.startswith(("--- ", "+++ ")):
+        return ""
+    name = _name(line)
+    old, new = _plain(name, NOTHING, known) if line.startswith("-") else _plain(NOTHING, name, known)
+    return old if line.startswith("-") else new
+
+
 def _bare(name: str) -> str:
     """A name without the letter that says which side it is of."""
     first, _, rest = name.partition("/")
@@ -113,7 +125,9 @@ def _bare(name: str) -> str:
 
 def _name(line: str) -> str:
     """The name on a `---` or `+++` line, without a time behind it."""
-    return unquote(_TIME.sub("", line[4:].rstrip("\r")).strip()).removeprefix("./")
+    said = line[4:].rstrip("\r")
+    quoted = _QUOTED.match(said)
+    return unquote(quoted[1] if quoted else _TIME.sub("", said).strip()).removeprefix("./")
 
 
 def _is_epoch(line: str) -> bool:
@@ -146,7 +160,10 @@ def _plain(old: str, new: str, known: Collection[str]) -> tuple[str, str]:
     return old, new
 
 
-UNIFIED = lazy_pattern(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
+UNIFIED = lazy_pattern(
+    r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@)", re.M
+)
+_UNSPACED = lazy_pattern(r"^(---|\+\+\+)(?=[^\s+-])")
 _NUMBERS = lazy_pattern(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _FENCE = lazy_pattern(r"^\s*(?:`{3,}|~{3,})")
 _SIGNED = lazy_pattern(r"[ +\\-]*")
@@ -207,6 +224,9 @@ class _Reader:
                 self._git_header(line)
             elif self._is_header(self.row):
                 self._file_header()
+            elif path := self._lone_header(self.row):
+                self.sections.append(Section(path, path))
+                self.row += 1
             else:
                 self.fenced ^= bool(_FENCE.match(line))
                 self.row += 1
@@ -222,6 +242,11 @@ class _Reader:
         if below.startswith(("@@", "diff ")):
             return True
         return not due and (not below.strip() or bool(_FENCE.match(below)))
+
+    def _lone_header(self, row: int) -> str:
+        """The known file of a `---` or `+++` line that stands alone above a hunk; "" if it is none."""
+        path = lone_name(self._at(row), self.known) if self._at(row + 1).startswith("@@") else ""
+        return path if path in self.known else ""
 
     def _at(self, row: int) -> str:
         return self.lines[row] if row < len(self.lines) else ""
@@ -261,9 +286,11 @@ class _Reader:
     def _nameless(self, header: str) -> Section:
         """A section for hunks without a file header: a name above them, or the only known file."""
         above = [line for line in self.lines[: self.row - 1] if line.strip() and not _FENCE.match(line)]
-        path = path_in(above[-1], self.known) if above else ""
-        path = path or self.about
+        head = _UNSPACED.sub(r"\1 ", above[-1]) if above else ""
+        path = lone_name(head, self.known)
         if not path:
+            path = path_in(head, self.known) or self.about
+        if not path or path == NOTHING:
             raise EditError(f"The hunk {header!r} names no file. Begin with '--- a/name' and '+++ b/name'.")
         return Section(path, path)
 
@@ -304,6 +331,9 @@ class _Reader:
             sign = line[:1]
             if sign == "-" and line.startswith("--- ") and self._is_header(row, old > 0 and new > 0):
                 break
+            announced = old if sign == "-" else new if sign == "+" else 1
+            if announced <= 0 and self._lone_header(row):
+                break
             if not old and not new and line.rstrip() == "--" and _SIGNATURE.match(self._at(row + 1)):
                 break
             if sign not in ("", " ", "+", "-", "\\"):
@@ -324,6 +354,8 @@ class _Reader:
             line = self.lines[row]
             if line.startswith(("@@", "diff --git ", "--- ")) or _FENCE.match(line):
                 return
+            if self._lone_header(row):
+                return
             if re.match(r"\+|-(?![-\s])", line):
                 raise EditError(
                     f"A line below {header!r} has no ' ', '-' or '+' in front, so {line!r} is not part of it."
@@ -342,7 +374,8 @@ class _Reader:
         cut = last and (tail < max(1, lead) or not any(line.strip() for line in rest))
         if hunk.signs.startswith("+") and hunk.old and fewer[0] and hunk.start != 0:
             raise EditError("A hunk begins with added lines, and has fewer others than its header says.")
-        if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
+        whole = self.whole or (self.fenced and bool(_FENCE.match(self._at(self.row))))
+        if not whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
 
 
@@ -366,6 +399,9 @@ def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
 def _edit(section: Section, known: Collection[str]) -> Edit | None:
     """Convert a section to an edit; None for an empty section."""
     hunks = tuple(section.hunks)
+    kinds = {"new": section.created, "deleted": section.deleted, "moved": section.moved}
+    if len(said := [kind for kind, meant in kinds.items() if meant]) > 1:
+        raise EditError(f"The header says that {section.new} is {' and '.join(said)}; send one of them.")
     if section.created:
         if any(hunk.old for hunk in hunks):
             raise EditError(f"The new file {section.new} has lines that are not added; begin each with '+'.")
@@ -373,9 +409,7 @@ def _edit(section: Section, known: Collection[str]) -> Edit | None:
     if section.deleted:
         if any(hunk.new for hunk in hunks):
             raise EditError(f"{section.old} is to be deleted, but the diff keeps lines of it.")
-        return Delete(
-            section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old) if hunks else None
-        )
+        return Delete(section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old))
     if section.moved:
         return Patch(section.old, hunks, section.new, section.mode, section.copied)
     path = section.old if section.old in known and section.new not in known else section.new
