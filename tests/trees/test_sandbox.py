@@ -134,7 +134,11 @@ def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bo
         "print(flush=True)\n"
         "sys.stdin.read()\n"
     )
-    place = {"relative": "socket", "renamed": str(tool / "first"), "through a link": str(tmp_path / "link/socket")}
+    place = {
+        "relative": "socket",
+        "renamed": str(tool / "first"),
+        "through a link": str(tmp_path / "link/socket"),
+    }
     argv = (sys.executable, "-c", code, str(tool), place[bound])
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout and server.stdout.readline()

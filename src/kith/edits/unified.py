@@ -244,7 +244,7 @@ class _Reader:
         return not due and (not below.strip() or bool(_FENCE.match(below)))
 
     def _lone_header(self, row: int) -> str:
-        """The known file of a `---` or `+++` line that stands alone above a hunk; "" if it is none."""
+        """The known file of a `---` or `+++` line directly above a hunk; "" if there is none."""
         path = lone_name(self._at(row), self.known) if self._at(row + 1).startswith("@@") else ""
         return path if path in self.known else ""
 
