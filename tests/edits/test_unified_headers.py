@@ -3,7 +3,7 @@
 import pytest
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
-from kith.edits import Create, Delete, EditError, Patch, find_edits, make_changes, paths_of
+from kith.edits import Create, Delete, EditError, Patch, find_edits, make_changes, paths_of, unified_diff
 
 BODY = "@@ -1 +1 @@\n-x\n+y\n"
 MOVE = "rename from f\nrename to g\n"
@@ -150,3 +150,19 @@ def test_one_name_above_a_hunk_is_enough(header: str) -> None:
 def test_a_line_that_reads_like_a_name_is_text_while_the_hunk_announces_it() -> None:
     diff = "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n x\n--- b\n@@ -4 +3 @@\n-x\n+y\n"
     assert apply(diff, {"a": b"x\n-- b\n1\nx\n", "b": b"x\n"})["a"].after == b"x\n1\ny\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["end ", " start", "a b", 'a"b', "a\\b", "a\nb", "é", "b/x", "--- x", "old mode"]
+)
+def test_a_diff_of_a_file_with_an_odd_name_applies(name: str) -> None:
+    change = Change(name, b"x\n", b"y\n")
+    diff = unified_diff(change)
+    assert apply(diff, {name: b"x\n", "other": b""}) == {name: change}
+
+
+def test_a_new_file_may_be_named_without_prefixes() -> None:
+    made = apply(
+        "diff --git b/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", {"a": b""}
+    )
+    assert list(made) == ["b/x"]

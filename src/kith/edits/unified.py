@@ -94,17 +94,19 @@ def _take_mode(section: Section, what: str, digits: str) -> None:
 
 def take_names(section: Section, minus: str, plus: str, known: Collection[str]) -> None:
     """Take in the `---` and `+++` lines. Raises EditError where they contradict git's own names."""
-    old, new = _name(minus), _name(plus)
-    section.created |= old == NOTHING or _is_epoch(minus)
-    section.deleted |= new == NOTHING or (_is_epoch(plus) and not section.created)
-    old, new = _plain(old, new, known)
+    raw = _name(minus), _name(plus)
+    section.created |= raw[0] == NOTHING or _is_epoch(minus)
+    section.deleted |= raw[1] == NOTHING or (_is_epoch(plus) and not section.created)
+    plain = _plain(*raw, known)
     if not (section.by_git and section.old):
-        section.old, section.new = old, new
+        section.old, section.new = plain
         return
-    said = [_bare(name) if _bare(name) in (section.old, section.new) else name for name in (old, new)]
-    if stray := next((name for name in said if name not in (section.old, section.new, NOTHING)), ""):
-        raise EditError(f"The header names {section.new!r} first, and then {stray!r}; which file is it?")
-    if NOTHING not in said and section.old != section.new:
+    # git's own line has the names exactly; blanks at their ends are lost where no tab follows.
+    expected = {section.old.strip(), section.new.strip(), NOTHING}
+    for said, name in zip(raw, plain, strict=True):
+        if expected.isdisjoint((said, name, _bare(name).strip())):
+            raise EditError(f"The header names {section.new!r} first, and then {name!r}; which file is it?")
+    if NOTHING not in raw and section.old != section.new:
         section.moved |= section.old in known or section.new not in known
 
 
@@ -161,7 +163,7 @@ def _plain(old: str, new: str, known: Collection[str]) -> tuple[str, str]:
 
 
 UNIFIED = lazy_pattern(
-    r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@)", re.M
+    r"^[ \t]*(?:diff --git +\S|--- \S.*\n[ \t]*\+\+\+ \S|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@)", re.M
 )
 _UNSPACED = lazy_pattern(r"^(---|\+\+\+)(?=[^\s+-])")
 _NUMBERS = lazy_pattern(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
