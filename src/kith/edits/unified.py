@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from kith.core.patterns import lazy_pattern
 from kith.core.values import EXECUTABLE, FILE
+from kith.edits.context_diff import CONTEXT_HEAD, as_unified
 from kith.edits.edit_types import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import path_in, unquote
 
@@ -163,7 +164,9 @@ def _plain(old: str, new: str, known: Collection[str]) -> tuple[str, str]:
 
 
 UNIFIED = lazy_pattern(
-    r"^[ \t]*(?:diff --git +\S|--- \S.*\n[ \t]*\+\+\+ \S|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@)", re.M
+    r"^[ \t]*(?:diff --git +\S|--- \S.*\n[ \t]*\+\+\+ \S"
+    rf"|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@|{CONTEXT_HEAD})",
+    re.M,
 )
 _UNSPACED = lazy_pattern(r"^(---|\+\+\+)(?=[^\s+-])")
 _NUMBERS = lazy_pattern(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
@@ -183,7 +186,7 @@ def parse_unified(
     `about` is the file of hunks that name none. `whole`: the reply is known to have come to its end, so
     that a hunk with fewer lines than announced was miscounted, not cut.
     """
-    reader = _Reader(_dedent(lines), known, about, whole)
+    reader = _Reader(_dedent(as_unified(lines)), known, about, whole)
     reader.read()
     for section in reader.sections:
         _check_escapes(section)
