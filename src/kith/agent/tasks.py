@@ -14,6 +14,7 @@ from kith.agent.asking.terms import Terms
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct
 from kith.agent.direct_words import describe, nearest_form, parse_direct
+from kith.agent.forecasts import tell_forecast
 from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
@@ -245,6 +246,7 @@ async def _ask_model(job: Job) -> Outcome:
     async with open_known(project, run.emit) as known:
         asking = _Asking(terms, route, judges, ToldChecks(judges), known)
         opening = asyncio.ensure_future(_open_task(job, asking, room)) if job.is_new else None
+        telling: asyncio.Future[None] | None = None
         try:
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
             job = job.now() if chooses else job
@@ -258,8 +260,12 @@ async def _ask_model(job: Job) -> Outcome:
                 words = await _add_named(job, terms, opened, words)
                 if job.opens:
                     words = _begin(project, run, opened.window, words)
+            if job.is_new:
+                telling = asyncio.ensure_future(tell_forecast(project, run.emit, opened.facts.name, job.kind))
             return await _work(job, asking, words, opened)
         finally:
+            if telling:
+                await leave(telling)
             for each in route.opened.values():
                 project.learn(run, job.id, each)
                 if each is not held:

@@ -9,6 +9,19 @@ from kith.core.values import Usage
 Cause = Literal["", "hopeless", "failed", "absent"]
 
 
+class Outage(Struct, frozen=True):
+    """A model of a plan that could not be asked: after how many `seconds` of waiting, and why.
+
+    `usd` and `plan_s`: the money and time that its plan was to take.
+    """
+
+    model: str
+    seconds: float
+    why: str
+    usd: float = 0.0
+    plan_s: float = 0.0
+
+
 class Routed(Struct, frozen=True):
     """The models that a piece of work goes to, one after the other, and the reason.
 
@@ -16,6 +29,7 @@ class Routed(Struct, frozen=True):
     the beginning), and the plan what is left. `propensity`: how likely this choice was, 1.0 where it was no
     choice. `table`: the figures behind it, a row for each plan that was weighed. `cause`: why the one before
     gave up, where it did not just fail the checks: it was stopped, its server failed, or is not there.
+    `down`: models that could not be asked before this was decided.
     """
 
     kind: str
@@ -26,10 +40,14 @@ class Routed(Struct, frozen=True):
     propensity: float = 1.0
     table: tuple[dict[str, Any], ...] = ()
     cause: Cause = ""
+    down: tuple[Outage, ...] = ()
 
 
 class Delegated(Struct, frozen=True):
-    """A model gave a piece of work to another one, which came back; `verified` says who looked at it."""
+    """A model gave a piece of work to another one, which came back; `verified` says who looked at it.
+
+    `tokens`: of its text, by estimate. `expected_s`: the seconds that were predicted, 0.0 for none.
+    """
 
     by: str
     to: str
@@ -39,6 +57,8 @@ class Delegated(Struct, frozen=True):
     usage: Usage = Usage()
     usd: float | None = None
     seconds: float = 0.0
+    tokens: int = 0
+    expected_s: float = 0.0
 
 
 class Coached(Struct, frozen=True):

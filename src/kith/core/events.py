@@ -341,13 +341,13 @@ class Committed(Struct, frozen=True):
 class Notice(Struct, frozen=True):
     """Something the person should know, in one sentence.
 
-    `topic` names those that some screens leave out: which model is asked, that a session goes on, and where a
-    question was answered.
+    `topic` names those that some screens leave out: which model is asked, that a session goes on, where a
+    question was answered, and how long a task will take.
     """
 
     text: str
     level: Literal["info", "warning"] = "info"
-    topic: Literal["", "model", "resumed", "answered"] = ""
+    topic: Literal["", "model", "resumed", "answered", "forecast"] = ""
 
 
 class Delta(Struct, frozen=True):

@@ -103,6 +103,8 @@ class Feature(Struct, frozen=True):
     adapt: Lazy[Any] | None = None
     # Hears that a task asked in such a way is over: agent.asking.task_worker.Settle.
     settle: Lazy[Any] | None = None
+    # Tells how long a task will take: agent.forecasts.Foretell.
+    foretell: Lazy[Any] | None = None
     # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.
     panels: Lazy[Any] | None = None
     # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kith.core.codec import build_event, decode_event
+from kith.core.decisions import Delegated, Outage, Routed
 from kith.core.events import Event, RunStarted
 from kith.core.numbers import median
 from kith.memory.log import Log
@@ -35,6 +36,18 @@ SELECT session, MAX(seq), MAX(at), (
 ) AS began
 FROM events WHERE kind IN ('RunStarted', 'RunEnded', 'Applied') GROUP BY session
 HAVING MAX(seq) < ? AND json_extract(began, '$.options.plan') IS NOT NULL ORDER BY 2 DESC
+"""
+# Of the newest events only: the number of an event is found at once, its moment is not.
+_OUTAGES: Final = """
+SELECT at, body FROM events
+WHERE seq > (SELECT max(seq) FROM events) - 50000 AND kind = 'Routed' AND at > ?
+AND json_extract(body, '$.down') IS NOT NULL ORDER BY seq
+"""
+_DELEGATED: Final = """
+SELECT body FROM events WHERE kind = 'Delegated' AND at >= ? AND (? = '' OR EXISTS (
+  SELECT 1 FROM events began WHERE began.session = events.session AND began.kind = 'RunStarted'
+  AND json_extract(began.body, '$.root') = ?
+)) ORDER BY seq
 """
 
 
@@ -75,6 +88,22 @@ def conversations_before(log: Log, seq: int) -> Iterator[PastConversation]:
         began = build_event("RunStarted", json.loads(body))
         if isinstance(began, RunStarted):
             yield PastConversation(session, last, at, began)
+
+
+def outages_since(log: Log, since: float) -> Iterator[tuple[float, Outage]]:
+    """The models that could not be reached since then, and when, in order."""
+    for at, body in log.query(_OUTAGES, (since,)):
+        event = build_event("Routed", json.loads(body))
+        if isinstance(event, Routed):
+            yield from ((at, each) for each in event.down)
+
+
+def delegated_since(log: Log, since: float = 0.0, root: str = "") -> list[Delegated]:
+    """The errands since then, in order: those of sessions in the folder `root`, or of all ("")."""
+    events = (
+        build_event("Delegated", json.loads(body)) for (body,) in log.query(_DELEGATED, (since, root, root))
+    )
+    return [event for event in events if isinstance(event, Delegated)]
 
 
 def applied_changes(log: Log) -> list[AppliedIn]:

@@ -8,8 +8,9 @@ import pytest
 
 from kith.core.decisions import Delegated
 from kith.core.events import Engaged
+from kith.features.demo.standin import Request
 from kith.memory.log import LOG_FILE, Log
-from outside import Kith, Serve
+from outside import Kith, Serve, in_thread
 
 KEY = "sk-of-the-strong-one"
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
@@ -123,3 +124,38 @@ def test_the_local_model_reads_no_secrets_for_the_strong_one(
     )
     assert report["status"] == "done"
     assert SECRET not in json.dumps(server.requests)
+
+
+def test_a_giver_who_reads_the_bill_gives_a_smaller_errand(
+    kith: Kith, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = "\n".join(f"Fact {number} has nothing to do with it." for number in range(400))
+    heard: list[str] = []
+
+    def give(request: Request) -> Any:
+        """Looks the errand up, gives it, and gives the next one as the bill suggests."""
+        said = json.dumps(request.body["messages"][-1])
+        heard.append(said)
+        if len(heard) in (1, 3):
+            return call("models", task="Say ok.", context=context)
+        if len(heard) in (2, 4):
+            shorter = len(heard) == 4 and "fewer tokens of context save" in heard[2]
+            words = context[:400] if shorter else context
+            return call("delegate", model="openai/standin", task="Say ok.", context=words)
+        return call("done", summary="Two errands.")
+
+    claude = {"key": KEY, "model": "claude-standin", "window": 200_000}
+    with (
+        in_thread(["ok, " * 40] * 9, "llama-server") as weak,
+        in_thread(give, "anthropic", **claude) as server,
+    ):
+        configure(home, server.url, "openai/standin")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{weak.url}/v1")
+        monkeypatch.setenv("STRONG_KEY", KEY)
+        kith.run("-m", "strong/claude-standin", "--yes", "fix the failing test")
+    assert "openai/standin: not measured yet" in heard[1]
+    assert "reads 1000, writes 50 tokens/s; this errand: about" in heard[3]
+    long, short = events(home, Delegated)
+    assert short.tokens < long.tokens / 10 and short.expected_s > 0 == long.expected_s
+    (told,) = json.loads(kith("profile", "--json").stdout)["errands"]
+    assert (told["tokens_before"], told["tokens"]) == (long.tokens, short.tokens)

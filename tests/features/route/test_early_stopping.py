@@ -1,11 +1,7 @@
 """What tells a run in vain from one that takes its time."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from kith.core.values import Charge, Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
-from kith.features.measure.rows import LegRow
-from kith.features.route.early_stopping import Habits, step_cap, why_hopeless
+from kith.features.route.early_stopping import Habits, why_hopeless
 
 TASK = say("fix it")
 
@@ -22,12 +18,6 @@ def run_of(*uses: tuple[str, bool, str]) -> list[Message]:
     for number, (name, ok, text) in enumerate(uses):
         said += use(number, name, ok, text, command="pytest", path="a.py")
     return said
-
-
-def leg(
-    steps: int, reward: float = 1.0, model: str = "m", kind: str = "edit-small", digest: str = ""
-) -> LegRow:
-    return LegRow("s", 1, 0.0, "/r", model, kind, digest=digest, reward=reward, steps=steps)
 
 
 def test_a_command_that_fails_in_the_same_way_three_times() -> None:
@@ -90,19 +80,3 @@ def test_too_many_steps() -> None:
     assert "13 steps" in why_hopeless(looks, (), Habits(cap=12))
     assert why_hopeless(looks, (), Habits(cap=13)) == why_hopeless(looks, (), Habits()) == ""
     assert why_hopeless([*looks, Message("assistant", (Text("x"),), "kith")], (), Habits(cap=13)) == ""
-
-
-def test_the_cap_is_learned_from_what_succeeded() -> None:
-    assert step_cap([leg(20), leg(22)], "m", "edit-small") == 0
-    assert step_cap([leg(20), leg(22), leg(24), leg(200, 0.0)], "m", "edit-small") == 44
-    many = [leg(steps) for steps in range(11, 31)]
-    assert step_cap(many, "m", "edit-small") == 29
-    assert step_cap(many, "other", "edit-small") == step_cap(many, "m", "docs") == 0
-    assert step_cap([leg(30, digest="old")] * 20, "m", "edit-small", "new") == 0
-    assert step_cap([leg(2)] * 20, "m", "edit-small") == 12
-
-
-@given(st.lists(st.integers(1, 200), min_size=10, max_size=60))
-def test_at_most_a_tenth_of_the_successful_runs_would_have_been_stopped(steps: list[int]) -> None:
-    cap = step_cap([leg(each) for each in steps], "m", "edit-small")
-    assert sum(each > cap for each in steps) <= len(steps) / 10

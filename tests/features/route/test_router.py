@@ -171,8 +171,27 @@ def test_a_model_that_is_down_is_left_out_and_said(
     report = run(kith, "fix mean")
     assert fixed(kith) and any("openai/gone is left out" in each for each in report["receipt"]["warnings"])
     (only,) = routed(home, report["session"])
-    assert len(only.plan) == 1 and only.why.endswith("openai/gone is left out")
+    assert len(only.plan) == 1 and [each.model for each in only.down] == ["openai/gone"]
     assert not any("?." in each for each in report["receipt"]["warnings"])
+
+
+def test_where_a_local_model_is_down_another_one_is_asked_before_the_frontier_model(
+    kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    models(None, [])
+    other = models.script("other", [*HIT, *HIT])
+    (home / ".config" / "kith").mkdir(parents=True)
+    (home / ".config" / "kith" / "config.toml").write_text(f'[route]\nlocal = ["openai/gone", "{other}"]\n')
+    first = run(kith, "fix mean")
+    (decided,) = routed(home, first["session"])
+    assert fixed(kith) and decided.plan[0] == other
+    assert [each.model for each in decided.down] == ["openai/gone"]
+    told = json.loads(kith("why", "--json").stdout)["decisions"][0]
+    assert told["down"][0]["model"] == "openai/gone" and told["first_plan"].keys() == {"usd", "seconds"}
+    kith("undo", "--yes")
+    later = run(kith, "fix mean")  # an outage of a minute ago: nobody waits for it again
+    assert routed(home, later["session"])[0].down == ()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ FEATURE = Feature(
     "measure",
     "what calls and tasks took: profiles, benches and probes",
     extends={"web": _here("page.routes:PART")},
+    foretell=_here("task_forecasts:forecast_task"),
     forget=_here("measured_rows:forget_rows"),
     commands=(
         Command(

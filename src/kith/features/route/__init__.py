@@ -33,6 +33,7 @@ FEATURE = Feature(
         ),
     ),
     router=_here("router:ROUTER"),
+    extends={"measure": _here("errands:PART")},
 )
 
 

@@ -23,6 +23,7 @@ from kith.features.route.estimates import (
     sorts_of,
     who,
 )
+from kith.features.route.outages import Downtime
 
 _DEARER_AFTER_A_MISS: Final = 1.2  # what is left is harder, and takes longer
 # Thompson sampling tries more than there is to learn from some hundred tasks: a model that was seen often
@@ -35,6 +36,7 @@ class Arm(Struct, frozen=True):
 
     `usd`, `seconds` of one run and `solves` (a chance; None: from its size in billions of `parameters`) are
     what is expected before anything is measured. `down` says why it cannot be asked now; "": it can.
+    `downtime`: when it was down, and may still be.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Arm(Struct, frozen=True):
     seconds: float = 30.0
     solves: float | None = None
     down: str = ""
+    downtime: Downtime | None = None
 
 
 class Task(Struct, frozen=True):
@@ -65,10 +68,11 @@ class Odds(NamedTuple):
 
 
 class Belief(Struct, frozen=True):
-    """The odds of each model, at first and after a miss, and how reliable the check is."""
+    """The odds of each model, at first and after a miss, how reliable the check is, and who may be away."""
 
     odds: Mapping[tuple[str, Head], Odds]
     errors: Errors
+    downtimes: Mapping[str, Downtime] = {}
 
     def seen(self, model: str, head: Head) -> float:
         """Count the outcomes at this kind of work."""
@@ -100,7 +104,7 @@ def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
         for head, (solves, takes) in _believe_one(evidence, model, sorts, _expect(task, arm)).items():
             count = evidence.seen(model, head, task.kind)
             odds[arm.name, head] = Odds(solves if task.verifiable else _narrow(solves, count), takes, count)
-    return Belief(odds, evidence.errors)
+    return Belief(odds, evidence.errors, {arm.name: arm.downtime for arm in arms if arm.downtime})
 
 
 def usual_run(evidence: Learned, arm: Arm) -> Takes:
@@ -145,16 +149,34 @@ def weigh(
 ) -> tuple[Weighed, ...]:
     """Each plan with its worth in so many draws from what is believed, the same ones for all plans."""
     drawn: dict[tuple[str, Head], tuple[list[float], list[float]]] = {}
-    weighed = []
-    for plan in plans:
+
+    def weigh_one(plan: Plan) -> Weighed:
         heads = _heads(plan)
         for head in heads:
             if head not in drawn:
                 drawn[head] = _draw(belief.odds[head], utility, rng, draws)
         outlook = foresee([_leg(belief.odds[head]) for head in heads], belief.errors)
         worths = _worths([drawn[head] for head in heads], belief.errors)
-        weighed.append(Weighed(plan, outlook, utility.worth(outlook), tuple(worths)))
-    return tuple(weighed)
+        weighed = Weighed(plan, outlook, utility.worth(outlook), tuple(worths))
+        away = belief.downtimes.get(plan[0])
+        return (
+            _without_first(weighed, away, weigh_one(plan[1:]) if plan[1:] else None, utility)
+            if away
+            else weighed
+        )
+
+    return tuple(map(weigh_one, plans))
+
+
+def _without_first(each: Weighed, away: Downtime, rest: Weighed | None, utility: Utility) -> Weighed:
+    """A plan whose first model may be away: then it is waited for in vain, and the rest is done instead."""
+    left = rest.outlook if rest else Outlook(0.0, 0.0, 0.0)
+    left = left._replace(seconds=left.seconds + away.wait_s)
+    there, gone, wait = 1 - away.chance, away.chance, utility.cost(0.0, away.wait_s)
+    mixed = Outlook(*(there * one + gone * other for one, other in zip(each.outlook, left, strict=True)))
+    others = rest.worths if rest else [0.0] * len(each.worths)
+    worths = (there * one + gone * (other - wait) for one, other in zip(each.worths, others, strict=True))
+    return Weighed(each.plan, mixed, utility.worth(mixed), tuple(worths))
 
 
 def _heads(plan: Plan) -> list[tuple[str, Head]]:

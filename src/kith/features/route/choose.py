@@ -1,7 +1,9 @@
 """Choose which models a task goes to, one after the other, and say why in words and figures."""
 
+import math
 import random
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,14 +17,16 @@ from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
 from kith.core.model import Emit
-from kith.core.numbers import dollars
+from kith.core.numbers import dollars, time_text
 from kith.core.run import Run
 from kith.core.values import Usage
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
-from kith.features.route.early_stopping import Habits, step_cap
+from kith.features.route.early_stopping import Habits
 from kith.features.route.estimates import Learned, Plan, Utility, fold, possible_plans, price_of
+from kith.features.route.outages import doubt, recall_outages
+from kith.features.route.step_caps import Stakes, StepRange
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of
@@ -145,9 +149,11 @@ def _name(plan: Plan) -> str:
 
 DRAWS: Final = 50  # from what is believed, for one decision
 SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
+_BLURRED: Final = 8  # times that each of these draws is compared
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 24.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
+_TIE: Final = 0.12  # solved tasks: plans whose worth differs by less take turns, unless a check decides
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 
@@ -183,10 +189,11 @@ def choose(
     if pin or task.verifiable or not belief.outcomes:
         shares = keep_to_the_default(weighed, default, sure)
     else:
-        shares = match_chances(weighed)
+        shares = match_chances(weighed, rng)
     (chosen,) = rng.choices(range(len(weighed)), shares)
+    missing = _missing(arms) if len(up) < len(arms) else ""
     told = Told(
-        task.kind, weighed, chosen, default, sure, belief, _missing(arms) if len(up) < len(arms) else ""
+        task.kind, weighed, chosen, default, sure, belief, "; ".join(filter(None, (missing, _away(up))))
     )
     return PlanDecision(
         weighed[chosen].plan, shares[chosen], "named by you" if pin else tell(told), tabulate(told)
@@ -201,8 +208,13 @@ def default_plan(weighed: Sequence[Weighed], belief: Belief, frontier: str) -> W
     """
     longest = max(len(each.plan) for each in weighed)
     safe = [each for each in weighed if len(each.plan) == min(2, longest) and each.plan[-1] == frontier]
-    new = [each for each in safe if len(each.plan) > 1 and belief.seen(each.plan[0], "first") < _NEW]
+    new = [each for each in safe if len(each.plan) > 1 and _is_new(each.plan[0], belief)]
     return max(new or safe or weighed, key=lambda each: each.mean)
+
+
+def _is_new(model: str, belief: Belief) -> bool:
+    """True for a model of which little is known, unless it would only be waited for."""
+    return belief.seen(model, "first") < _NEW and model not in belief.downtimes
 
 
 def sureness(plan: Plan, belief: Belief) -> float:
@@ -219,14 +231,17 @@ def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: floa
     return [(1 - again) * (each is taken) + again * (each is default) for each in weighed]
 
 
-def match_chances(weighed: Sequence[Weighed]) -> list[float]:
+def match_chances(weighed: Sequence[Weighed], rng: random.Random) -> list[float]:
     """Each plan as likely as it is to be the best one: exploring in proportion to what is not known.
 
-    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933).
+    Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933). Without a
+    check, a few hundred tasks cannot tell plans of nearly equal worth apart; early luck would settle on one
+    of them. So each draw is blurred by `_TIE`.
     """
-    wins = [0] * len(weighed)
-    for worths in zip(*(each.worths for each in weighed), strict=True):
-        wins[worths.index(max(worths))] += 1
+    wins, draws = [0] * len(weighed), list(zip(*(each.worths for each in weighed), strict=True))
+    for worths in draws * _BLURRED:
+        blurred = [worth + rng.gauss(0.0, _TIE / math.sqrt(2)) for worth in worths]
+        wins[blurred.index(max(blurred))] += 1
     return [won / sum(wins) for won in wins]
 
 
@@ -242,6 +257,12 @@ def _missing(arms: Sequence[Arm]) -> str:
     return ", ".join(f"{arm.name} is left out ({arm.down})" for arm in arms if arm.down) or "none is named"
 
 
+def _away(arms: Sequence[Arm]) -> str:
+    """`qwen3:8b could not be reached 4 min ago`."""
+    away = [(arm.name, arm.downtime.ago_s) for arm in arms if arm.downtime]
+    return ", ".join(f"{name} could not be reached {time_text(ago)} ago" for name, ago in away)
+
+
 _TYPICAL: Final = Usage(input=60_000, output=4_000, cached=40_000)  # of a task, where none was measured
 _DAY_S: Final = 86_400
 
@@ -249,16 +270,23 @@ _DAY_S: Final = 86_400
 class ModelChoice(Struct, frozen=True):
     """The models to choose from, by name as after -m, and their measurements.
 
-    `local` is in the person's order; `frontier` is "" where there is none to ask.
+    `local` is in the person's order; `frontier` is "" where there is none to ask. `outages`: who could not be
+    reached lately.
     """
 
     local: tuple[str, ...] = ()
     frontier: str = ""
     legs: tuple[LegRow, ...] = ()
+    outages: Mapping[str, tuple[float, float]] = {}
 
     @property
     def arms(self) -> tuple[str, ...]:
         return (*self.local, *filter(None, [self.frontier]))
+
+    def without(self, names: Collection[str]) -> "ModelChoice":
+        """The choice among the other models."""
+        left = tuple(name for name in self.local if name not in names)
+        return replace(self, local=left, frontier="" if self.frontier in names else self.frontier)
 
     def measured_as(self, name: str) -> str:
         """The name under which a model's calls are in the log."""
@@ -273,7 +301,8 @@ async def look_around(project: Project, emit: Emit) -> ModelChoice:
     found = ModelChoice(chosen.route.local or await _find_local(project, emit), chosen.route.frontier)
     if len(found.arms) < 2:
         return found
-    return replace(found, legs=read_measured(project.log, cache=chosen.cache).legs)
+    legs = read_measured(project.log, cache=chosen.cache).legs
+    return replace(found, legs=legs, outages=recall_outages(project.log, time.time()))
 
 
 async def _find_local(project: Project, emit: Emit) -> tuple[str, ...]:
@@ -334,7 +363,8 @@ def _arm(project: Project, choice: ModelChoice, name: str) -> Arm:
     frontier = name == choice.frontier
     priced = measured_name(project.settings, name)
     usd = load_prices(project.settings.config).cost(priced, _TYPICAL) if frontier else 0.0
-    return Arm(known, digest, frontier, billions(name), usd=usd or 0.0)
+    downtime = doubt(choice.outages.get(name), known, choice.legs, time.time())
+    return Arm(known, digest, frontier, billions(name), usd=usd or 0.0, downtime=downtime)
 
 
 def _utility(project: Project, evidence: Learned, arms: Sequence[Arm], left: float) -> Utility:
@@ -359,9 +389,27 @@ def _money_left(project: Project) -> float:
     return max(0.0, 1 - paid_today(project.log) / limit) if limit else 0.0
 
 
-def habits_of(legs: Sequence[LegRow], opened: Opened, kind: str, *, cap: bool) -> Habits:
-    """Read a model's habits at a kind of work: they tell a hopeless run from a slow one."""
+_UNCAPPED: Final = 0.1  # share of the tasks in which no cap holds, so that it is seen how long runs end
+
+
+def habits_of(
+    project: Project, choice: ModelChoice, plan: Plan, kind: str, opened: Opened, seed: str
+) -> Habits:
+    """Read the habits of a plan's first model at a kind of work: they tell a hopeless run from a slow one."""
     facts = opened.facts
     rate = float(opened.card_of(facts.digest).get("write_rate") or 0.0)
-    steps = step_cap(legs, facts.name, kind, facts.digest) if cap else 0
-    return Habits(steps, opened.window, rate)
+    rng, cap = random.Random(f"{seed}/cap"), 0
+    if project.settings.route.cap and plan[1:] and rng.random() >= _UNCAPPED:
+        runs = StepRange.of(choice.legs, facts.name, kind, facts.digest)
+        cap = runs.cap(_stakes(project, choice, plan, kind, runs.mean), rng)
+    return Habits(cap, opened.window, rate)
+
+
+def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, steps: float) -> Stakes:
+    """Estimate what a plan's first model saves by solving a task, and the cost of each of its `steps`."""
+    evidence, arms = fold(choice.legs), [_arm(project, choice, name) for name in plan]
+    utility = _utility(project, evidence, arms, _money_left(project))
+    belief = believe(evidence, Task(kind), arms)
+    first, after = belief.odds[arms[0].name, "first"].takes, belief.odds[arms[1].name, "after"]
+    price = utility.cost(after.takes.usd, after.takes.seconds)
+    return Stakes(1 - after.solves.mean + price, utility.cost(first.usd, first.seconds) / max(steps, 1.0))

@@ -112,6 +112,7 @@ def describe_decision(decided: Decided, undone: bool) -> dict[str, Any]:
         "task": decided.words,
         "part": decided.part,
         **encode(first),
+        "first_plan": _first_plan(first),
         "escalations": [{"after": each.after, "to": each.plan[0], "why": each.why} for each in decided.later],
         "outcome": {
             "status": ended.status if ended else "unfinished",
@@ -125,6 +126,15 @@ def describe_decision(decided: Decided, undone: bool) -> dict[str, Any]:
             "usd": decided.usd,
         },
     }
+
+
+def _first_plan(decision: Routed) -> dict[str, float] | None:
+    """Compare the plan that was decided first: what more it would have taken; None if unknown."""
+    row = next((row for row in decision.table if tuple(row["plan"]) == decision.plan), None)
+    if not decision.down or not decision.down[0].plan_s or row is None:
+        return None
+    first = decision.down[0]
+    return {"usd": first.usd - row["usd"], "seconds": first.plan_s - row["seconds"]}
 
 
 _WIDTH = 78  # columns, of the 80 that any terminal has
@@ -162,10 +172,30 @@ def why_text(shown: dict[str, Any]) -> str:
     lines += _indented(shown["why"])
     if shown["table"]:
         lines += ["", *_table(shown), ""]
+    lines += _indented(_outages(shown)) if shown["down"] else []
     for each in shown["escalations"]:
         lines += _indented(f"{_short(each['after'])} gave up: {each['why']}")
         lines.append(f"    -> {_short(each['to'])} took over")
     return "\n".join([*lines, *_indented(_outcome(shown["outcome"]))])
+
+
+def _outages(shown: dict[str, Any]) -> str:
+    """`qwen3:8b could not be reached (2 s lost); its route would have taken $0.01 less and 20 s more.`"""
+    lost = [
+        f"{_short(each['model'])} could not be reached ({each['seconds']:.0f} s lost)"
+        for each in shown["down"]
+    ]
+    more = shown["first_plan"]
+    if more is None:
+        return ", ".join(lost)
+    usd, seconds = more["usd"], more["seconds"]
+    parts = [f"{dollars(abs(usd))} {'more' if usd > 0 else 'less'}"] if abs(usd) >= 0.0005 else []
+    parts += (
+        [f"{abs(seconds):.0f} s {'more' if seconds > 0 else 'less'}"]
+        if abs(seconds) >= 0.5 or not parts
+        else []
+    )
+    return f"{', '.join(lost)}; the route planned first would have taken about {' and '.join(parts)}"
 
 
 def _how(shown: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -14,6 +14,7 @@ from kith.agent.asking.terms import Terms
 from kith.agent.attempt import land_edits
 from kith.agent.models import measured_name
 from kith.agent.roles import Player
+from kith.context.budget import estimate_tokens
 from kith.core.decisions import Delegated
 from kith.core.errors import KithError, LimitError, ModelError, NoModelError, TreeError
 from kith.core.loop import begin_turn, converse
@@ -24,6 +25,8 @@ from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits import summarise
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.speed_and_success import describe_models
+from kith.features.route.errands import Pace, tell_bill
+from kith.memory.queries import delegated_since
 from kith.models.account import Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
@@ -31,8 +34,9 @@ from kith.tools.answers import in_words, refused, told
 
 # Work given to another model: who there is and how well each does, and one piece of work handed over.
 
-# The models that work can be given to, with what was measured of each, as text.
-Describe = Callable[[], Awaitable[str]]
+# The models that work can be given to, with what was measured of each, as text; also the time that an errand
+# of so many tokens takes (0: any errand).
+Describe = Callable[[int], Awaitable[str]]
 
 
 class Errand(Struct, frozen=True):
@@ -59,7 +63,8 @@ def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
     """`models` tells who there is, `delegate` gives one of them work in the same trial."""
 
     async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
-        table = await describe()
+        text = "\n\n".join(str(args[key]) for key in ("task", "context") if args.get(key))
+        table = await describe(estimate_tokens(text))
         return told(table, f"{max(len(table.splitlines()) - 1, 0)} rows")
 
     @in_words
@@ -70,11 +75,17 @@ def make_delegation(describe: Describe, entrust: Entrust) -> tuple[Tool, Tool]:
         returned = await entrust(errand, run)
         return told(returned.text, returned.line) if returned.ok else refused(returned.text)
 
-    nothing = {"type": "object", "properties": {}}
     texts = {name: {"type": "string"} for name in ("model", "task", "context", "check")}
+    asked = {"type": "object", "properties": {name: texts[name] for name in ("task", "context")}}
     work = {"type": "object", "properties": texts, "required": ["model", "task"]}
     return (
-        Tool("models", "List the local models and what was measured of each.", nothing, "read", tell),
+        Tool(
+            "models",
+            "List the local models and what was measured of each; with task and context, the time for that.",
+            asked,
+            "read",
+            tell,
+        ),
         Tool(
             "delegate",
             "Let a local model do one small, closed task in this trial. context: what it must know; it sees "
@@ -98,17 +109,32 @@ class _Bill(Struct):
 
     usage: Usage = Usage()
     usd: float | None = 0.0
+    evaluated: int = 0
+    read_s: float = 0.0
+    write_s: float = 0.0
 
     def take(self, charge: Charge) -> None:
         self.usage += charge.usage
+        self.evaluated += charge.evaluated
+        self.read_s += charge.timing.prefill_s
+        self.write_s += charge.timing.decode_s
         self.usd = None if self.usd is None or charge.usd is None else self.usd + charge.usd
 
+    def pace(self, before: Pace) -> Pace:
+        """The pace `before` this errand, at the speeds of this errand, where its server told them."""
+        if self.read_s <= 0 or self.write_s <= 0:
+            return before
+        return replace(before, read=self.evaluated / self.read_s, write=self.usage.output / self.write_s)
 
-async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits) -> Returned:
+
+async def do_errand(
+    run: Run, by: str, errand: Errand, player: Player, limits: ExecLimits, pace: Pace
+) -> Returned:
     """Let `player` do the errand of the model `by` in the trial that `run.workspace` is.
 
     A change that the errand's own check rejects twice is rolled back; one without a check stays, and is
-    called unverified. Whatever the player is unable to do comes back in words.
+    called unverified. Whatever the player is unable to do comes back in words, with what it took against what
+    its `pace` promised.
     """
     trial = run.workspace
     if not isinstance(trial, Trial):
@@ -131,9 +157,11 @@ async def do_errand(run: Run, by: str, errand: Errand, player: Player, limits: E
         if failed:
             await trial.go_back(mark)
         changed = _difference(before, await trial.changes())
-        verified, seconds = _verification(ran), time.monotonic() - began
-        deaf.emit(Delegated(by, name, errand.task, not failed, verified, bill.usage, bill.usd, seconds))
-    return _answer(name, words, changed, ran, failed, verified)
+        tokens, cost = estimate_tokens(_letter(errand)), (bill.usage, bill.usd, time.monotonic() - began)
+        outcome = by, name, errand.task, not failed, _verification(ran)
+        over = Delegated(*outcome, *cost, tokens, round(pace.seconds(tokens), 1))
+        deaf.emit(over)
+    return _answer(over, words, changed, ran, tell_bill(bill.pace(pace), over))
 
 
 async def _work(
@@ -181,16 +209,14 @@ def _verification(ran: Ran | None) -> str:
     return f"`{ran.command}` ends with exit code {ran.code} after {ran.seconds:.1f} s"
 
 
-def _answer(
-    name: str, words: str, changed: Changes, ran: Ran | None, failed: bool, verified: str
-) -> Returned:
-    said = words.strip()[:_WORDS] or "(it said nothing)"
-    if failed:
+def _answer(over: Delegated, words: str, changed: Changes, ran: Ran | None, bill: str) -> Returned:
+    name, verified, said = over.to, over.verified, words.strip()[:_WORDS] or "(it said nothing)"
+    if not over.ok:
         why = f"{verified}:\n{ran.output[-_OUTPUT:]}" if ran else said
-        text = f"{name} did not do it, and its change was rolled back. {why}"
+        text = f"{name} did not do it, and its change was rolled back. {why}\n{bill}"
         return Returned(False, text, f"{name} did not do it")
     files = ", ".join(f"{each.path} +{each.added} -{each.removed}" for each in summarise(changed))
-    rows = [f"{name} says: {said}", f"Changed: {files or 'nothing'}.", f"Verified by: {verified}."]
+    rows = [f"{name} says: {said}", f"Changed: {files or 'nothing'}.", f"Verified by: {verified}.", bill]
     line = f"{name}: {files or 'an answer'}; verified by {verified}"
     return Returned(True, "\n".join(rows), line)
 
@@ -204,9 +230,15 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
     names = project.settings.route.local
     logged = {name: measured_name(project.settings, name) for name in names}
 
-    async def describe() -> str:
+    async def describe(tokens: int) -> str:
         measured = read_measured(project.log, cache=project.settings.cache)
-        return tell_models(logged, describe_models(measured))
+        errands = delegated_since(project.log)
+        called = dict.fromkeys(call.model for call in measured.calls)
+        known = {name: _find_logged(name, logged[name], called) for name in names}
+        paces = {name: Pace.of(known[name], measured.calls, errands).tell(tokens) for name in names}
+        own = Pace.of(giver.facts.name, measured.calls, errands)
+        yourself = f"\nYou yourself: {own.tell(tokens)}" if own.is_known else ""
+        return tell_models(known, paces, describe_models(measured)) + yourself
 
     async def entrust(errand: Errand, run: Run) -> Returned:
         if errand.model not in names:
@@ -216,11 +248,19 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
             async with aclosing(await terms.open(errand.model)) as opened:
                 player = _player(terms, opened, giver)
                 limits = ExecLimits(seconds=project.settings.check_timeout)
-                return await do_errand(run, giver.facts.name, errand, player, limits)
+                calls = read_measured(project.log, cache=project.settings.cache).calls
+                pace = Pace.of(opened.facts.name, calls, delegated_since(project.log))
+                return await do_errand(run, giver.facts.name, errand, player, limits, pace)
         except KithError as error:
             return Returned(False, f"{errand.model} cannot be asked: {error}", "it cannot be asked")
 
     return make_delegation(describe, entrust)
+
+
+def _find_logged(name: str, expected: str, called: Iterable[str]) -> str:
+    """The name of a model in the log: as expected, else that of the last one called so on any server."""
+    alike = [each for each in called if each.rpartition("/")[2] == name.rpartition("/")[2]]
+    return expected if expected in alike or not alike else alike[-1]
 
 
 def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
@@ -232,15 +272,17 @@ def _player(terms: Terms, opened: Opened, giver: Opened) -> Player:
     return replace(player, role=replace(player.role, purpose="delegated"))
 
 
-def tell_models(logged: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Each model that may be asked, with what it was measured to do, a line for each kind of work.
+def tell_models(
+    logged: Mapping[str, str], paces: Mapping[str, str], rows: Sequence[Mapping[str, Any]]
+) -> str:
+    """Each model that may be asked, with its pace and a line for each kind of work that it was measured at.
 
     `logged` is the name that each has in the log.
     """
     lines = []
     for name, known in logged.items():
-        own = [row for row in rows if row["model"] in (known, name.partition("/")[2])]
-        lines += [f"{name}: {_measured(row)}" for row in own] or [f"{name}: not measured yet"]
+        own = [row for row in rows if row["model"] == known]
+        lines += [f"{name}: {paces[name]}", *(f"  {_measured(row)}" for row in own)]
     return "\n".join(("The local models, and how their tasks went here:", *lines))
 
 

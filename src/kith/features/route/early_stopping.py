@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -10,16 +10,7 @@ from msgspec import Struct, field
 from kith.core.errors import HopelessError
 from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Charge, Message, Reply, ToolCall, ToolResult
-from kith.features.measure.rows import LegRow
 
-# The numbers: of runs on real issues 71 % of the spending goes into those that fail, and the chance to solve
-# falls from 0.71 in the shorter half to 0.04 beyond the 90th percentile. Where models stop by themselves a
-# cap saves nothing and costs nothing, so it is learned for each model and kind of work.
-
-
-_ENOUGH: Final = 10  # successful runs, from which on their 90th percentile means something
-_FEW: Final = 3  # with fewer, nothing is known
-_LEAST: Final = 12  # steps that any run may take
 _SAME: Final = 3  # times that a command fails in the same way
 _MALFORMED: Final = 2  # edits or calls in a row that cannot be carried out
 _FULL: Final = 0.9  # of the window
@@ -39,28 +30,13 @@ _NOISE: Final = re.compile(
 class Habits(Struct, frozen=True):
     """The habits of a model at one kind of work; 0 where unknown.
 
-    `cap`: the steps beyond which it rarely succeeds. `window` counts tokens, `write_rate` is in tokens/s.
+    `cap`: the steps beyond which a run is not worth its price. `window` counts tokens, `write_rate` is in
+    tokens/s.
     """
 
     cap: int = 0
     window: int = 0
     write_rate: float = 0.0
-
-
-def step_cap(rows: Iterable[LegRow], model: str, kind: str, digest: str = "") -> int:
-    """The 90th percentile of the steps of successful runs; twice their median where they are few; 0: none."""
-    steps = [
-        row.steps
-        for row in rows
-        if row.steps and row.model == model and row.kind == kind and row.solved
-        # Other weights are another model.
-        if not digest or row.digest == digest
-    ]
-    if len(steps) < _FEW:
-        return 0
-    steps.sort()
-    usual = steps[len(steps) * 9 // 10] if len(steps) >= _ENOUGH else 2 * steps[len(steps) // 2]
-    return max(_LEAST, usual)
 
 
 def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
@@ -87,7 +63,7 @@ def _since_a_person(messages: Sequence[Message]) -> Sequence[Message]:
 def _too_long(said: Sequence[Message], cap: int) -> str:
     steps = sum(each.role == "assistant" and each.author != "kith" for each in said)
     over = cap and steps > cap
-    return f"{steps} steps, and the tasks it solves hardly ever take more than {cap}" if over else ""
+    return f"{steps} steps, and more than {cap} hardly ever pay" if over else ""
 
 
 def _same_failure(said: Sequence[Message]) -> str:

@@ -1,6 +1,7 @@
 """Pass one task from model to model, each opened when its turn comes, and audit some changes that passed."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from functools import partial
 from random import Random
 from typing import Any, Final
@@ -12,7 +13,7 @@ from kith.agent.asking.terms import Terms
 from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
 from kith.context.budget import fit_middle
-from kith.core.decisions import Cause, Routed
+from kith.core.decisions import Cause, Outage, Routed
 from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Judged, Notice
 from kith.core.model import Model, Prompt, Role
@@ -87,6 +88,8 @@ class Relay(Struct):
     down: set[str] = field(default_factory=set)
     handovers: int = 0
     verifiable: bool = True
+    seed: str = ""
+    task: Task = Task("")
 
     async def begin(self, words: str, routes: Sequence[Routed], seed: str) -> Opened:
         """The model to begin a task in these words with, of all that there are; see `set_out`."""
@@ -99,30 +102,34 @@ class Relay(Struct):
 
         Raises what keeps the last model away when there is none that could be asked.
         """
-        self.verifiable = task.verifiable
+        self.verifiable, self.seed = task.verifiable, seed
         if routes:
             self.asked |= {each.plan[0] for each in routes}
             self.handovers = sum(bool(each.after) for each in routes)
             return await self._go_on(routes[-1])
-        routed = await decide(self.terms.project, self.run, task, self.choice, seed)
-        self.plan, self.kind = routed.plan, routed.kind
-        opened = await self._open_next()
-        out = [f"{name} is left out" for name in self.choice.arms if name in self.down]
-        self.run.emit(replace(routed, plan=self.plan, why="; ".join([routed.why, *out])))
+        self.task = task
+        routed, opened = await self._decide()
+        self.run.emit(routed)
         return opened
 
     async def follow(self, given_up: GivenUp) -> Opened | None:
-        """The model that takes over, told of in the log; None when nobody is left, or nothing to spend."""
+        """The model that takes over, told of in the log; None when nobody is left, or nothing to spend.
+
+        Where the one before cannot be reached any more, what is left to do is decided again.
+        """
         if isinstance(given_up.error, LimitError) and self.terms.account.is_spent:
             return None
-        if isinstance(given_up.error, _ABSENT):
-            self.down.add(self.plan[0])
-        self.plan = self.plan[1:]
+        anew: Routed | None = None
         try:
-            opened = await self._open_next()
+            if isinstance(given_up.error, _ABSENT):
+                self.down.add(self.plan[0])
+                anew, opened = await self._decide(self.asked)
+            else:
+                self.plan = self.plan[1:]
+                opened = await self._open_next()
         except _ABSENT:
             return None
-        self._hand_over(given_up.by, _why(given_up), _cause(given_up))
+        self._hand_over(given_up.by, _why(given_up), _cause(given_up), anew)
         return opened
 
     @property
@@ -134,8 +141,8 @@ class Relay(Struct):
         """The role, stopped when the model that works now is in vain and another one could take over."""
         if not self.more:
             return role
-        opened, cap = self.opened[self.plan[0]], self.terms.project.settings.route.cap
-        habits = habits_of(self.choice.legs, opened, self.kind, cap=cap)
+        opened = self.opened[self.plan[0]]
+        habits = habits_of(self.terms.project, self.choice, self.plan, self.kind, opened, self.seed)
         return replace(role, model=Hopeful(role.model, habits, role.purpose))
 
     def audit(self, goal: str, seed: str) -> Audit | None:
@@ -169,9 +176,33 @@ class Relay(Struct):
             self._hand_over(routed.plan[0], "it cannot be asked any more", "absent")
         return opened
 
-    def _hand_over(self, after: str, why: str, cause: Cause) -> None:
+    def _hand_over(self, after: str, why: str, cause: Cause, anew: Routed | None = None) -> None:
         self.handovers += 1
-        self.run.emit(Routed(self.kind, self.plan, why, by="rule", after=after, cause=cause))
+        routed = anew or Routed(self.kind, self.plan, "")
+        self.run.emit(replace(routed, plan=self.plan, why=why, by="rule", after=after, cause=cause))
+
+    async def _decide(self, asked: Collection[str] = ()) -> tuple[Routed, Opened]:
+        """The plan for the task among the models that are up and were not `asked`, and its first model.
+
+        A model that cannot be reached is left out, and the rest is decided again. Raises what keeps the last
+        one away.
+        """
+        outages: list[Outage] = []
+        why: KithError = NoModelError("There is no model to ask.")
+        while (choice := self.choice.without({*asked, *self.down})).arms:
+            routed = await decide(self.terms.project, self.run, self.task, choice, self.seed)
+            self.plan, self.kind, began = routed.plan, routed.kind, time.monotonic()
+            try:
+                opened = await self._open_first()
+            except _ABSENT as error:
+                why = error
+                outages.append(_outage(routed, time.monotonic() - began, error))
+                self._leave_out(error)
+            else:
+                return replace(routed, down=tuple(outages)), opened
+        if outages:  # nobody takes over; that they are down is evidence all the same
+            self.run.emit(Routed(self.kind, (), "nobody can be reached", by="rule", down=tuple(outages)))
+        raise why
 
     async def _open_next(self) -> Opened:
         """The first model of the plan that can be asked: the plan begins with it from now on.
@@ -182,16 +213,23 @@ class Relay(Struct):
         while plan := self.plan or self._spare():
             self.plan = plan
             try:
-                if plan[0] not in self.opened:
-                    self.opened[plan[0]] = await self._open(plan[0])
-                self.asked.add(plan[0])
-                return self.opened[plan[0]]
+                return await self._open_first()
             except _ABSENT as error:
                 why = error
-                self.run.emit(Notice(f"{plan[0]} is left out: {_sentence(str(error))}", "warning"))
-                self.down.add(plan[0])
+                self._leave_out(error)
                 self.plan = plan[1:]
         raise why
+
+    async def _open_first(self) -> Opened:
+        name = self.plan[0]
+        if name not in self.opened:
+            self.opened[name] = await self._open(name)
+        self.asked.add(name)
+        return self.opened[name]
+
+    def _leave_out(self, error: KithError) -> None:
+        self.run.emit(Notice(f"{self.plan[0]} is left out: {_sentence(str(error))}", "warning"))
+        self.down.add(self.plan[0])
 
     async def _open(self, name: str) -> Opened:
         """The model called so; one that nobody has named is said."""
@@ -208,6 +246,12 @@ class Relay(Struct):
             if self.asked - self.down
             else tuple(name for name in self.choice.arms if name not in self.down)
         )
+
+
+def _outage(routed: Routed, seconds: float, error: KithError) -> Outage:
+    row = next((row for row in routed.table if tuple(row["plan"]) == routed.plan), {})
+    figures = float(row.get("usd", 0.0)), float(row.get("seconds", 0.0))
+    return Outage(routed.plan[0], round(seconds, 1), str(error), *figures)
 
 
 def _why(given_up: GivenUp) -> str:

@@ -87,7 +87,7 @@ def _item_lines(item: Item, width: int, glyphs: Glyphs) -> Iterator[Line]:
         case RunResult(ended=ended, said=said):
             last = Span(printable(ended.text), "" if ended.status == "done" else "bad")
             yield from wrap([last], width) if ended.text and not said else ()
-        case TodoList() | Note(event=Notice(topic="model" | "resumed")):
+        case TodoList() | Note(event=Notice(topic="model" | "resumed" | "forecast")):
             return
         case _:
             style, text = line_of(item, undo="/undo")
