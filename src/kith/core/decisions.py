@@ -4,22 +4,9 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
-from kith.core.values import Usage
+from kith.core.values import Outage, Usage
 
 Cause = Literal["", "hopeless", "failed", "absent"]
-
-
-class Outage(Struct, frozen=True):
-    """A model of a plan that could not be asked: after how many `seconds` of waiting, and why.
-
-    `usd` and `plan_s`: the money and time that its plan was to take.
-    """
-
-    model: str
-    seconds: float
-    why: str
-    usd: float = 0.0
-    plan_s: float = 0.0
 
 
 class Routed(Struct, frozen=True):

@@ -341,8 +341,8 @@ class Committed(Struct, frozen=True):
 class Notice(Struct, frozen=True):
     """Something the person should know, in one sentence.
 
-    `topic` names those that some screens leave out: which model is asked, that a session goes on, where a
-    question was answered, and how long a task will take.
+    `topic` names those that some screens leave out: the model that is asked, a resumed session, an answer
+    from elsewhere, a forecast.
     """
 
     text: str

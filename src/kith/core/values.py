@@ -189,6 +189,19 @@ class Timing(Struct, frozen=True):
     refused_s: float = 0.0
 
 
+class Outage(Struct, frozen=True):
+    """A model of a plan that could not be asked: after how many `seconds` of waiting, and why.
+
+    `usd` and `plan_s`: the money and time that its plan was to take.
+    """
+
+    model: str
+    seconds: float
+    why: str
+    usd: float = 0.0
+    plan_s: float = 0.0
+
+
 class Charge(Struct, frozen=True):
     """The cost of one call to a model's server, as budgets count it.
 

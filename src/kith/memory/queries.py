@@ -11,9 +11,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kith.core.codec import build_event, decode_event
-from kith.core.decisions import Delegated, Outage, Routed
+from kith.core.decisions import Delegated, Routed
 from kith.core.events import Event, RunStarted
 from kith.core.numbers import median
+from kith.core.values import Outage
 from kith.memory.log import Log
 
 _ROOTS: Final = """

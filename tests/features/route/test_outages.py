@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.decisions import Outage, Routed
+from kith.core.decisions import Routed
+from kith.core.values import Outage
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
 from kith.features.route.choose import choose

@@ -13,12 +13,12 @@ from kith.agent.asking.terms import Terms
 from kith.agent.judges import Audit
 from kith.agent.relay import GivenUp
 from kith.context.budget import fit_middle
-from kith.core.decisions import Cause, Outage, Routed
+from kith.core.decisions import Cause, Routed
 from kith.core.errors import HopelessError, KithError, LimitError, ModelError, NoModelError
 from kith.core.events import Judged, Notice
 from kith.core.model import Model, Prompt, Role
 from kith.core.run import Run
-from kith.core.values import Changes, Consent, Sampling, say
+from kith.core.values import Changes, Consent, Outage, Sampling, say
 from kith.edits import summarise
 from kith.features.route.beliefs import Task
 from kith.features.route.choose import ModelChoice, decide, describe_task, habits_of, look_around
