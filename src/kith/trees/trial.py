@@ -164,6 +164,7 @@ class SideTrial:
         self._checkpoints = Checkpoints(folder / "checkpoints")
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
+        self._new = dict[str, Change]()  # files that were written here first
 
     @property
     def root(self) -> Path:
@@ -205,7 +206,7 @@ class SideTrial:
                 raise AbsentError(f"{show_path(path)} does not exist")
             change = Change(real, found.content if found else None, data)
             self._check_place(change)
-            check_twins(self.root, (change,), self._is_there)
+            self._check_twins((change,))
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))
 
@@ -239,7 +240,7 @@ class SideTrial:
         async with self._turn:
             for change in changes:
                 self._check_change(change)
-            check_twins(self.root, changes, self._is_there)
+            self._check_twins(changes)
             self._put_all(changes)
         return ""
 
@@ -295,6 +296,16 @@ class SideTrial:
         check_repositories(self.root, (change,))
         if change.before is None:
             check_new_name(change.path)
+
+    def _check_twins(self, changes: Changes) -> None:
+        """The same for names that differ only in case, also from those that were new here before."""
+        new = {change.path: change for change in changes if change.before is None}
+        if new:
+            before = [
+                change for path, change in self._new.items() if path not in new and self._is_there(path)
+            ]
+            check_twins(self.root, (*before, *changes), self._is_there)
+            self._new.update(new)
 
     def _is_there(self, path: str) -> bool:
         try:
