@@ -300,12 +300,14 @@ class SideTrial:
     def _check_twins(self, changes: Changes) -> None:
         """The same for names that differ only in case, also from those that were new here before."""
         new = {change.path: change for change in changes if change.before is None}
-        if new:
-            before = [
-                change for path, change in self._new.items() if path not in new and self._is_there(path)
-            ]
-            check_twins(self.root, (*before, *changes), self._is_there)
-            self._new.update(new)
+        if not new:
+            return
+        try:
+            check_twins(self.root, (*self._new.values(), *changes), self._is_there)
+        except TreeError:  # perhaps because of one that is gone
+            self._new = {path: change for path, change in self._new.items() if self._is_there(path)}
+            check_twins(self.root, (*self._new.values(), *changes), self._is_there)
+        self._new.update(new)
 
     def _is_there(self, path: str) -> bool:
         try:
