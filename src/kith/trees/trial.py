@@ -302,6 +302,9 @@ class SideTrial:
         new = {change.path: change for change in changes if change.before is None}
         if not new:
             return
+        for change in changes:
+            if change.after is None:
+                self._new.pop(change.path, None)
         try:
             check_twins(self.root, (*self._new.values(), *changes), self._is_there)
         except TreeError:  # perhaps because of one that is gone
