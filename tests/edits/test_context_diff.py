@@ -60,9 +60,9 @@ def test_files_come_and_go_in_context_diffs() -> None:
 @pytest.mark.parametrize(
     ("hunk", "words"),
     [
-        (HUNK.replace("  three\n---", "---"), "has 2 lines, and its header says 3"),
+        (HUNK.replace("  three\n---", "---"), "announces 3 lines and has 2"),
         (HUNK.partition("---")[0], "no second half"),
-        (HUNK.removesuffix("  three\n"), "has 2 lines"),
+        (HUNK.removesuffix("  three\n"), "announces 3 lines"),
         (HUNK.removesuffix("  three\n") + "  3\n", "different context"),
         (HUNK.replace("two", "zwei"), "not in the file exactly"),
     ],

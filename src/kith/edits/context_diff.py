@@ -70,7 +70,7 @@ def _read_half(
             break
         row += 1
     if half and len(half) != due:
-        raise EditError(f"A half of a hunk has {len(half)} lines, and its header says {due}. Send it whole.")
+        raise EditError(f"A half of a hunk announces {due} lines and has {len(half)}. Send the diff whole.")
     return half, row
 
 
