@@ -178,6 +178,9 @@ def _is_secret(status: os.stat_result) -> bool:
     return status.st_gid in (os.getgid(), *os.getgroups()) and bool(mode & stat.S_IRGRP)
 
 
+_CONNECTED: Final = "03"  # a state in /proc/net/unix: nobody else can connect to such a socket
+
+
 def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
     """The UNIX sockets in folders on which programs of this machine listen: no namespace is in their way."""
     shown = tuple(folders)
@@ -185,7 +188,7 @@ def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
     with suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]:
             fields = line.split(maxsplit=7)
-            if len(fields) < 8 or fields[7].startswith("@"):
+            if len(fields) < 8 or fields[7].startswith("@") or fields[5] == _CONNECTED:
                 continue
             name = os.path.realpath(fields[7]) if fields[7].startswith("/") else ""
             if name and not any(Path(name).is_relative_to(folder) for folder in shown):
