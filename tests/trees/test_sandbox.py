@@ -120,7 +120,7 @@ def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) 
     assert ran.output == "no\nno\n"
 
 
-@pytest.mark.parametrize("bound", ["relative", "renamed", "through a link"])
+@pytest.mark.parametrize("bound", ["relative", "renamed", "through a link", "in a linked toolchain"])
 def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bound: str) -> None:
     (tool := tmp_path / "tool").mkdir()
     (tmp_path / "link").symlink_to(tool)
@@ -138,14 +138,16 @@ def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bo
         "relative": "socket",
         "renamed": str(tool / "first"),
         "through a link": str(tmp_path / "link/socket"),
+        "in a linked toolchain": str(tool / "socket"),
     }
     argv = (sys.executable, "-c", code, str(tool), place[bound])
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout and server.stdout.readline()
         with socket.socket(socket.AF_UNIX) as caller:
             caller.connect(str(tool / "socket"))
-        script = f"import socket; socket.socket(socket.AF_UNIX).connect({str(tool / 'socket')!r})"
-        box = Box(root, root, False, (tool,))
+        shown = tmp_path / "link" if bound == "in a linked toolchain" else tool
+        script = f"import socket; socket.socket(socket.AF_UNIX).connect({str(shown / 'socket')!r})"
+        box = Box(root, root, False, (shown,))
         ran = asyncio.run(run_boxed(box, Command(f'/usr/bin/python3 -c "{script}"'), ExecLimits()))
         server.kill()
     assert "ConnectionRefusedError" in ran.output

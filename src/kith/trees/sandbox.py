@@ -183,27 +183,29 @@ _CONNECTED: Final = "03"  # a state in /proc/net/unix: nobody else can connect t
 
 def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
     """The UNIX sockets in folders on which programs of this machine listen: no namespace is in their way."""
-    shown = tuple(folders)
+    shown = {folder: Path(os.path.realpath(folder)) for folder in folders}
     lost = set[str]()  # those whose name does not say where they are
     with suppress(OSError):
         for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]:
             fields = line.split(maxsplit=7)
             if len(fields) < 8 or fields[7].startswith("@") or fields[5] == _CONNECTED:
                 continue
-            name = os.path.realpath(fields[7]) if fields[7].startswith("/") else ""
-            if name and not any(Path(name).is_relative_to(folder) for folder in shown):
-                continue
-            if name and _is_socket(name):
-                yield Path(name)
-            else:
+            if not fields[7].startswith("/"):
                 lost.add(" ".join(fields[6:]))
+                continue
+            name = Path(os.path.realpath(fields[7]))
+            for folder in (each for each, real in shown.items() if name.is_relative_to(real)):
+                if _is_socket(name):
+                    yield folder / name.relative_to(shown[folder])
+                else:  # it was renamed, or is gone
+                    lost.add(" ".join(fields[6:]))
     for folder in shown if lost else ():
         yield from _sockets_below(folder, frozenset(lost))
 
 
-def _is_socket(name: str) -> bool:
+def _is_socket(path: Path) -> bool:
     with suppress(OSError, ValueError):
-        return stat.S_ISSOCK(os.lstat(name).st_mode)
+        return stat.S_ISSOCK(path.lstat().st_mode)
     return False
 
 
@@ -211,7 +213,7 @@ def _is_socket(name: str) -> bool:
 def _sockets_below(folder: Path, lost: frozenset[str]) -> tuple[Path, ...]:
     """Every socket in a folder, found once for the same `lost` ones: bound by a relative name, or renamed."""
     special = (folder / visit.path / name for visit in walk(folder) for name in visit.special)
-    return tuple(path for path in special if _is_socket(str(path)))
+    return tuple(path for path in special if _is_socket(path))
 
 
 # Run a command so that it sees the tree and the system's programs only, or plainly without a sandbox.
