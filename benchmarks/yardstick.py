@@ -65,6 +65,7 @@ class Router:
                     reason="audit",
                     passed=place == len(outcome["steps"]) if checked else None,
                     usd=step["cost"],
+                    words=task.words,
                 )
             )
             after = step["model"]

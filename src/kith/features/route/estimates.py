@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from kith.features.measure.intervals import Beta, Count, chance_of, logit
 from kith.features.measure.rows import LegRow
+from kith.features.route.difficulty import Difficulty, Usual, looks_of
 
 # Plans, and what they are worth: models asked one after the other until one has solved the task.
 
@@ -232,10 +233,14 @@ class Learned(Struct):
     passed: Count = Count()  # of all that was checked
     wrong_though_passed: Count = Count()  # of what was looked at independently
     right_though_failed: Count = Count()
+    usual: Usual = field(default_factory=Usual)
+    difficulties: dict[tuple[str, Head], Difficulty] = field(default_factory=dict)
 
     def observe(self, row: LegRow) -> None:
         """Learn from one more row, in the order in which the work was done."""
         head: Head = "after" if row.after else "first"
+        if row.reward is not None and row.words:
+            self._learn_difficulty(row, row.reward, head)
         for kind in sorts_of(row.kind):
             cell = Cell(who(row.model, row.digest), head, kind)
             if row.reward is not None:
@@ -245,6 +250,19 @@ class Learned(Struct):
                 self.taken[cell] = self.taken.get(cell, Taken()).plus(row.usd, row.seconds, _KEEP)
         if row.passed is not None:
             self._doubt_the_check(row.passed, row)
+
+    def _learn_difficulty(self, row: LegRow, reward: float, head: Head) -> None:
+        """Learn how far the outcome differs from the model's usual one at this kind of work."""
+        model, looks = who(row.model, row.digest), looks_of(row.words)
+        self.usual.add(looks)
+        usual = self.chance(model, head, sorts_of(row.kind), 0.5).mean
+        difficulty = self.difficulties.setdefault((model, head), Difficulty())
+        difficulty.learn(self.usual.apart(looks), reward, usual)
+
+    def suited(self, belief: Beta, model: str, head: Head, words: str) -> Beta:
+        """The belief that a model solves a task, moved by how the task's words look."""
+        difficulty = self.difficulties.get((model, head))
+        return difficulty.move(belief, self.usual.apart(looks_of(words))) if difficulty and words else belief
 
     def _doubt_the_check(self, passed: bool, row: LegRow) -> None:
         self.passed = self.passed.plus(float(passed), keep=_KEEP)
