@@ -360,7 +360,7 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
         for reply in replies[:-1]:
             if not reply.complete:
                 find_edits(reply.text, known, "length")
-        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
+        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits, known)}
         await _write_all(trial, make_changes(edits, contents, known=known))
     except (EditError, TreeError) as error:
         absent = isinstance(error, AbsentError) or (isinstance(error, EditError) and error.absent)

@@ -78,7 +78,7 @@ def decide(pairs: Sequence[Pair], most: int = HORIZON) -> TestDecision:
 
 
 def needed(pairs: Sequence[Pair], most: int = HORIZON) -> int:
-    """How many more pairs it takes until a decision, if they go as these did."""
+    """Estimate the pairs that are missing for a decision, if they go as those before."""
     most, count = min(most, HORIZON), max(len(pairs), 1)
     wins = sum(pair.after and not pair.before for pair in pairs)
     losses = sum(pair.before and not pair.after for pair in pairs)
