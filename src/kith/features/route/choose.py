@@ -153,7 +153,9 @@ _BLURRED: Final = 8  # times that each of these draws is compared
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 24.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
-_TIE: Final = 0.12  # solved tasks: plans whose worth differs by less take turns, unless a check decides
+# Solved tasks, at a price of one and at most: plans whose worth differs by less take turns, unless a check
+# decides. Where money hardly counts, the better one is asked.
+_TIE, _WIDEST_TIE = 0.6, 0.12
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 
@@ -189,7 +191,7 @@ def choose(
     if pin or task.verifiable or not belief.outcomes:
         shares = keep_to_the_default(weighed, default, sure)
     else:
-        shares = match_chances(weighed, rng)
+        shares = match_chances(weighed, rng, min(_WIDEST_TIE, _TIE * utility.price))
     (chosen,) = rng.choices(range(len(weighed)), shares)
     missing = _missing(arms) if len(up) < len(arms) else ""
     told = Told(
@@ -231,16 +233,16 @@ def keep_to_the_default(weighed: Sequence[Weighed], default: Weighed, sure: floa
     return [(1 - again) * (each is taken) + again * (each is default) for each in weighed]
 
 
-def match_chances(weighed: Sequence[Weighed], rng: random.Random) -> list[float]:
+def match_chances(weighed: Sequence[Weighed], rng: random.Random, tie: float) -> list[float]:
     """Each plan as likely as it is to be the best one: exploring in proportion to what is not known.
 
     Thompson, On the likelihood that one unknown probability exceeds another, Biometrika 25 (1933). Without a
     check, a few hundred tasks cannot tell plans of nearly equal worth apart; early luck would settle on one
-    of them. So each draw is blurred by `_TIE`.
+    of them. So each draw is blurred by `tie`.
     """
     wins, draws = [0] * len(weighed), list(zip(*(each.worths for each in weighed), strict=True))
     for worths in draws * _BLURRED:
-        blurred = [worth + rng.gauss(0.0, _TIE / math.sqrt(2)) for worth in worths]
+        blurred = [worth + rng.gauss(0.0, tie / math.sqrt(2)) for worth in worths]
         wins[blurred.index(max(blurred))] += 1
     return [won / sum(wins) for won in wins]
 
