@@ -8,7 +8,8 @@ ASKED = "README.md\nutils.py\n\n# Task\nWhich function computes the mean? Say it
 
 
 @pytest.mark.parametrize(
-    "reply", ["", " \n", "...", "```\n```", "which function computes the MEAN", f"# Task\n{ASKED[-48:]}", ASKED]
+    "reply",
+    ["", " \n", "...", "```\n```", "which function computes the MEAN", f"# Task\n{ASKED[-48:]}", ASKED],
 )
 def test_marks_and_echoes_are_no_answers(reply: str) -> None:
     assert not is_answer(reply, ASKED)

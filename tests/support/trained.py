@@ -10,7 +10,8 @@ import pytest
 ABSENT: Final = "the trained models are not installed: uv sync --group trained"
 # The template of Gemma 2: it refuses a system role, and roles that do not alternate.
 GEMMA_TEMPLATE: Final = """\
-{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}\
+{{ bos_token }}{% if messages[0]['role'] == 'system' %}\
+{{ raise_exception('System role not supported') }}{% endif %}\
 {% for message in messages %}\
 {% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}\
 {{ raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}\

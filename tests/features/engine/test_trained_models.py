@@ -3,29 +3,31 @@
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
-from clinic import visit
 from engines import ignore
-from kith.core.errors import ModelError
 from kith.core.events import Called, Compacted, Delta, Event, Notice
 from kith.core.model import Prompt
+from kith.core.non_answers import is_answer
 from kith.core.values import CacheUse, Message, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.doctor.check import Check, run_all
+from kith.features.doctor.examine import deep_examinations
+from kith.features.doctor.servers import Ward, check_server
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import EngineAddress, open_engine, stop_engines
 from kith.features.measure.probe.probe import probe
 from kith.models.account import Account
+from kith.models.discovery.servers import Place
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import Opened, look
 from kith.models.wrappers.tool_calling import Ladder, Rung
+from kith.settings import Settings
 from kith.tools import standard_tools
 from trained import GEMMA_TEMPLATE, gemma, smollm2
 from waiting import until
@@ -33,13 +35,16 @@ from waiting import until
 pytestmark = pytest.mark.slow
 
 WINDOW = 4096
-SHORT = Sampling(temperature=0.0, max_tokens=16)
+SHORT = Sampling(temperature=0.0, max_tokens=8)
 SYSTEM = "You are a careful programmer. Answer in one short sentence."
+TOOLS = standard_tools(powershell="")[:2]
 FILE = "def mean(numbers):\n    return sum(numbers) / len(numbers)\n"
 
 
 @pytest.fixture(scope="module", params=["smollm2", "gemma"])
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineAddress]:
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EngineAddress]:
     """An engine with a trained model, a window of 4,096 tokens, and its own counts."""
     folder = tmp_path_factory.mktemp("trained")
     flags = ["--no-warmup", "--metrics", "--cache-ram", "64"]
@@ -48,7 +53,9 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     else:
         model, template = gemma(folder), folder / "gemma.jinja"
         template.write_text(GEMMA_TEMPLATE)
-        flags += ["--chat-template-file", str(template)]
+        # Of a sliding window, llama.cpp keeps too little to go back into a reply: without this flag, it
+        # processes each reply again that is not sent back token for token.
+        flags += ["--chat-template-file", str(template), "--swa-full"]
     options = EngineOptions(WINDOW, threads=1, extra=tuple(flags))
     name = request.param
     yield asyncio.run(open_engine(model, options, folder, ignore, name=name, prefer="xllamacpp", idle_s=60))
@@ -82,12 +89,14 @@ def test_fifteen_turns_cost_what_the_engine_counts(engine: EngineAddress) -> Non
 
     async def talk() -> None:
         model = await opened(engine)
-        asked = Prompt(SYSTEM, (say(f"What is 0 + 0?\n{FILE * 4}"),), sampling=SHORT, thread="talk")
+        asked = Prompt(SYSTEM, (say(f"What is 0 + 0?\n{FILE * 2}"),), sampling=SHORT, thread="talk")
         for turn in range(1, 16):
             counted = await model.count(asked)
             reply = await model.wrap(Account())(asked, events.append)
             assert reply.usage.input == counted
-            asked = replace(asked, messages=(*asked.messages, reply.message, say(f"What is {turn} + {turn}?")))
+            asked = replace(
+                asked, messages=(*asked.messages, reply.message, say(f"What is {turn} + {turn}?"))
+            )
 
     before = evaluated(engine)
     asyncio.run(talk())
@@ -100,21 +109,25 @@ def test_fifteen_turns_cost_what_the_engine_counts(engine: EngineAddress) -> Non
 
 
 @pytest.mark.parametrize("rung", ["native", "constrained", "text"])
-def test_each_rung_is_taken_and_a_shape_always_calls(engine: EngineAddress, rung: Rung) -> None:
-    tools = standard_tools(powershell="")[:2]
-    prompt = Prompt(SYSTEM, (say("Read utils.py."),), tools, sampling=Sampling(temperature=0.0, max_tokens=48))
+def test_every_rung_is_accepted_and_a_schema_always_calls(engine: EngineAddress, rung: Rung) -> None:
+    prompt = Prompt(SYSTEM, (say("Read utils.py."),), TOOLS, sampling=replace(SHORT, max_tokens=24))
     reply = asyncio.run(Ladder(provider(engine), {}, engine.digest, rung)(prompt, ignore))
-    print(engine.name, rung, reply)
-    assert reply.stop in ("end", "tools", "length")
+    assert 0 < reply.usage.output <= 24
+    if rung == "constrained":
+        (call,) = reply.message.calls
+        assert call.name in ("list", "read") and bool(call.fault) == (reply.stop == "length")
+    elif not reply.message.calls:
+        assert is_answer(reply.message.text, "")
 
 
 def test_a_shape_is_kept(engine: EngineAddress) -> None:
     shape = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
-    prompt = Prompt(SYSTEM, (say("Is 2 + 2 = 4?"),), sampling=SHORT, shape=shape)
+    prompt = Prompt(SYSTEM, (say("Is 2 + 2 = 4?"),), sampling=replace(SHORT, max_tokens=40), shape=shape)
     reply = asyncio.run(provider(engine)(prompt, ignore))
-    assert reply.stop == "end" and json.loads(reply.message.text) in ({"ok": True}, {"ok": False})
+    assert (reply.stop, type(json.loads(reply.message.text)["ok"])) == ("end", bool)
 
 
+@pytest.mark.parametrize("engine", ["smollm2"], indirect=True)
 def test_a_full_window_is_compacted(engine: EngineAddress) -> None:
     events: list[Event] = []
     messages: list[Message] = [say("Mend mean().")]
@@ -124,16 +137,15 @@ def test_a_full_window_is_compacted(engine: EngineAddress) -> None:
             Message("assistant", (Text("I read it."), call)),
             Message("tool", (ToolResult(call.id, f"# {number}\n{FILE * 24}"),)),
         ]
-    prompt = Prompt(SYSTEM, tuple(messages), standard_tools(powershell="")[:2], sampling=SHORT, thread="full")
+    prompt = Prompt(SYSTEM, tuple(messages), TOOLS, sampling=SHORT, thread="full")
 
     async def ask() -> None:
         await (await opened(engine)).wrap(Account())(prompt, events.append)
 
     asyncio.run(ask())
-    print(engine.name, [e for e in events if isinstance(e, Compacted | Notice | Called)])
     assert any(isinstance(event, Compacted) for event in events)
     calls = [event for event in events if isinstance(event, Called)]
-    assert all(each.usage.input + each.usage.output <= WINDOW for each in calls)
+    assert calls and all(each.usage.input + each.usage.output <= WINDOW for each in calls)
 
 
 def test_leaving_frees_the_slot(engine: EngineAddress) -> None:
@@ -159,8 +171,19 @@ def test_switches_of_thinking_do_no_harm(engine: EngineAddress) -> None:
         assert reply.message.text and not any(isinstance(part, Thinking) for part in reply.message.parts)
 
 
-def test_a_probe_finds_them_unfit_for_agents(engine: EngineAddress) -> None:
-    result = asyncio.run(probe(ignore, provider(engine), window=WINDOW, budget_s=8.0))
-    print(engine.name, result)
-    assert "agent work" in result.not_for and "edits" in result.not_for
+@pytest.mark.parametrize("engine", ["smollm2"], indirect=True)
+def test_a_probe_finds_it_unfit_for_agents(engine: EngineAddress) -> None:
+    result = asyncio.run(probe(ignore, provider(engine), window=WINDOW, budget_s=10.0))
+    assert not {"agent work", "edits"} & set(result.good_for)
     assert all(speed.by == "server" for speed in result.speeds)
+
+
+def test_the_doctor_reads_both_templates(engine: EngineAddress) -> None:
+    async def examine() -> list[Check]:
+        ward, found = Ward(), list[Check]()
+        await check_server(Place(engine.url, engine.key), Settings(), ward, found.append)
+        return [*found, *await run_all(deep_examinations(ward, deep=False))]
+
+    levels = [(check.level, check.text.partition(":")[0]) for check in asyncio.run(examine())]
+    complaint = ("yellow", "Its template does not take tool results, and a question after a tool call")
+    assert (complaint in levels) == (engine.name == "gemma")
