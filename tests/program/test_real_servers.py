@@ -32,6 +32,8 @@ CONFIG = """\
 model_list:
   - model_name: mock
     litellm_params: {model: openai/mock, api_key: none, mock_response: "Two functions."}
+  - model_name: engine
+    litellm_params: {model: openai/engine, api_key: none, api_base: "ENGINE/v1"}
 """
 PROMPT = Prompt(
     "Be brief.",
@@ -39,9 +41,9 @@ PROMPT = Prompt(
     sampling=Sampling(temperature=0.0, max_tokens=16),
 )
 TALKS = {
-    "openai": lambda url: OpenAILike("mock", Endpoint(url, KEY), "openai"),
-    "anthropic": lambda url: Anthropic("mock", anthropic_endpoint(url, KEY)),
-    "gemini": lambda url: Gemini("mock", gemini_endpoint(url, KEY)),
+    "openai": lambda url, name="mock": OpenAILike(name, Endpoint(url, KEY), "openai"),
+    "anthropic": lambda url, name="mock": Anthropic(name, anthropic_endpoint(url, KEY)),
+    "gemini": lambda url, name="mock": Gemini(name, gemini_endpoint(url, KEY)),
 }
 
 
@@ -75,13 +77,13 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def litellm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """LiteLLM's proxy, with one model whose reply is fixed."""
+def litellm(engine_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """LiteLLM's proxy, with a model whose reply is fixed, and the engine with the tiny model."""
     command = shutil.which("litellm")
     if command is None:
         pytest.skip("litellm is not on the PATH: install litellm[proxy] in an environment of its own")
     folder, port = tmp_path_factory.mktemp("litellm"), free_port()
-    (folder / "config.yaml").write_text(CONFIG)
+    (folder / "config.yaml").write_text(CONFIG.replace("ENGINE", engine_url))
     flags = ["--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)]
     own = {"HOME": str(folder), "LITELLM_MASTER_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     with running([command, *flags], port, "/health/liveliness", folder / "log", **own) as url:
@@ -99,6 +101,12 @@ def test_a_proxy_streams_its_answer(litellm: str, protocol: str) -> None:
     reply, streamed = ask(TALKS[protocol](litellm))
     assert (reply.message.text, streamed, reply.stop) == ("Two functions.", "Two functions.", "end")
     assert reply.usage.input > 0 and reply.usage.output > 0
+
+
+@pytest.mark.parametrize("protocol", TALKS)
+def test_a_proxy_passes_on_what_an_engine_streams(litellm: str, protocol: str) -> None:
+    reply, streamed = ask(TALKS[protocol](litellm, "engine"))
+    assert reply.message.text == streamed and streamed and reply.stop in ("end", "length")
 
 
 def test_a_whole_reply_in_place_of_a_stream_is_named(litellm: str) -> None:
