@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from difflib import context_diff
 from pathlib import Path
 from typing import Any, Final
 
@@ -110,6 +111,9 @@ def _reply(rng: random.Random, files: Files, wanted: Files) -> str:
 
 def _diff(rng: random.Random, path: str, before: bytes, after: bytes) -> str:
     """A diff, as git prints it or with headers as careless as those of models."""
+    if rng.random() < 0.1:
+        sides = [side.decode("utf-8", "surrogateescape").split("\n") for side in (before, after)]
+        return "".join(f"{row}\n" for row in context_diff(*sides, path, path, lineterm=""))
     text = unified_diff(Change(path, before, after))
     if rng.random() < 0.3:
         text = re.sub(r"^(?:diff --git|index) .*\n", "", text, flags=re.M)

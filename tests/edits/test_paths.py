@@ -2,11 +2,12 @@
 
 import pytest
 
+from kith.core.values import Change
 from kith.edits import Create, Delete, EditError, Hunk, Patch, Replace, Whole, make_changes, paths_of
 
 BAD = [
     "", "/etc/passwd", "~/.bashrc", "~root/x", "../x", "a/../../x", "a//b", "./x", "a/./b", "a/", "C:/x",
-    "c:x", "a\\b", "..\\x", "a\x00b", "a\nb", "a\x7fb",
+    "c:x", "..\\x", "a\x00b",
     ".git", ".git/config", ".GIT/hooks/pre-commit", "sub/.git/x", ".git./x", ".git /x", "git~1/x",
     ".git::$INDEX_ALLOCATION/x", ".g\u200cit/config",
 ]  # fmt: skip
@@ -30,3 +31,13 @@ def test_a_path_out_of_the_tree_is_refused_with_one_sentence(path: str) -> None:
 )
 def test_ordinary_paths_pass(path: str) -> None:
     assert paths_of([Create(path, "x"), Delete(path)]) == (path,)
+
+
+@pytest.mark.parametrize("path", ["a\\b", "a\tb", "a\nb", "a\x7fb"])
+def test_only_a_file_that_exists_may_have_odd_characters(path: str) -> None:
+    with pytest.raises(EditError):
+        paths_of([Whole(path, "y\n")])
+    with pytest.raises(EditError):
+        make_changes([Whole(path, "y\n")], {path: None})
+    assert paths_of([Whole(path, "y\n")], {path}) == (path,)
+    assert make_changes([Whole(path, "y\n")], {path: b"x\n"}) == (Change(path, b"x\n", b"y\n"),)

@@ -3,7 +3,7 @@
 import pytest
 
 from kith.core.values import EXECUTABLE
-from kith.edits import Create, Delete, EditError, Hunk, Patch, find_edits, make_changes, paths_of
+from kith.edits import Create, Delete, EditError, Form, Hunk, Patch, find_edits, make_changes, paths_of
 
 FILE = b"one\ntwo\nthree\nfour\nfive\n"
 BODY = " one\n-two\n+TWO\n three\n"
@@ -134,6 +134,21 @@ def test_removed_and_added_lines_may_look_like_a_header() -> None:
 def test_what_is_broken_or_does_not_fit_is_refused(reply: str, words: str) -> None:
     with pytest.raises(EditError, match=words):
         apply(reply)
+
+
+@pytest.mark.parametrize("form", ["auto", "unified"])
+@pytest.mark.parametrize("header", ["@@ ... @@", "@@ @@", "@@ ... @@ def f():", "@@ -9,9 +9,9 @@"])
+def test_hunks_without_names_mean_the_given_file(header: str, form: Form) -> None:
+    for reply in (f"{header}\n-x\n+y\n z\n", f"Here:\n```diff\n{header}\n-x\n+y\n z\n```\n"):
+        (edit,) = find_edits(reply, ("a.txt", "b.txt"), "stop", form, "b.txt")
+        assert edit == Patch("b.txt", (Hunk(("-x", "+y", " z")),))
+
+
+def test_a_hunk_is_not_cut_where_its_fence_is_closed() -> None:
+    hunk = "--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,9 @@\n-one\n+1\n"
+    assert apply(f"```diff\n{hunk}```\n", b"one\n") == b"1\n"
+    with pytest.raises(EditError, match="fewer lines"):
+        apply(f"```diff\n{hunk}", b"one\n")
 
 
 def test_hunks_for_no_file_ask_for_its_name() -> None:

@@ -3,14 +3,15 @@
 import pytest
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
-from kith.edits import Create, Delete, EditError, Patch, find_edits, make_changes, paths_of
+from kith.edits import Create, Delete, EditError, Patch, find_edits, make_changes, paths_of, unified_diff
 
 BODY = "@@ -1 +1 @@\n-x\n+y\n"
+MOVE = "rename from f\nrename to g\n"
 
 
 def apply(diff: str, files: dict[str, bytes], modes: dict[str, int] | None = None) -> dict[str, Change]:
     edits = find_edits(diff, tuple(files))
-    contents = {path: files.get(path) for path in paths_of(edits)}
+    contents = {path: files.get(path) for path in paths_of(edits, files)}
     return {change.path: change for change in make_changes(edits, contents, modes or {})}
 
 
@@ -100,8 +101,68 @@ def test_the_signature_of_a_mailed_patch_is_no_removed_line() -> None:
             "shows a new one as",
         ),
         ("diff --git a/f b/f\nGIT binary patch\nliteral 3\nabc\n", "binary; only text"),
+        (f"diff --git a/f b/g\nnew file mode 100644\n{MOVE}", "g is new and moved"),
+        (f"diff --git a/f b/g\n{MOVE}deleted file mode 100644\n", "g is deleted and moved"),
+        (f"diff --git a/f b/g\n{MOVE}--- /dev/null\n+++ b/g\n@@ -0,0 +1 @@\n+x\n", "g is new and moved"),
+        ("diff --git a/f b/g\nnew file mode 100644\ncopy from f\ncopy to g\n", "g is new and moved"),
+        (f"diff --git a/f b/g\n{MOVE}copy from f\n", "a rename and a copy"),
+        ("--- /dev/null\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "is new and deleted"),
     ],
 )
 def test_what_contradicts_itself_is_refused(diff: str, words: str) -> None:
     with pytest.raises(EditError, match=words):
         apply(diff, {"f": b"x\n"})
+
+
+@pytest.mark.parametrize(
+    "header", ["diff --git a/f b/f\ndeleted file mode 100644\n", "--- a/f\n+++ /dev/null\n"]
+)
+def test_a_deletion_shows_every_line_of_its_file(header: str) -> None:
+    assert apply(header, {"f": b""})["f"].after is None
+    for content in (b"x\n", b"\n"):
+        with pytest.raises(EditError, match="all its lines as removed"):
+            apply(header, {"f": content})
+
+
+@pytest.mark.parametrize("name", ["a\\tb", "a\tb"])
+def test_a_tab_in_a_quoted_name_is_kept(name: str) -> None:
+    files = {"a\tb": b"x\n", "a": b"x\n"}
+    for header in (
+        f'--- "a/{name}"\t2024-05-06 07:08:09\n+++ "b/{name}"\n',
+        f'diff --git "a/{name}" "b/{name}"\n--- "a/{name}"\n+++ "b/{name}"\n',
+    ):
+        assert {path: change.after for path, change in apply(header + BODY, files).items()} == {
+            "a\tb": b"y\n"
+        }
+
+
+@pytest.mark.parametrize("header", ["--- a/b.py\n", "+++ b/b.py\n", "---a/b.py\n+++b/b.py\n"])
+def test_one_name_above_a_hunk_is_enough(header: str) -> None:
+    files = {"a.py": b"x\n", "b.py": b"x\n"}
+    for body in (BODY, "@@ ... @@\n-x\n+y\n"):
+        assert list(apply(header + body, files)) == ["b.py"]
+        if "---a" not in header:
+            assert list(apply(f"--- a/a.py\n+++ b/a.py\n{body}{header}{body}", files)) == ["a.py", "b.py"]
+    with pytest.raises(EditError, match="no such file"):
+        apply(header + BODY, {"a.py": b"x\n"})
+
+
+def test_a_line_that_reads_like_a_name_is_text_while_the_hunk_announces_it() -> None:
+    diff = "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n x\n--- b\n@@ -4 +3 @@\n-x\n+y\n"
+    assert apply(diff, {"a": b"x\n-- b\n1\nx\n", "b": b"x\n"})["a"].after == b"x\n1\ny\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["end ", " start", "a b", 'a"b', "a\\b", "a\nb", "é", "b/x", "--- x", "old mode"]
+)
+def test_a_diff_of_a_file_with_an_odd_name_applies(name: str) -> None:
+    change = Change(name, b"x\n", b"y\n")
+    diff = unified_diff(change)
+    assert apply(diff, {name: b"x\n", "other": b""}) == {name: change}
+
+
+def test_a_new_file_may_be_named_without_prefixes() -> None:
+    made = apply(
+        "diff --git b/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", {"a": b""}
+    )
+    assert list(made) == ["b/x"]

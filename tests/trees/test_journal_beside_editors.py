@@ -133,6 +133,27 @@ def test_a_save_that_a_crash_had_put_aside_comes_back(
     assert list_applied(root, state) == () == recover(root, state)
 
 
+@pytest.mark.parametrize("change", [Change("file", b"old", b"new"), Change("file", b"old", None)])
+@pytest.mark.parametrize("how", ["staging", "swapping", "failing"])
+@pytest.mark.parametrize("there", [b"saved once more", None])
+def test_recovery_leaves_no_temporary_and_loses_no_save(
+    root: Path, state: Path, change: Change, how: str, there: bytes | None
+) -> None:
+    """An editor saved before kith was killed, and wrote to the file again (or deleted it) after that."""
+    if there is None and change.after is None:
+        there = b"new file"  # else the save just comes back
+    for aside in (b"saved", b"old"):
+        cut_short(root, state, change, how)
+        (root / "file").unlink(missing_ok=True)
+        if there is not None:
+            (root / "file").write_bytes(there)
+        (root / ".aside").write_bytes(aside)
+        (recovered,) = recover(root, state)
+        assert {path.name: path.read_bytes() for path in root.iterdir()} == ({"file": there} if there else {})
+        assert [path.read_bytes() for path in recovered.saved] == ([aside] if aside == b"saved" else [])
+        assert recover(root, state) == ()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there are no pipes with names")
 @pytest.mark.parametrize("what", ["pipe", "folder"])
 def test_what_is_no_file_any_more_does_not_stop_recovery(root: Path, state: Path, what: str) -> None:

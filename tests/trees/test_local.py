@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.errors import TreeError
-from kith.core.values import Change, Ran
+from kith.core.values import EXECUTABLE, FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial, Workspace
 from kith.trees.local import LocalTree
 
@@ -109,3 +109,31 @@ def test_size_limits_are_the_callers(tree: LocalTree) -> None:
 def test_the_root_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match="not a folder"):
         _open(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (Change("A", None, b""),),
+        (Change("Dir/new", None, b""),),
+        (Change("b", None, b""), Change("B", None, b"")),
+        (Change("New/x", None, b""), Change("new/y", None, b"")),
+        (Change("e\u0301", None, b""), Change("\u00e9", None, b"")),
+    ],
+)
+def test_names_that_differ_only_in_case_are_refused(tree: LocalTree, changes: Changes) -> None:
+    for act in (tree.check(changes), tree.apply(changes)):
+        with pytest.raises(TreeError, match="the same name to some systems"):
+            asyncio.run(act)
+
+
+def test_a_file_or_folder_may_change_the_case_of_its_name(tree: LocalTree) -> None:
+    run = b"#!/bin/sh\n"
+    changes = (
+        Change("a", b"one\r\n", None),
+        Change("A", None, b"one\r\n"),
+        Change("dir/run", run, None, FILE, EXECUTABLE),
+        Change("Dir/run", None, run),
+    )
+    asyncio.run(tree.apply(changes))
+    assert list(asyncio.run(tree.files())) == ["A", "Dir/run", "in", "out"]

@@ -93,6 +93,22 @@ def test_reads_writes_and_deletes(enter: Callable[[], AbstractAsyncContextManage
     asyncio.run(main())
 
 
+def test_no_two_names_differ_only_in_case(
+    enter: Callable[[], AbstractAsyncContextManager[Workspace]],
+) -> None:
+    async def main() -> None:
+        async with enter() as tree:
+            await tree.write("new/one", b"1")
+            for path in ("Readme", "SRC/b.py", "new/One", "New/two"):
+                with pytest.raises(TreeError, match="the same name to some systems"):
+                    await tree.write(path, b"")
+            await tree.write("readme", None)
+            await tree.write("Readme", b"renamed\n")
+            await tree.write("new/two", b"2")
+
+    asyncio.run(main())
+
+
 def test_links_are_read_and_written_through(
     enter: Callable[[], AbstractAsyncContextManager[Workspace]],
 ) -> None:

@@ -15,6 +15,7 @@ from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment, find_toolchains
+from kith.trees.local import open_tree
 from kith.trees.sandbox import Box, look, mounts_of, run_boxed
 from waiting import running, soon, until
 
@@ -117,6 +118,50 @@ def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) 
         line = f"/usr/bin/python3 net.py {places[0]} {places[1]}"
         ran = asyncio.run(run_boxed(Box(root, root, False, (tool,)), Command(line), ExecLimits()))
     assert ran.output == "no\nno\n"
+
+
+@pytest.mark.parametrize("bound", ["relative", "renamed", "through a link", "in a linked toolchain"])
+def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bound: str) -> None:
+    (tool := tmp_path / "tool").mkdir()
+    (tmp_path / "link").symlink_to(tool)
+    code = (
+        "import os, socket, sys\n"
+        "os.chdir(sys.argv[1])\n"
+        "ear = socket.socket(socket.AF_UNIX)\n"
+        "ear.bind(sys.argv[2])\n"
+        "ear.listen()\n"
+        "os.path.exists('first') and os.rename('first', 'socket')\n"
+        "print(flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    place = {
+        "relative": "socket",
+        "renamed": str(tool / "first"),
+        "through a link": str(tmp_path / "link/socket"),
+        "in a linked toolchain": str(tool / "socket"),
+    }
+    argv = (sys.executable, "-c", code, str(tool), place[bound])
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout and server.stdout.readline()
+        with socket.socket(socket.AF_UNIX) as caller:
+            caller.connect(str(tool / "socket"))
+        shown = tmp_path / "link" if bound == "in a linked toolchain" else tool
+        script = f"import socket; socket.socket(socket.AF_UNIX).connect({str(shown / 'socket')!r})"
+        box = Box(root, root, False, (shown,))
+        ran = asyncio.run(run_boxed(box, Command(f'/usr/bin/python3 -c "{script}"'), ExecLimits()))
+        server.kill()
+    assert "ConnectionRefusedError" in ran.output
+
+
+def test_a_trial_tells_no_command_where_it_is_kept(root: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    tree = open_tree(root, state, tmp_path / "cache")
+
+    async def main() -> str:
+        async with tree.trial() as trial:
+            return (await trial.exec(Command("cat /proc/1/environ /proc/1/cmdline; env"))).output
+
+    assert str(state) not in asyncio.run(main())
 
 
 def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_path: Path) -> None:

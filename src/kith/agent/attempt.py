@@ -350,7 +350,7 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
 
     Where an earlier reply of the turn was cut in its edits, these are only the other half, and refused.
     """
-    replies = _replies(thread)
+    replies = thread.replies
     try:
         known = frozenset(await trial.files())
         last = replies[-1] if replies else Message("assistant", ())
@@ -360,7 +360,7 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
         for reply in replies[:-1]:
             if not reply.complete:
                 find_edits(reply.text, known, "length")
-        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits)}
+        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits, known)}
         await _write_all(trial, make_changes(edits, contents, known=known))
     except (EditError, TreeError) as error:
         absent = isinstance(error, AbsentError) or (isinstance(error, EditError) and error.absent)
@@ -368,17 +368,6 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
         return Verdict(False, str(error), "edits")
     run.emit(Judged("edits", True, attempt))
     return Verdict(True, by="edits")
-
-
-def _replies(thread: Thread) -> tuple[Message, ...]:
-    """Return the model's replies since the last message of somebody else."""
-    said: list[Message] = []
-    for message in reversed(thread.messages):
-        if message.role == "user" and message.author != "kith":
-            break
-        if message.role == "assistant" and message.author != "kith":
-            said.append(message)
-    return tuple(reversed(said))
 
 
 async def _write_all(trial: Trial, changes: Changes) -> None:

@@ -295,6 +295,8 @@ class Project(Struct, frozen=True):
     ) -> None:
         for each in recovered:
             text = f"A crash interrupted change {each.change_id}: {each.outcome}."
+            if each.saved:
+                text += f" What another program saved meanwhile is in {', '.join(map(str, each.saved))}."
             session.emit(Notice(text, "warning"))
         for id in missing:
             changes, undoes = self.tree.recall(id)

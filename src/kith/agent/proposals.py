@@ -57,7 +57,7 @@ async def read_edits(project: Project, given: Given, tree: Workspace | None = No
     edits = find_edits(given.text, known, given.finish_reason, given.form, given.path)
     if not edits:
         raise EditError(_NOTHING)
-    paths = paths_of(edits)
+    paths = paths_of(edits, known)
     contents = dict[str, bytes | None]()
     for path in paths:
         contents[path] = await _read(tree or project.tree, given.folder + path, path in known)

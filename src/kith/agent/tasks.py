@@ -14,6 +14,7 @@ from kith.agent.asking.terms import Terms
 from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct
 from kith.agent.direct_words import describe, nearest_form, parse_direct
+from kith.agent.edit_checks import EditChecks
 from kith.agent.forecasts import tell_forecast
 from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
@@ -23,6 +24,7 @@ from kith.agent.mentions import read_named
 from kith.agent.partial_reply import keep_partial
 from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
+from kith.agent.reminders import Reminders
 from kith.agent.start_state import find_commit
 from kith.agent.task_prompt import ToldChecks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
@@ -318,7 +320,10 @@ async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
     # A tool that was offered stays, even where the index was lost since.
     look = (asking.known.look or look_nowhere) if offered else None
     role = make_worker(project, opened, past, known, look, terms, adaptation, thread)
-    role = route.watch(replace(role, tools=asking.standing.telling(role.tools)))
+    edits = EditChecks(job.run, thread, project.settings.edit_check_seconds)
+    reminders = Reminders(thread, job.run.limits.steps, past.todo)
+    tools = reminders.telling(asking.standing.telling(edits.telling(role.tools)))
+    role = route.watch(replace(role, tools=tools))
     return Leg(role, thread, goal, last=not route.more, known=tell_known(known, opened.window))
 
 

@@ -15,13 +15,13 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run`, but its end waits for other tasks and threads no longer than LEAVE_S each."""
-    runner, threads = asyncio.Runner(), _Threads()
+def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
+    """`asyncio.run`, but its end waits for other tasks and threads no longer than `leave_s` each."""
+    runner, threads = asyncio.Runner(), _Threads(leave_s)
     try:
         return runner.run(_with(threads, work))
     finally:
-        left = runner.run(_leave_others())
+        left = runner.run(_leave_others(leave_s))
         if left:
             loop = runner.get_loop()
             loop.set_exception_handler(lambda *_: None)  # nobody has to hear that they never ended
@@ -63,7 +63,7 @@ async def _with(threads: ThreadPoolExecutor, work: Coroutine[Any, Any, T]) -> T:
     return await work
 
 
-async def _leave_others() -> bool:
+async def _leave_others(seconds: float) -> bool:
     """End what other tasks there are; True when some are left behind."""
     loop = asyncio.get_running_loop()
     others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -71,7 +71,7 @@ async def _leave_others() -> bool:
         task.cancel()
     if not others:
         return False
-    done, left = await asyncio.wait(others, timeout=LEAVE_S)
+    done, left = await asyncio.wait(others, timeout=seconds)
     for task in done:
         if not task.cancelled() and (error := task.exception()):
             told = {"message": "an error at the end", "exception": error, "task": task}
@@ -85,8 +85,9 @@ class _Threads(ThreadPoolExecutor):
     The threads of the base class are joined when Python ends, whatever they hang in.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leave_s: float) -> None:
         super().__init__(_THREADS)
+        self._leave_s = leave_s
         self._turns = threading.BoundedSemaphore(_THREADS)
         self._running: set[Future[Any]] = set()
 
@@ -108,15 +109,15 @@ class _Threads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what is under way, but no longer than LEAVE_S."""
+        """Wait for what is under way, but not for long."""
         if wait:
-            _wait_for(self._running)
+            _wait_for(self._running, self._leave_s)
 
 
-def _wait_for(running: set[Future[Any]]) -> None:
+def _wait_for(running: set[Future[Any]], seconds: float) -> None:
     for each in tuple(running):
         each.cancel()  # what has not begun
-    wait(tuple(running), LEAVE_S)
+    wait(tuple(running), seconds)
 
 
 # Work that ends by itself, or by a signal.

@@ -106,6 +106,17 @@ class Thread:
         return tuple(call for call in last.calls if call.id not in answered) if last else ()
 
     @property
+    def replies(self) -> tuple[Message, ...]:
+        """The model's replies since the last message of somebody else."""
+        said: list[Message] = []
+        for message in reversed(self._messages):
+            if message.role == "user" and message.author != "kith":
+                break
+            if message.role == "assistant" and message.author != "kith":
+                said.append(message)
+        return tuple(reversed(said))
+
+    @property
     def finished(self) -> bool:
         """True when the model has said its last word, and nothing is left to do until somebody speaks."""
         last = self._messages[-1] if self._messages else None

@@ -32,7 +32,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
     `new` have; whole lines may be evenly indented more or less than in the file. Raises EditError, a message
     to the model.
     """
-    check_path(path)
+    check_path(path, exists=True)
     if is_binary(content) or "\0" in new:
         raise EditError(f"{path} is a binary file; only text can be edited.")
     text = decode(content)
@@ -123,14 +123,17 @@ NO_MODES: Mapping[str, int] = {}
 _NEAR = 10  # lines; models miscount, but not by more
 
 
-def paths_of(edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Every file that must be read before the edits can be applied. Raises EditError for a bad path."""
-    paths = []
+def paths_of(edits: Sequence[Edit], known: Collection[str] = ()) -> tuple[str, ...]:
+    """Every file that must be read before the edits can be applied. Raises EditError for a bad path.
+
+    `known` are names of files that exist.
+    """
+    paths = list[str]()
     for edit in edits:
-        paths.append(check_path(edit.path))
+        paths.append(edit.path)
         if isinstance(edit, Patch) and edit.moved_to:
-            paths.append(check_path(edit.moved_to))
-    return tuple(dict.fromkeys(paths))
+            paths.append(edit.moved_to)
+    return tuple(dict.fromkeys([check_path(path, path in known) for path in paths]))
 
 
 def make_changes(
@@ -188,7 +191,7 @@ class _Draft:
 
     def take(self, edit: Edit) -> None:
         """Make one edit. Raises EditError, FileNotFoundError."""
-        path = check_path(edit.path)
+        path = self._checked(edit.path)
         before = self.now[path]
         if before is not None and self.modes[path] == SYMLINK:
             raise EditError("this is a symbolic link; only plain files are edited.")
@@ -202,6 +205,9 @@ class _Draft:
         self.now[path] = _text_only(_edited(edit, before))
         if isinstance(edit, Patch | Create) and edit.mode:
             self.modes[path] = edit.mode
+
+    def _checked(self, path: str) -> str:
+        return check_path(path, self.files.get(path) is not None)
 
     def explain(self, edit: Edit, error: EditError) -> str:
         """Explain why an edit does not fit, by the file on disk, not as earlier edits would leave it."""
@@ -218,7 +224,7 @@ class _Draft:
         """Move or copy a file. What a diff moves is the file as it was, whatever else became of it."""
         was = self.files[edit.path]
         source = self.now[edit.path] if was is None else was
-        taken = self.now[check_path(target)] is not None
+        taken = self.now[self._checked(target)] is not None
         if taken and (target not in self.leaving or self.now[target] is not self.files[target]):
             raise EditError(f"{target} exists already; nothing is moved over it.")
         if source is None:
@@ -258,8 +264,7 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
         case Delete(content=content):
             if before is None:
                 raise EditError("there is no such file to delete.", absent=True)
-            if content is not None and split_keys(decode(before)) != split_keys(content):
-                raise EditError("the file to delete says something else than what you sent.")
+            _check_deleted(content, before)
             return None
         case Whole(content=content):
             return _rewrite(before, content)
@@ -273,6 +278,13 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
             return _insert(text, line, before)
         case Patch():
             return _patched(edit, before)
+
+
+def _check_deleted(content: str | None, before: bytes) -> None:
+    if content == "" and before:
+        raise EditError("this file is not empty; to delete it, show all its lines as removed.")
+    if content is not None and split_keys(decode(before)) != split_keys(content):
+        raise EditError("the file to delete says something else than what you sent.")
 
 
 def _replace(edit: Replace, before: bytes | None) -> bytes:

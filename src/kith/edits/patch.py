@@ -28,7 +28,7 @@ def parse_patch(lines: Sequence[str], known: Collection[str] = (), about: str = 
         if stray:
             raise EditError(f"{stray!r} does not begin the part of a file, as '*** Update File: name' does.")
         for row, after in pairwise([*starts, len(body)]):
-            edits.append(_read_file(body[row], body[row + 1 : after]))
+            edits.append(_read_file(body[row], body[row + 1 : after], known))
     if not edits:
         raise EditError("The patch changes no file. Write '*** Update File: name' and the hunks below it.")
     return edits
@@ -58,10 +58,11 @@ def _check_heredoc(line: str) -> None:
         raise EditError(f"{line.strip()!r} changes the folder; name files relative to the project's root.")
 
 
-def _read_file(head: str, body: Sequence[str]) -> Edit:
+def _read_file(head: str, body: Sequence[str], known: Collection[str]) -> Edit:
     match = _FILE.match(head)
     assert match
-    action, path = match[1], check_path(match[2].removeprefix("./"))
+    action, path = match[1], match[2].removeprefix("./")
+    check_path(path, path in known)
     if action == "Delete":
         _refuse_rest(body, path)
         return Delete(path)

@@ -19,21 +19,22 @@ _IGNORABLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
 @lru_cache(maxsize=1024)
-def check_path(path: str) -> str:
+def check_path(path: str, exists: bool = False) -> str:
     """The path, if it can only name a file inside the tree and outside git's own folder.
 
-    Raises EditError with one sentence. The tree checks again, with the file system at hand.
+    A file that `exists` may have a backslash or a control character in its name; no new one may. Raises
+    EditError with one sentence. The tree checks again, with the file system at hand.
     """
-    parts = path.split("/")
+    parts = re.split(r"[/\\]", path)
     if path.startswith(("/", "~")) or re.match(r"^[A-Za-z]:", path):
         raise EditError(f"{path!r} lies outside the project; name files relative to its root.")
     if any(part in ("", ".") for part in parts):
         raise EditError(f"{path!r} is not the name of a file; name files relative to the project's root.")
     if ".." in parts:
         raise EditError(f"{path!r} contains '..'; name files relative to the project's root.")
-    if "\\" in path:
+    if "\\" in path and not exists:
         raise EditError(f"{path!r} contains a backslash; use forward slashes.")
-    if _CONTROL.search(path):
+    if "\0" in path or (_CONTROL.search(path) and not exists):
         raise EditError(f"{path!r} contains a control character.")
     if any(_is_git(part) for part in parts):
         raise EditError(f"{path!r} belongs to git; that folder is never edited.")

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from kith.core.patterns import lazy_pattern
 from kith.core.values import EXECUTABLE, FILE
+from kith.edits.context_diff import CONTEXT_HEAD, as_unified
 from kith.edits.edit_types import Create, Delete, Edit, EditError, Hunk, Patch
 from kith.edits.paths import path_in, unquote
 
@@ -27,6 +28,7 @@ _OTHER = lazy_pattern(r"^(?:index [0-9a-f]+\.\.|(?:dis)?similarity index )")
 _CHANGED = lazy_pattern(
     r"^index (?!0+\.\.)[0-9a-f]+\.\.[0-9a-f]+ \d{6}$"
 )  # with the mode of a file that stays
+_QUOTED = lazy_pattern(r'^\s*("(?:\\.|[^"\\])*")')
 _TIME = lazy_pattern(r"(?:\t.*|(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 _STAMP = lazy_pattern(r"\s(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)\s*$")
 
@@ -63,8 +65,10 @@ def take_extended(section: Section, line: str) -> bool:
     if mode := _MODE.match(words):
         _take_mode(section, mode[1], mode[2])
     elif move := _MOVE.match(words):
+        if section.moved and section.copied != (move[1] == "copy"):
+            raise EditError(f"The header of {section.new} names a rename and a copy; which is it?")
         section.moved = True
-        section.copied |= move[1] == "copy"
+        section.copied = move[1] == "copy"
         if move[2] == "from":
             section.old = unquote(move[3])
         else:
@@ -91,18 +95,29 @@ def _take_mode(section: Section, what: str, digits: str) -> None:
 
 def take_names(section: Section, minus: str, plus: str, known: Collection[str]) -> None:
     """Take in the `---` and `+++` lines. Raises EditError where they contradict git's own names."""
-    old, new = _name(minus), _name(plus)
-    section.created |= old == NOTHING or _is_epoch(minus)
-    section.deleted |= new == NOTHING or (_is_epoch(plus) and not section.created)
-    old, new = _plain(old, new, known)
+    raw = _name(minus), _name(plus)
+    section.created |= raw[0] == NOTHING or _is_epoch(minus)
+    section.deleted |= raw[1] == NOTHING or (_is_epoch(plus) and not section.created)
+    plain = _plain(*raw, known)
     if not (section.by_git and section.old):
-        section.old, section.new = old, new
+        section.old, section.new = plain
         return
-    said = [_bare(name) if _bare(name) in (section.old, section.new) else name for name in (old, new)]
-    if stray := next((name for name in said if name not in (section.old, section.new, NOTHING)), ""):
-        raise EditError(f"The header names {section.new!r} first, and then {stray!r}; which file is it?")
-    if NOTHING not in said and section.old != section.new:
+    # git's own line has the names exactly; blanks at their ends are lost where no tab follows.
+    expected = {section.old.strip(), section.new.strip(), NOTHING}
+    for said, name in zip(raw, plain, strict=True):
+        if expected.isdisjoint((said, name, _bare(name).strip())):
+            raise EditError(f"The header names {section.new!r} first, and then {name!r}; which file is it?")
+    if NOTHING not in raw and section.old != section.new:
         section.moved |= section.old in known or section.new not in known
+
+
+def lone_name(line: str, known: Collection[str]) -> str:
+    """The file that a `---` or `+++` line names without the other one; "" if it is none."""
+    if not line.startswith(("--- ", "+++ ")):
+        return ""
+    name = _name(line)
+    old, new = _plain(name, NOTHING, known) if line.startswith("-") else _plain(NOTHING, name, known)
+    return old if line.startswith("-") else new
 
 
 def _bare(name: str) -> str:
@@ -113,7 +128,9 @@ def _bare(name: str) -> str:
 
 def _name(line: str) -> str:
     """The name on a `---` or `+++` line, without a time behind it."""
-    return unquote(_TIME.sub("", line[4:].rstrip("\r")).strip()).removeprefix("./")
+    said = line[4:].rstrip("\r")
+    quoted = _QUOTED.match(said)
+    return unquote(quoted[1] if quoted else _TIME.sub("", said).strip()).removeprefix("./")
 
 
 def _is_epoch(line: str) -> bool:
@@ -146,7 +163,12 @@ def _plain(old: str, new: str, known: Collection[str]) -> tuple[str, str]:
     return old, new
 
 
-UNIFIED = lazy_pattern(r"^[ \t]*(?:diff --git \S|--- \S.*\n[ \t]*\+\+\+ \S|@@ -\d[\d,]* \+\d[\d,]* @@)", re.M)
+UNIFIED = lazy_pattern(
+    r"^[ \t]*(?:diff --git +\S|--- \S.*\n[ \t]*\+\+\+ \S"
+    rf"|@@ (?:-\d[\d,]* \+\d[\d,]* |\.\.\. )?@@|{CONTEXT_HEAD})",
+    re.M,
+)
+_UNSPACED = lazy_pattern(r"^(---|\+\+\+)(?=[^\s+-])")
 _NUMBERS = lazy_pattern(r"^@@+ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
 _FENCE = lazy_pattern(r"^\s*(?:`{3,}|~{3,})")
 _SIGNED = lazy_pattern(r"[ +\\-]*")
@@ -164,7 +186,7 @@ def parse_unified(
     `about` is the file of hunks that name none. `whole`: the reply is known to have come to its end, so
     that a hunk with fewer lines than announced was miscounted, not cut.
     """
-    reader = _Reader(_dedent(lines), known, about, whole)
+    reader = _Reader(_dedent(as_unified(lines)), known, about, whole)
     reader.read()
     for section in reader.sections:
         _check_escapes(section)
@@ -207,6 +229,9 @@ class _Reader:
                 self._git_header(line)
             elif self._is_header(self.row):
                 self._file_header()
+            elif path := self._lone_header(self.row):
+                self.sections.append(Section(path, path))
+                self.row += 1
             else:
                 self.fenced ^= bool(_FENCE.match(line))
                 self.row += 1
@@ -222,6 +247,11 @@ class _Reader:
         if below.startswith(("@@", "diff ")):
             return True
         return not due and (not below.strip() or bool(_FENCE.match(below)))
+
+    def _lone_header(self, row: int) -> str:
+        """The known file of a `---` or `+++` line directly above a hunk; "" if there is none."""
+        path = lone_name(self._at(row), self.known) if self._at(row + 1).startswith("@@") else ""
+        return path if path in self.known else ""
 
     def _at(self, row: int) -> str:
         return self.lines[row] if row < len(self.lines) else ""
@@ -261,9 +291,11 @@ class _Reader:
     def _nameless(self, header: str) -> Section:
         """A section for hunks without a file header: a name above them, or the only known file."""
         above = [line for line in self.lines[: self.row - 1] if line.strip() and not _FENCE.match(line)]
-        path = path_in(above[-1], self.known) if above else ""
-        path = path or self.about
+        head = _UNSPACED.sub(r"\1 ", above[-1]) if above else ""
+        path = lone_name(head, self.known)
         if not path:
+            path = path_in(head, self.known) or self.about
+        if not path or path == NOTHING:
             raise EditError(f"The hunk {header!r} names no file. Begin with '--- a/name' and '+++ b/name'.")
         return Section(path, path)
 
@@ -304,6 +336,9 @@ class _Reader:
             sign = line[:1]
             if sign == "-" and line.startswith("--- ") and self._is_header(row, old > 0 and new > 0):
                 break
+            announced = old if sign == "-" else new if sign == "+" else 1
+            if announced <= 0 and self._lone_header(row):
+                break
             if not old and not new and line.rstrip() == "--" and _SIGNATURE.match(self._at(row + 1)):
                 break
             if sign not in ("", " ", "+", "-", "\\"):
@@ -324,6 +359,8 @@ class _Reader:
             line = self.lines[row]
             if line.startswith(("@@", "diff --git ", "--- ")) or _FENCE.match(line):
                 return
+            if self._lone_header(row):
+                return
             if re.match(r"\+|-(?![-\s])", line):
                 raise EditError(
                     f"A line below {header!r} has no ' ', '-' or '+' in front, so {line!r} is not part of it."
@@ -342,7 +379,8 @@ class _Reader:
         cut = last and (tail < max(1, lead) or not any(line.strip() for line in rest))
         if hunk.signs.startswith("+") and hunk.old and fewer[0] and hunk.start != 0:
             raise EditError("A hunk begins with added lines, and has fewer others than its header says.")
-        if not self.whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
+        whole = self.whole or (self.fenced and bool(_FENCE.match(self._at(self.row))))
+        if not whole and ((all(fewer) and (not lead or cut)) or (any(fewer) and cut and not tail)):
             raise EditError("A hunk has fewer lines than its header says. Send the diff again, whole.")
 
 
@@ -366,6 +404,9 @@ def _counts(numbers: re.Match[str] | None) -> tuple[int | None, int | None]:
 def _edit(section: Section, known: Collection[str]) -> Edit | None:
     """Convert a section to an edit; None for an empty section."""
     hunks = tuple(section.hunks)
+    kinds = {"new": section.created, "deleted": section.deleted, "moved": section.moved}
+    if len(said := [kind for kind, meant in kinds.items() if meant]) > 1:
+        raise EditError(f"The header says that {section.new} is {' and '.join(said)}; send one of them.")
     if section.created:
         if any(hunk.old for hunk in hunks):
             raise EditError(f"The new file {section.new} has lines that are not added; begin each with '+'.")
@@ -373,9 +414,7 @@ def _edit(section: Section, known: Collection[str]) -> Edit | None:
     if section.deleted:
         if any(hunk.new for hunk in hunks):
             raise EditError(f"{section.old} is to be deleted, but the diff keeps lines of it.")
-        return Delete(
-            section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old) if hunks else None
-        )
+        return Delete(section.old, "".join(line + "\n" for hunk in hunks for line in hunk.old))
     if section.moved:
         return Patch(section.old, hunks, section.new, section.mode, section.copied)
     path = section.old if section.old in known and section.new not in known else section.new

@@ -109,6 +109,7 @@ class Settings(Struct, frozen=True):
     check: tuple[str, ...] = ()
     no_worse: tuple[str, ...] = ()  # commands that must not get worse, whether or not they succeed
     check_timeout: Annotated[float, Meta(ge=1)] = 600.0
+    edit_check_seconds: Annotated[float, Meta(ge=0)] = 3.0  # for a look at the change after edits; 0: none
     require: Literal["unproven", "held", "proven"] = "unproven"  # what --yes needs
     unproven: bool = False  # --yes applies what would be held back, too
     # A C++ project of middling size builds from nothing on two cores.

@@ -25,6 +25,7 @@ from kith.trees.files import (
     Folder,
     check_link,
     check_path,
+    delete_file,
     folders_above,
     is_folder,
     nearest_folder,
@@ -42,6 +43,7 @@ from kith.trees.records import (
     State,
     drop_record,
     find_records,
+    keep_save,
     list_applied,
     load_changes,
     load_record,
@@ -54,6 +56,7 @@ from kith.trees.records import (
 )
 from kith.trees.swap import (
     emptied_folders,
+    find_save,
     find_side,
     give_back,
     is_same,
@@ -72,10 +75,14 @@ Outcome = Literal["finished", "taken back", "unreadable"]
 
 
 class Recovered(Struct, frozen=True):
-    """The outcome of a change that a crash interrupted."""
+    """The outcome of a change that a crash interrupted.
+
+    `saved` are copies of what other programs wrote into its files meanwhile and wrote over since.
+    """
 
     change_id: str
     outcome: Outcome
+    saved: tuple[Path, ...] = ()
 
 
 def apply_changes(
@@ -238,42 +245,64 @@ def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> N
 
     Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
     """
-    change_id = record.id
+    change_id, saved = record.id, tuple[Path, ...]()
     try:
         state = dict(find_records(root, journal)).get(change_id)
         if state in ("swapping", "applied"):
             mark_record(journal, change_id, state, "failing")
             state = "failing"
         if state is not None:
-            _settle(root, journal, change_id, state)
+            saved = _settle(root, journal, change_id, state).saved
     except (OSError, TreeError) as error:
         if all(find_side(root, entry.change) == "new" for entry in record.entries):
             raise UnrecordedError(change_id, error) from why
         raise TreeError(f"{why}; the rollback failed ({error}): kith repairs it at its next start") from why
+    if saved:
+        kept = ", ".join(map(str, saved))
+        raise TreeError(f"{why}; another program saved at the same time, and its text is in {kept}") from why
 
 
 def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
     found = find_records(root, journal)
     return tuple(
-        Recovered(change_id, _settle(root, journal, change_id, state))
+        _settle(root, journal, change_id, state)
         for change_id, state in found
         if state in ("new", "staging", "swapping", "failing")
     )
 
 
-def _settle(root: Path, journal: Path, change_id: str, state: State) -> Outcome:
+def _settle(root: Path, journal: Path, change_id: str, state: State) -> Recovered:
     """Finish one unfinished record, forwards where that is possible."""
     if state == "new":  # it was not even written to its end
         drop_record(journal, change_id, state)
-        return "taken back"
+        return Recovered(change_id, "taken back")
     try:
         record = load_record(journal, change_id, state)
     except DamagedError:
         mark_record(journal, change_id, state, "damaged")
-        return "unreadable"
+        return Recovered(change_id, "unreadable")
     if state in ("swapping", "failing"):
         give_back(root, record.entries)
-        sweep(root, record.entries)  # or no folder that they lie in could go
+    saved = _keep_saves(root, journal, record)
+    sweep(root, record.entries)  # or no folder that they lie in could go
+    return Recovered(change_id, _end(root, journal, record, state), saved)
+
+
+def _keep_saves(root: Path, journal: Path, record: Record) -> tuple[Path, ...]:
+    """Move late saves of other programs from the tree to the journal, where they are no litter."""
+    kept = list[Path]()
+    for number, entry in enumerate(record.entries):
+        content = find_save(root, entry)
+        if content is not None:
+            if content not in (entry.change.before, entry.change.after):
+                kept.append(keep_save(journal, record.id, number, content))
+            delete_file(root, entry.temporary)
+    return tuple(kept)
+
+
+def _end(root: Path, journal: Path, record: Record, state: State) -> Outcome:
+    """Finish a record whose temporaries are gone, or take it back."""
+    change_id = record.id
     if state == "swapping" and _finish(root, record):
         sweep(root, record.entries)
         mark_record(journal, change_id, state, "applied")

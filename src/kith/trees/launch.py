@@ -60,7 +60,8 @@ def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]
     work = Path(tempfile.mkdtemp(dir=overlay / "work"))
     layers = _LAYERS.format(lower=f"{BASE}:lower" if (overlay / BASE).exists() else "lower")
     mount = f"mount -i -n -t overlay -o {layers}work/{work.name} overlay {shlex.quote(str(root))}"
-    there = f"cd -- {shlex.quote(str(overlay))} && {mount} && cd / || exit"
+    # In a shell of its own: a shell exports the folder that it left, and the command would see it.
+    there = f"(cd -- {shlex.quote(str(overlay))} && {mount}) || exit"
     try:
         yield Launch(("unshare", "-Urmpf"), (there, *process_lines(limits), *_limit_of_root(limits)))
     finally:

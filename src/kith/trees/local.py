@@ -21,7 +21,7 @@ from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, r
 from kith.trees.listing import list_files
 from kith.trees.overlay import open_overlay
 from kith.trees.records import load_record, open_journal
-from kith.trees.refused_names import check_new_name, check_own, check_repositories
+from kith.trees.refused_names import check_new_name, check_own, check_repositories, check_twins
 from kith.trees.sandbox import Abilities, Box, probe, run_boxed, run_plain
 from kith.trees.swap import look
 from kith.trees.trial_folder import list_aside
@@ -124,6 +124,7 @@ class LocalTree:
                 below = f"{change.path}/"
                 if is_folder(self._root, change.path) and not any(path.startswith(below) for path in gone):
                     raise TreeError(f"{show_path(change.path)} is a folder")
+        check_twins(self._root, plain, lambda path: True)
 
     async def apply(self, changes: Changes) -> str:
         await self.check(changes)

@@ -3,14 +3,16 @@
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from kith.core.errors import TreeError
 from kith.core.values import Changes
-from kith.trees.files import ABSENT, Folder, folders_above, open_folder, show_path, told
+from kith.trees.files import ABSENT, folders_above, open_folder, show_path, told
 
 _LONGEST: Final = 255  # bytes of one name, on nearly every file system
 # Unicode's control, format, surrogate and separator characters.
@@ -40,23 +42,53 @@ def check_new_name(path: str) -> None:
         raise TreeError(f"{show_path(path[:60])}... is too long for a name")
 
 
-def find_twin(root: Path, path: str) -> str:
+def check_twins(root: Path, changes: Changes, is_there: Callable[[str], bool]) -> None:
+    """Raises TreeError for a new file whose name some file systems do not tell from another name.
+
+    The other name is new as well, or one of the tree that is not deleted in the same change.
+    """
+    gone = {change.path for change in changes if change.after is None}
+    names_in, new = cache(partial(_names_in, root)), dict[str, str]()
+    for path in [change.path for change in changes if change.before is None and change.after is not None]:
+        twin = _find_twin(path, names_in)
+        if twin and is_there(twin) and not _is_leaving(root, twin, gone):
+            raise TreeError(f"{show_path(path)}: there is {show_path(twin)} already, {_SAME}")
+        for each in (path, *folders_above(path)):
+            if (other := new.setdefault(_fold(each), each)) != each:
+                raise TreeError(f"{show_path(each)}: {show_path(other)} would be new as well, {_SAME}")
+
+
+_SAME: Final = "the same name to some systems"
+
+
+def _find_twin(path: str, names_in: Callable[[str], Mapping[str, Sequence[str]]]) -> str:
     """Find an existing name that some file systems do not tell from `path`; "" for none."""
     parts = path.split("/")
     for depth, part in enumerate(parts):
         above = "/".join(parts[:depth])
-        with told(path), suppress(*ABSENT), open_folder(root, above) as folder:
-            names = _names_in(folder)
-            if part in names:
-                continue
-            alike = next((name for name in names if _fold(name) == _fold(part)), "")
-            return f"{above}/{alike}" if above and alike else alike
-        return ""
+        alike = names_in(above).get(_fold(part), ())
+        if part not in alike:
+            return "/".join([*parts[:depth], alike[0]]) if alike else ""
     return ""
 
 
-def _names_in(folder: Folder) -> Sequence[str]:
-    return os.listdir(folder.location if folder.fd is None else folder.fd)  # noqa: PTH208
+def _names_in(root: Path, path: str) -> Mapping[str, Sequence[str]]:
+    """The names in a folder, by what they are to file systems that fold them; none if it is not there."""
+    found = defaultdict[str, list[str]](list)
+    with told(path), suppress(*ABSENT), open_folder(root, path) as folder:
+        for name in os.listdir(folder.location if folder.fd is None else folder.fd):  # noqa: PTH208
+            found[_fold(name)].append(name)
+    return dict(found)
+
+
+def _is_leaving(root: Path, path: str, gone: Set[str]) -> bool:
+    """True if the file at a path, or every file in the folder there, is among those deleted."""
+    inside = {
+        Path(folder, name).relative_to(root).as_posix()
+        for folder, _, names in os.walk(root / path)
+        for name in names
+    }
+    return path in gone or bool(inside and inside <= gone)
 
 
 def _fold(name: str) -> str:

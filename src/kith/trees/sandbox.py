@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -28,6 +28,7 @@ from kith.trees.network import open_gateway
 from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter
 from kith.trees.trial_folder import claim_folder
+from kith.trees.walk import walk
 
 # What a confined command gets to see: which parts of the machine are shown, which covered, which its own.
 
@@ -126,8 +127,8 @@ def _shown(box: Box) -> Iterator[str]:
             yield from ("--tmpfs", str(path))
     yield from _masks(box)
     # In an overlay a socket of the tree is another one than outside, to which nobody listens.
-    open_to = shown if box.overlay is None and box.source == box.root else (*box.toolchains, *_PROGRAMS)
-    for path in _sockets(open_to):
+    own = (box.root,) if box.overlay is None and box.source == box.root else ()
+    for path in _sockets((*box.toolchains, *own, *_PROGRAMS, Path("/etc"))):
         yield from _cover(path)
     for source, place in box.extra:
         yield from ("--ro-bind-try", str(source), str(place))
@@ -177,15 +178,42 @@ def _is_secret(status: os.stat_result) -> bool:
     return status.st_gid in (os.getgid(), *os.getgroups()) and bool(mode & stat.S_IRGRP)
 
 
+_CONNECTED: Final = "03"  # a state in /proc/net/unix: nobody else can connect to such a socket
+
+
 def _sockets(folders: Iterable[Path]) -> Iterator[Path]:
     """The UNIX sockets in folders on which programs of this machine listen: no namespace is in their way."""
-    above = tuple(f"{folder}/" for folder in folders)
+    shown = {folder: Path(os.path.realpath(folder)) for folder in folders}
+    lost = set[str]()  # those whose name does not say where they are
     with suppress(OSError):
-        for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines():
-            name = "/" + line.partition(" /")[2]
-            with suppress(OSError, ValueError):
-                if name.startswith(above) and stat.S_ISSOCK(os.lstat(name).st_mode):
-                    yield Path(name)
+        for line in Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]:
+            fields = line.split(maxsplit=7)
+            if len(fields) < 8 or fields[7].startswith("@") or fields[5] == _CONNECTED:
+                continue
+            if not fields[7].startswith("/"):
+                lost.add(" ".join(fields[6:]))
+                continue
+            name = Path(os.path.realpath(fields[7]))
+            for folder in (each for each, real in shown.items() if name.is_relative_to(real)):
+                if _is_socket(name):
+                    yield folder / name.relative_to(shown[folder])
+                else:  # it was renamed, or is gone
+                    lost.add(" ".join(fields[6:]))
+    for folder in shown if lost else ():
+        yield from _sockets_below(folder, frozenset(lost))
+
+
+def _is_socket(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        return stat.S_ISSOCK(path.lstat().st_mode)
+    return False
+
+
+@lru_cache(maxsize=64)
+def _sockets_below(folder: Path, lost: frozenset[str]) -> tuple[Path, ...]:
+    """Every socket in a folder, found once for the same `lost` ones: bound by a relative name, or renamed."""
+    special = (folder / visit.path / name for visit in walk(folder) for name in visit.special)
+    return tuple(path for path in special if _is_socket(path))
 
 
 # Run a command so that it sees the tree and the system's programs only, or plainly without a sandbox.

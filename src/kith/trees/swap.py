@@ -214,6 +214,17 @@ def give_back(root: Path, entries: Iterable[Entry]) -> None:
                     move_new(source, temporary, target, name)
 
 
+def find_save(root: Path, entry: Entry) -> bytes | None:
+    """The text that somebody else saved and that lies under the temporary's name; None for none.
+
+    It is left there by a crash, when the file's own place has been written to since.
+    """
+    with suppress(TreeError):
+        found = look_at(root, entry.temporary) if _is_foreign(root, entry) else None
+        return found.content if found and found.mode != SYMLINK else None
+    return None
+
+
 def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
     side = find_side(root, change)
     if side == "other" and not tolerant:

@@ -18,7 +18,7 @@ from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is
 from kith.trees.files import FileState, check_link, check_path, resolve_links, show_path, told
 from kith.trees.git import run_git
 from kith.trees.listing import list_files
-from kith.trees.refused_names import check_new_name, check_repositories, find_twin
+from kith.trees.refused_names import check_new_name, check_repositories, check_twins
 from kith.trees.waiting_changes import PROPOSED, Checkpoints, keep_change, way_back
 
 # Notices when the user changes a file that a trial has changed as well, so that no edit is lost.
@@ -164,6 +164,7 @@ class SideTrial:
         self._checkpoints = Checkpoints(folder / "checkpoints")
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
+        self._new = dict[str, Change]()  # files that were written here first
 
     @property
     def root(self) -> Path:
@@ -203,7 +204,9 @@ class SideTrial:
             found = self._ground.look(real)
             if data is None and found is None:
                 raise AbsentError(f"{show_path(path)} does not exist")
-            self._check_place(Change(real, found.content if found else None, data))
+            change = Change(real, found.content if found else None, data)
+            self._check_place(change)
+            self._check_twins((change,))
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))
 
@@ -237,6 +240,7 @@ class SideTrial:
         async with self._turn:
             for change in changes:
                 self._check_change(change)
+            self._check_twins(changes)
             self._put_all(changes)
         return ""
 
@@ -292,10 +296,21 @@ class SideTrial:
         check_repositories(self.root, (change,))
         if change.before is None:
             check_new_name(change.path)
-            twin = find_twin(self.root, change.path)
-            if twin and self._is_there(twin):
-                shown = show_path(change.path)
-                raise TreeError(f"{shown}: there is {show_path(twin)} already, the same name to some systems")
+
+    def _check_twins(self, changes: Changes) -> None:
+        """The same for names that differ only in case, also from those that were new here before."""
+        new = {change.path: change for change in changes if change.before is None}
+        if not new:
+            return
+        for change in changes:
+            if change.after is None:
+                self._new.pop(change.path, None)
+        try:
+            check_twins(self.root, (*self._new.values(), *changes), self._is_there)
+        except TreeError:  # perhaps because of one that is gone
+            self._new = {path: change for path, change in self._new.items() if self._is_there(path)}
+            check_twins(self.root, (*self._new.values(), *changes), self._is_there)
+        self._new.update(new)
 
     def _is_there(self, path: str) -> bool:
         try:

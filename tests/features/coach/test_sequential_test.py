@@ -16,6 +16,7 @@ from kith.features.coach.sequential_test import (
     decide,
     decide_canary,
     decide_keeping,
+    needed,
 )
 from kith.features.measure.intervals import Count
 
@@ -111,3 +112,11 @@ def test_an_adopted_way_is_undone_when_it_is_better_no_longer() -> None:
     assert decide_keeping(Count(20.0, 30.0), before).verdict == "accept"
     assert decide_keeping(Count(10.0, 30.0), before).verdict == "refuse"
     assert decide_keeping(Count(0.0, 12.0), before).verdict == "go on"
+
+
+def test_it_is_told_how_many_more_pairs_settle_it() -> None:
+    wins = [Pair(False, True)] * 9 + [Pair(True, True)] * 6
+    decision = decide(wins)
+    assert decision.verdict == "go on" and decision.figures["needed"] == needed(wins) == 5
+    assert needed([Pair(True, True)] * 30) == HORIZON - 30  # nothing differs: only the end settles that
+    assert needed([], 20) == 20

@@ -149,6 +149,8 @@ def test_strangers_and_nonsense_are_refused_and_anybody_sees_the_health(playing:
     runtime = playing("Hello.")
     for path in ("/roles", "/v1/models", "/metrics"):
         assert httpx2.get(f"{runtime.url}{path}").status_code == 401
+    for path in ("/", "/roles", "/v1/models"):
+        assert "set-cookie" not in httpx2.get(f"{runtime.url}{path}?token={TOKEN}").headers
     assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO).status_code == 401
     evil = {"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}
     assert httpx2.post(f"{runtime.url}/roles/worker", json=HELLO, headers=evil).status_code == 403

@@ -252,6 +252,14 @@ def test_the_first_address_leads_nowhere_else(door, stranger):
     assert stranger.get("/?token=wrong").status_code in (401, 429)
 
 
+@pytest.mark.parametrize(
+    "path", ["/api", "/v1", "/v1/models", "/metrics", "/openapi.json", "/static/1/app.js"]
+)
+def test_a_token_in_the_address_of_the_api_becomes_no_cookie(stranger, path):
+    answer = stranger.get(path, params={"token": TOKEN})
+    assert answer.status_code in (401, 429) and "set-cookie" not in answer.headers
+
+
 def test_health_is_all_that_strangers_may_know(stranger):
     answer = stranger.get("/api/health")
     assert answer.status_code == 200 and answer.json() == {"status": "ok"}

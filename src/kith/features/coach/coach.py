@@ -36,6 +36,7 @@ from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
 from kith.settings import Settings
 
+_FIRST: Final = "edit-small"  # the kind of work to begin with where a model has done none yet
 _LOCK: Final = "coach"  # the name under which only one process coaches
 
 
@@ -84,7 +85,7 @@ async def _coach(
     settle_live(project, listeners)
     measured = read_measured(project.log, cache=project.settings.cache)
     by_kind, replay = find_tasks(project, measured.legs), Replays.open(project, opened)
-    worked = {leg.kind for leg in measured.legs if is_of(leg, replay.key, model)}
+    worked = {leg.kind for leg in measured.legs if is_of(leg, replay.key, model)} or {_FIRST}
     enough = [kind for kind in by_kind if kind in worked and len(by_kind[kind]) >= FEWEST]
     if not enough:
         most = max((len(by_kind[kind]) for kind in worked & by_kind.keys()), default=0)
@@ -151,8 +152,7 @@ class _Bench(Struct, frozen=True):
         has_time = partial(_is_before, until)
         decision = await try_out(run, experiment, self.tasks, replay, has_time)
         if decision.verdict == "go on" and has_time():
-            words = f"not settled, and no recorded task is left: {decision.why}"
-            run.emit(Notice(f"{strategy.id}: {words}."))
+            run.emit(Notice(f"{strategy.id}: not settled, and no recorded task is left: {decision.why}."))
         if decision.verdict == "accept":
             experiment.tell(run, "canary", decision)
         elif decision.verdict == "refuse":

@@ -26,7 +26,7 @@ from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
 from kith.core.values import Answer, Question
 from kith.features.coach.adaptation import dress, look_at
-from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide
+from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide, measure
 from kith.features.coach.strategy import (
     COACH,
     REPLAY,
@@ -171,7 +171,16 @@ async def try_out(
         pairs[task.id] = pair
         decision = decide([*pairs.values()], experiment.most)
         run.emit(Progress("pairs", len(pairs), experiment.most))
-    return decision
+    return _confirm(decision, [pairs[task.id] for task in tasks if task.id in pairs and not task.exercise])
+
+
+def _confirm(decision: TestDecision, own: Sequence[Pair]) -> TestDecision:
+    """A way that wins by kith's exercises is not kept where it loses on the person's own tasks."""
+    figures = measure(own)
+    if decision.verdict != "accept" or figures["losses"] <= figures["wins"]:
+        return decision
+    lost = f"worse on your own tasks: {figures['wins']:.0f} won, {figures['losses']:.0f} lost"
+    return TestDecision("refuse", f"{decision.why}, but {lost}", decision.figures)
 
 
 async def _compare(run: Run, experiment: Experiment, task: Recorded, replay: Replay) -> Pair | None:

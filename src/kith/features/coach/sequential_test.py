@@ -72,7 +72,21 @@ def decide(pairs: Sequence[Pair], most: int = HORIZON) -> TestDecision:
             return settled
     if len(pairs) >= most:
         return TestDecision("refuse", f"not shown to be better in {_pairs(most)}", measure(pairs[:most]))
-    return TestDecision("go on", f"{_pairs(len(pairs))} so far: {wins} won, {losses} lost", measure(pairs))
+    so_far, more = f"{_pairs(len(pairs))} so far: {wins} won, {losses} lost", needed(pairs, most)
+    figures = measure(pairs) | {"needed": float(more)}
+    return TestDecision("go on", f"{so_far}; it takes about {more} more", figures)
+
+
+def needed(pairs: Sequence[Pair], most: int = HORIZON) -> int:
+    """Estimate the pairs that are missing for a decision, if they go as those before."""
+    most, count = min(most, HORIZON), max(len(pairs), 1)
+    wins = sum(pair.after and not pair.before for pair in pairs)
+    losses = sum(pair.before and not pair.after for pair in pairs)
+    for number in sorted(each for each in LOOKS if len(pairs) < each <= most):
+        won, lost = round(wins * number / count), round(losses * number / count)
+        if doubt(won, lost) <= LOOKS[number] or lost - won >= FUTILE:
+            return number - len(pairs)
+    return max(0, most - len(pairs))
 
 
 def _look_at(pairs: Sequence[Pair], wins: int, losses: int) -> TestDecision | None:

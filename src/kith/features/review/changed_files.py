@@ -191,7 +191,7 @@ async def _patch(project: Project, text: str, name: str) -> ReviewSubject:
     known = frozenset(await project.tree.files())
     try:
         edits = parse_unified(_SIGNATURE.sub("", text).split("\n"), known)
-        paths = paths_of(edits)
+        paths = paths_of(edits, known)
     except EditError as error:
         raise UsageError(f"{name} is not a diff that can be read: {_first_line(error)}") from error
     contents = dict[str, bytes | None]()

@@ -88,5 +88,5 @@ class Usual(Struct):
         self.tasks += 1
 
     def apart(self, looks: Looks) -> Looks:
-        """How far these are from the usual ones."""
+        """The difference from the usual ones."""
         return tuple(each - total / self.tasks for each, total in zip(looks, self.sums, strict=True))

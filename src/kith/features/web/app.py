@@ -4,6 +4,8 @@ import importlib
 from typing import Annotated, Final
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 
 from kith import __version__
 from kith.features.web.desk import Desk
@@ -64,6 +66,14 @@ def make_app(desk: Desk) -> FastAPI:
     for router in (router for part in web_parts() for router in part.routes):
         app.include_router(router)
     return app
+
+
+def page_names() -> frozenset[str]:
+    """The first part of the path of each page; "" for the first one."""
+    own = importlib.import_module("kith.features.web.pages").router
+    routers = (own, *(router for part in web_parts() for router in part.routes))
+    routes = (route for router in routers for route in router.routes if isinstance(route, APIRoute))
+    return frozenset(route.path.split("/")[1] for route in routes if route.response_class is HTMLResponse)
 
 
 async def desk_of(request: Request) -> Desk:

@@ -1,5 +1,6 @@
 """The door before the application: who asks, from where, in which form; everything else never gets in."""
 
+import errno
 import json
 import re
 import sys
@@ -107,6 +108,12 @@ class _Closed(Exception):
         self.status, self.detail, self.headers = status, detail, headers
 
 
+_BUG: Final = _Closed(500, "A bug in kith; its terminal tells more.")
+_NO_MORE_FILES: Final = _Closed(503, "The server has too many open files; try again.", ("retry-after", "1"))
+# The process or the machine has no room for another file or connection.
+NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
 class Door(Struct):
     """The authentication of a server: its token, its port, and the names that reach it.
 
@@ -118,6 +125,7 @@ class Door(Struct):
     port: int
     host: str = "127.0.0.1"
     names: tuple[str, ...] = ()
+    pages: frozenset[str] = frozenset()
     _failed: deque[float] = field(default_factory=lambda: deque(maxlen=_FAILURES))
     _origins: dict[str, set[str]] = field(default_factory=dict)  # schemes by name
 
@@ -213,10 +221,12 @@ def guard(app: Application, door: Door) -> Application:
             await _answer(dressed, *answer)
         except _Closed as closed:
             await _refuse(dressed, closed, scope)
-        except Exception:  # whatever it is: the server goes on, and the person sees it
-            traceback.print_exc(file=sys.stderr)
+        except Exception as error:  # whatever it is: the server goes on, and the person sees it
+            full = isinstance(error, OSError) and error.errno in NO_ROOM
+            if not full:
+                traceback.print_exc(file=sys.stderr)
             if not began:
-                await _refuse(dressed, _Closed(500, "A bug in kith; its terminal tells more."), scope)
+                await _refuse(dressed, _NO_MORE_FILES if full else _BUG, scope)
 
     return guarded
 
@@ -229,7 +239,7 @@ async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] 
     path, query = scope["path"], dict(parse_qsl(scope["query_string"].decode("latin-1")))
     if scope["method"] == "GET" and path == "/api/hello":
         return _hello(door, query.get("nonce", ""))
-    if scope["method"] == "GET" and "token" in query and not path.startswith(("/api/", "/v1/")):
+    if scope["method"] == "GET" and "token" in query and path.split("/")[1] in door.pages:
         if not door.admits(scope, query.pop("token")):
             raise door.refuse()
         return _welcome(door, headers, path, query)

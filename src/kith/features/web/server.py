@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
@@ -11,9 +12,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kith.core.event_loop import run_loop
-from kith.features.web.app import make_app
+from kith.features.web.app import make_app, page_names
 from kith.features.web.desk import Desk
-from kith.features.web.guard import Door, guard
+from kith.features.web.guard import NO_ROOM, Door, guard
 from kith.features.web.listen import ListenAddress
 
 # uvicorn as kith runs it: strict, silent, patient for a while only, and ended by a signal.
@@ -27,11 +28,16 @@ _CONFIG: Final[dict[str, Any]] = {
     "server_header": False,
     "proxy_headers": False,
     "timeout_keep_alive": 30,
+    "backlog": 128,  # asyncio tries so often to accept where the process has no more descriptors
 }
+LEAVE_S: Final = 0.3  # at the end, for tasks and threads that nobody needs any more
+_SAY_AGAIN_S: Final = 60.0
 
 
 class HttpServer(uvicorn.Server):
     """One application's server; told twice to end, it ends at once, and no signal is raised once more."""
+
+    look_s = 0.3  # at the end, between two looks at the connections that are left
 
     def __init__(
         self, app: Any, *, grace_s: int | None = None, ready: Callable[[], None] = lambda: None
@@ -45,12 +51,47 @@ class HttpServer(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_Complaints())
         await super().startup(sockets)
         self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
+        if self.force_exit or self.config.timeout_graceful_shutdown == 0:
+            # Now, and not when the loop has come round: requests that wait for their turn do not begin.
+            for task in tuple(self.server_state.tasks):
+                task.cancel()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        cutting = asyncio.create_task(self._cut_off())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            cutting.cancel()
+
+    async def _cut_off(self) -> None:
+        """Hang up on clients that neither get an answer nor read one; the others are waited for."""
+        while True:
+            for connection in tuple(self.server_state.connections):
+                if isinstance(connection, Timely):
+                    connection.cut_off()
+            await asyncio.sleep(self.look_s)
+
+
+class _Complaints:
+    """Words for errors of the event loop: one line now and then while there is no room for connections."""
+
+    _said = -_SAY_AGAIN_S
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in NO_ROOM):
+            loop.default_exception_handler(context)
+        elif loop.time() - self._said >= _SAY_AGAIN_S:
+            self._said = loop.time()
+            words = f"No room for more connections ({error.strerror}); new ones wait."
+            print(f"{words} Raise the limit: ulimit -n", file=sys.stderr, flush=True)
 
 
 class Timely(H11Protocol):
@@ -61,6 +102,7 @@ class Timely(H11Protocol):
 
     patience_s = 20.0  # from a request's first byte to its last; and for the first one of a connection
     _coming = False
+    _unread = 0
     _end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -80,6 +122,14 @@ class Timely(H11Protocol):
         self._forget()
         super().connection_lost(exc)
 
+    def cut_off(self) -> None:
+        """Hang up, unless an answer is on its way to a client that has read since the last call."""
+        cycle, unread = self.cycle, self.transport.get_write_buffer_size()
+        answering = cycle is not None and not (cycle.response_complete or cycle.more_body)
+        if (unread and unread == self._unread) or not (unread or answering):
+            self.transport.abort()
+        self._unread = unread
+
     def _wait(self) -> None:
         self._forget()
         self._end = self.loop.call_later(self.patience_s, self.transport.close)
@@ -97,11 +147,11 @@ def run_server(
 
     `ready` is called when requests are answered.
     """
-    door = Door(token, place.port, place.host, place.names)
+    door = Door(token, place.port, place.host, place.names, page_names())
     server = HttpServer(guard(make_app(desk), door), grace_s=0, ready=ready)
 
     async def serve() -> None:
         desk.take_up()
         await server.serve(sockets=[listener])
 
-    run_loop(serve())
+    run_loop(serve(), LEAVE_S)

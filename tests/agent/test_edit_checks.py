@@ -1,0 +1,41 @@
+"""What an edit leaves undefined is told right behind it, once, and only after the last edit of a reply."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from outside import Kith, StandIn
+
+LOST = {"path": "utils.py", "old": "import math\n", "new": "import math\n\nLIMIT = larges(1, 2)\n"}
+DONE = {"calls": [{"name": "done", "args": {"summary": "It is done."}}]}
+
+
+def edit(*edits: dict[str, str]) -> dict[str, Any]:
+    return {"calls": [{"name": "edit", "args": each} for each in edits]}
+
+
+def ask(kith: Kith, stand_in: StandIn, *replies: Any, code: int = 0) -> list[str]:
+    """The answers that the model got to its replies."""
+    (kith.folder / "utils.py").write_text("import math\n\n\ndef root(x):\n    return math.sqrt(x)\n")
+    server = stand_in([*replies, DONE, DONE, DONE])
+    kith("run", "--yes", "--check", "none", "--tries", "1", "set a limit", code=code)
+    return [json.dumps(request["messages"][-1]) for request in server.requests[1:]]
+
+
+def test_a_name_that_nothing_defines_is_told_once(kith: Kith, stand_in: StandIn) -> None:
+    again = {"path": "utils.py", "old": "(x):", "new": "(x: float):"}
+    answers = ask(kith, stand_in, edit(LOST), edit(again), code=1)
+    assert re.search(r"With this change: utils.py:3: `larges` is not defined", answers[0])
+    assert "With this change" not in answers[1]
+
+
+def test_edits_of_one_reply_are_looked_at_together(kith: Kith, stand_in: StandIn) -> None:
+    defined = {"path": "utils.py", "old": "LIMIT", "new": "larges = max\nLIMIT"}
+    assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST, defined)))
+
+
+def test_it_can_be_switched_off(kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KITH_EDIT_CHECK_SECONDS", "0")
+    assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST), code=1))
