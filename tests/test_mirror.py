@@ -16,6 +16,7 @@ BEHAVIOURS = {
     *("terminal/conversation/test_hostile_words", "terminal/conversation/test_writing"),
     *("features/web/test_page_browsers", "features/web/test_page_follows", "terminal/test_waiting"),
     *("context/test_monotonous_text", "tools/test_standard_tools", "view/test_odd_values"),
+    "features/engine/test_trained_models",
 }
 
 

@@ -11,6 +11,7 @@ from kith.agent.project import Project
 from kith.context.brief import ALL, Fitting, Showing, brief, fit_nothing
 from kith.context.budget import fit_middle, output_room
 from kith.core.model import Tool
+from kith.core.non_answers import TASK_HEADING
 from kith.core.run import Run
 from kith.core.values import Ran, ToolResult
 from kith.edits.pieces import tell_left_out
@@ -43,7 +44,7 @@ async def opening_parts(
 ) -> tuple[tuple[str, str], ...]:
     """Return the parts of `open_task`, as (name, text) of each non-empty part."""
     layout = await brief(run, task, int(budget * showing.room), fitting, showing)
-    parts = (("project layout", layout), ("task", f"# Task\n{task}"))
+    parts = (("project layout", layout), ("task", f"{TASK_HEADING}\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
 
 

@@ -12,6 +12,7 @@ from kith.context.budget import fit_middle
 from kith.context.notes import OF_PROJECT, OF_USER, TOLD, part_notes
 from kith.core.events import Compacted
 from kith.core.line_ranges import passage_of
+from kith.core.non_answers import TASK_HEADING
 from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
 
 SUMMARY_REQUEST: Final = (
@@ -24,7 +25,7 @@ _GO_ON: Final = "Go on with the task."
 _LAST_SAID: Final = "Go on. The last that I said to you was:"
 _PAUSED: Final = "(paused)"
 _CHANGED: Final = "Changed:"
-_TASK: Final = "\n\n# Task\n"  # what the first message of a task has in front of the task itself
+_TASK: Final = f"\n\n{TASK_HEADING}\n"  # what the first message of a task has in front of the task itself
 _SHORT = 200  # characters; a result is worth leaving out from here on
 _NAME, _SUBJECT, _LINE, _SAID, _LAST_WORDS = 30, 60, 100, 2000, 600  # characters
 _FEW, _MORE = 6, 12  # lines of a list

@@ -18,12 +18,14 @@ INTERRUPTED = (
 )
 CUT = "Not run: your reply was cut at the token limit, so this call is incomplete. Send it again, smaller."
 GO_ON = "Your reply was cut at the token limit. Go on, in smaller pieces."
-EMPTY = "Your reply was empty. Go on with the task, or finish it in words."
+NO_ANSWER = (
+    "Your reply was no answer: it was empty or only repeated the request. "
+    "Go on with the task, or finish it in words."
+)
 UNHELD = ", but without a sandbox nothing enforces that"
 # Effects that are no verbs themselves.
 _TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
 CLOSED = "(done)"  # where the words stand in the call already
-EMPTY_REPLIES = 3  # in a row, before the model counts as broken
 
 
 async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> str:
@@ -39,8 +41,10 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
             begin_turn(run, thread, say(words))
         if thread.finished:
             return thread.last_words
-        if _is_mute(thread):
-            raise ModelError(f"{role.model.name} sent {EMPTY_REPLIES} empty replies in a row")
+        if _gave_no_answer(thread):
+            raise ModelError(
+                f"{role.model.name} gave no answer: its last two replies were empty or repeated the request"
+            )
         reply = await role.model(_prompt(role, thread, attempt), run.emit)
         thread.add(run, replace(reply.message, complete=reply.stop != "length"))
         await _finish(run, role, thread)
@@ -49,10 +53,9 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
     raise LimitError(f"stopped after {run.limits.steps} steps, the limit")
 
 
-def _is_mute(thread: Thread) -> bool:
-    """True if the model's last replies were all empty."""
-    asked_again = [message.text for message in thread.messages if message.role == "user"][-EMPTY_REPLIES:]
-    return asked_again == [EMPTY] * EMPTY_REPLIES
+def _gave_no_answer(thread: Thread) -> bool:
+    """True if the model was asked again, and its next reply was no answer either."""
+    return [message.text for message in thread.messages[-3::2]] == [NO_ANSWER] * 2
 
 
 def begin_turn(run: Run, thread: Thread, message: Message) -> None:
@@ -90,8 +93,8 @@ def _repeats(message: Message, last: Message) -> bool:
 async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False) -> None:
     """Answer pending calls and replies one by one, each logged before the next begins.
 
-    A call gets its result. A cut or empty reply gets a request to continue. A summary closes the turn with a
-    message of the assistant, since chat templates require it before the next user message.
+    A call gets its result. A reply that was cut, or is no answer, gets a request to go on. A summary closes
+    the turn with a message of the assistant, since chat templates require it before the next user message.
     """
     cut = any(not message.complete for message in thread.messages[-1:])
     for call in thread.pending:
@@ -107,7 +110,7 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
     if thread.summary:
         thread.add(run, Message("assistant", (Text(thread.summary),), "kith"))
     elif last is not None and last.role == "assistant" and not thread.finished:
-        thread.add(run, say(EMPTY if last.complete else GO_ON, "kith"))
+        thread.add(run, say(NO_ANSWER if last.complete else GO_ON, "kith"))
 
 
 async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.events import Answered, Asked, Event, Said, Stepped
+from kith.core.non_answers import is_answer
 from kith.core.values import Answer, Changes, Message, Plan, Question, ToolCall, Verdict
 from kith.core.workspace import ExecLimits, Workspace
 
@@ -121,7 +122,15 @@ class Thread:
         last = self._messages[-1] if self._messages else None
         if last is None or last.role != "assistant" or not last.complete:
             return False
-        return bool(last.text.strip()) and not self.pending
+        if self.pending:
+            return False
+        return bool(last.text.strip()) if last.author == "kith" else is_answer(last.text, self._request)
+
+    @property
+    def _request(self) -> str:
+        """The person's last words."""
+        asked = (each for each in reversed(self._messages) if (each.role, each.author) == ("user", "person"))
+        return next((each.text for each in asked), "")
 
     @property
     def summary(self) -> str:

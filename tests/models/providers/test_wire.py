@@ -157,6 +157,7 @@ def test_an_overflow_of_another_server_names_what_is_sure() -> None:
         (401, '{"error":{"message":"Invalid API Key"}}', False, "refused the key (401): Invalid API Key"),
         (IN_STREAM, '{"error":"runner died"}', True, "failed in the middle of its reply: runner died"),
         (200, '{"error":"Unexpected endpoint"}', False, "answered 200 (OK): Unexpected endpoint"),
+        (200, '{"type":"message","content":[]}', False, "sent a whole reply where kith asked for a stream"),
         (200, "<html>nginx</html>", False, "answered with a web page"),
         (502, "<html>nginx</html>", True, "answered 502 (Bad Gateway)"),
         (418, "", False, "418 (I'm a Teapot)"),

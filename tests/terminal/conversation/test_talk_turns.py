@@ -227,10 +227,13 @@ def test_edits_beside_a_tool_call_are_asked_for_again(repository: Path) -> None:
 
 
 def test_an_empty_reply_is_no_answer(repository: Path) -> None:
-    model = listening("", {"thinking": "hm"}, "It is a mean.")
-    assert Talk(repository, model)("what is it?").report["text"] == "It is a mean."
-    mute = Talk(repository, listening("", "", "", ""))
-    assert "empty replies" in mute("what is it?").report["text"]
+    asked = "What does mean do?"
+    for reply in ("", {"thinking": "hm"}, "...", "what does mean do"):
+        model = listening(reply, "It is a mean.")
+        assert Talk(repository, model)(asked).report["text"] == "It is a mean."
+    mute = Talk(repository, listening(asked, "?!", "It is a mean."))
+    report = mute(asked).report
+    assert report["status"] == "failed" and "no answer" in report["text"]
 
 
 def test_a_reply_that_was_cut_is_not_taken_after_a_crash_either(repository: Path) -> None:

@@ -131,6 +131,8 @@ def fault(url: str, status: int, body: str, after_s: float | None = None) -> Mod
         return GarbledReplyError(said, retryable=True, after_s=0.0)
     if status in (401, 403) or "API key not valid" in text:  # Gemini answers 400
         return ModelError(f"{url} refused the key ({status}): {text}")
+    if status == 200 and not text:
+        return ModelError(f"{url} sent a whole reply where kith asked for a stream")
     how = "failed in the middle of its reply" if status == IN_STREAM else f"answered {_title(status)}"
     said = f"{url} {how}: {text}" if text else f"{url} {how}"
     if status == 503 and "loading model" in text.lower():
