@@ -103,8 +103,9 @@ def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
         model, sorts = who(arm.name, arm.digest), sorts_of(task.kind)
         for head, (solves, takes) in _believe_one(evidence, model, sorts, _expect(task, arm)).items():
             count = evidence.seen(model, head, task.kind)
-            solves = evidence.suited(solves, model, head, task.words)
-            odds[arm.name, head] = Odds(solves if task.verifiable else _narrow(solves, count), takes, count)
+            if not task.verifiable:  # where a check decides, looking at the result says more than the words
+                solves = _narrow(evidence.suited(solves, model, head, task.words), count)
+            odds[arm.name, head] = Odds(solves, takes, count)
     return Belief(odds, evidence.errors, {arm.name: arm.downtime for arm in arms if arm.downtime})
 
 
