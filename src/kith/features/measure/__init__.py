@@ -10,7 +10,7 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "measure",
     "what calls and tasks took: profiles, benches and probes",
-    extends={"web": _here("page.routes:PART")},
+    extends={"web": _here("page.routes:PART"), "measure": _here("bench.chart:PART")},
     foretell=_here("task_forecasts:forecast_task"),
     forget=_here("measured_rows:forget_rows"),
     commands=(

@@ -12,6 +12,7 @@ from kith.agent.project import Project
 from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
+from kith.features.measure.bench.chart import bar_lines
 from kith.features.measure.bench.llama_bench import format_of, rows_of, write_rows
 from kith.features.measure.bench.result import BenchResult, Score
 from kith.features.measure.bench.runs import (
@@ -24,6 +25,7 @@ from kith.features.measure.bench.runs import (
     take_over,
 )
 from kith.features.measure.probe_command import tell_steps
+from kith.features.measure.profile_command import choose_glyphs
 from kith.memory.session import Listener
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively
@@ -137,6 +139,7 @@ def _speeds(result: BenchResult) -> Iterator[str]:
     yield f"\n{'tokens before':>14}{'reads tokens/s':>22}{'writes tokens/s':>22}{clock}"
     for speed in result.speeds:
         yield f"{speed.depth:14,}{_rates(speed.read):>22}{_rates(speed.written):>22}"
+    yield from bar_lines(result.speeds, choose_glyphs(sys.stdout).parts[0])
 
 
 def _rates(values: Sequence[float]) -> str:
