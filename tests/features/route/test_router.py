@@ -175,6 +175,7 @@ def test_a_model_that_is_down_is_left_out_and_said(
     assert not any("?." in each for each in report["receipt"]["warnings"])
 
 
+@pytest.mark.slow
 def test_where_a_local_model_is_down_another_one_is_asked_before_the_frontier_model(
     kith: Kith, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
