@@ -31,7 +31,8 @@ class Router:
     """The learner with what it has seen of one stream of tasks."""
 
     def reset(self, init: Mapping[str, Any]) -> None:
-        self.evidence, self.rng = Learned(), random.Random(init["seed"])
+        self.rng = random.Random(init["seed"])
+        self.evidence = Learned(reads_words=not init["verifier"])
         self.arms = [
             arm_of(name, init["arms"][name], name == init["strong"])
             for name in (init["weak"], init["strong"])

@@ -1,13 +1,13 @@
 """Tell the model, right behind an edit, what the change leaves undefined, unimportable or unreadable."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kith.core.errors import TreeError
-from kith.core.model import Tool
+from kith.core.model import Tool, ToolFn
 from kith.core.run import Run, Thread
 from kith.core.values import ToolResult
 from kith.core.workspace import Trial
@@ -16,7 +16,6 @@ from kith.gates.soundness.fault import Fault
 
 _EDITS: Final = frozenset({"edit", "write"})
 _SHOWN: Final = 3  # faults in a line
-Use = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
 
 
 class EditChecks:
@@ -38,7 +37,7 @@ class EditChecks:
             replace(tool, fn=self._telling(tool.fn)) if tool.name in _EDITS else tool for tool in tools
         )
 
-    def _telling(self, use: Use) -> Use:
+    def _telling(self, use: ToolFn) -> ToolFn:
         async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
             result = await use(args, run)
             if not result.ok or self._more_follows():
@@ -65,10 +64,7 @@ class EditChecks:
                 found = await find_faults(run, await trial.changes(), self._untouched)
         except (TimeoutError, TreeError):
             return []
-        # The edit itself tells of Python's syntax.
-        faults = {
-            _key(each): each for each in found if each.kind != "syntax" or not each.path.endswith(".py")
-        }
+        faults = {_key(each): each for each in found if not _is_told(each)}
         new = [fault for key, fault in faults.items() if key not in self._known]
         self._known = frozenset(faults)
         return new

@@ -1,20 +1,19 @@
 """Remind the model, at the end of a result, of the steps that are left and of what its list leaves open."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kith.core.events import Event, TodoSet
-from kith.core.model import Tool
-from kith.core.run import Run, Thread
+from kith.core.model import Tool, ToolFn
+from kith.core.run import Run, Sink, Thread
 from kith.core.values import TodoItem, ToolResult
 from kith.tools.answers import refused
 
 _TOLD_AT: Final = (10, 3)  # steps left
 _LEAST: Final = 20  # steps of an attempt; with fewer, none are counted aloud
 _SHOWN: Final = 3  # open steps of the list
-Use = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
 
 
 class Reminders:
@@ -31,7 +30,7 @@ class Reminders:
         """The same tools, with reminders behind their results."""
         return tuple(replace(tool, fn=self._telling(tool.name, tool.fn)) for tool in tools)
 
-    def _telling(self, name: str, use: Use) -> Use:
+    def _telling(self, name: str, use: ToolFn) -> ToolFn:
         async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
             if name == "done" and (question := self._ask_once()):
                 return refused(question)
@@ -41,7 +40,7 @@ class Reminders:
 
         return tell
 
-    def _hear(self, run: Run) -> Callable[[Event, tuple[str, ...]], None]:
+    def _hear(self, run: Run) -> Sink:
         def hear(event: Event, path: tuple[str, ...]) -> None:
             if isinstance(event, TodoSet):
                 self._todo, self._asked = event.items, False

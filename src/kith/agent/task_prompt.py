@@ -1,7 +1,7 @@
 """Write a task's first message to the model, the checks, and the news."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from kith.agent.judges import Judges, Stands
 from kith.agent.project import Project
 from kith.context.brief import ALL, Fitting, Showing, brief, fit_nothing
 from kith.context.budget import fit_middle, output_room
-from kith.core.model import Tool
+from kith.core.model import Tool, ToolFn
 from kith.core.non_answers import TASK_HEADING
 from kith.core.run import Run
 from kith.core.values import Ran, ToolResult
@@ -157,9 +157,9 @@ class ToldChecks:
         """The same tools; the first result after the checks have ended says how."""
         return tuple(replace(tool, fn=self._telling(tool.fn)) for tool in tools)
 
-    def _telling(self, fn: Any) -> Any:
-        async def tell(args: Any, run: Run) -> ToolResult:
-            result: ToolResult = await fn(args, run)
+    def _telling(self, use: ToolFn) -> ToolFn:
+        async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
+            result = await use(args, run)
             if result.detail.get("final"):
                 return result
             words = await self.news()

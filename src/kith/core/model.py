@@ -28,6 +28,10 @@ class Beforehand(Struct, frozen=True):
     fault: Fault = "denied"
 
 
+# A tool's work: its arguments, as the schema wants them, to a result.
+ToolFn = Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
+
+
 class Tool(Struct, frozen=True):
     """Something a model may do. `effect` and `target(args)` are all that the policy sees.
 
@@ -40,7 +44,7 @@ class Tool(Struct, frozen=True):
     description: str
     schema: Mapping[str, Any]  # JSON Schema of the arguments: an object
     effect: Effect
-    fn: Callable[[Mapping[str, Any], Run], Awaitable[ToolResult]]
+    fn: ToolFn
     target: Callable[[Mapping[str, Any]], CallTarget] = lambda args: CallTarget()
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None

@@ -1,13 +1,18 @@
-"""Replays give way: a person's task comes first."""
+"""Replays give way to a person's task, and what they decide holds on the person's own tasks."""
 
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from agreeing import agree
 from kith.core.events import Options, RunEnded, RunStarted
-from kith.core.run import new_id
-from kith.features.coach.experiment import in_peace, is_busy
+from kith.core.run import Run, new_id
+from kith.features.coach.experiment import Experiment, Recorded, ReplayResult, in_peace, is_busy, try_out
+from kith.features.coach.strategy import Levers, Strategy
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
+from kith.trees.local import open_tree
 from waiting import soon
 
 
@@ -47,3 +52,24 @@ def test_what_a_task_interrupts_is_done_again(tmp_path: Path) -> None:
 
     assert asyncio.run(both()) == "done"
     assert len(begun) == 2
+
+
+@pytest.mark.parametrize(("own_loses", "verdict"), [(True, "refuse"), (False, "accept")])
+def test_what_wins_on_exercises_is_given_up_where_it_loses_on_own_tasks(
+    tmp_path: Path, own_loses: bool, verdict: str
+) -> None:
+    champion, other = Strategy(), Strategy(levers=Levers(edits="whole"))
+    own = [Recorded(f"own {number}", "docs", ("true",), "/r", "c") for number in range(4)]
+    bundled = [
+        Recorded(f"bundled {number}", "docs", ("true",), exercise=f"e{number}") for number in range(40)
+    ]
+
+    async def replay(task: Recorded, strategy: Strategy) -> ReplayResult:
+        wins = strategy is other
+        return ReplayResult(wins != (own_loses and not task.exercise))
+
+    (root := tmp_path / "project").mkdir()
+    run = Run(lambda event, path: None, agree, open_tree(root, tmp_path / "state", tmp_path / "cache"))
+    trial = Experiment("d", "m", "docs", champion, other, {})
+    decision = asyncio.run(try_out(run, trial, [*own, *bundled], replay, lambda: True))
+    assert decision.verdict == verdict

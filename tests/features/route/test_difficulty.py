@@ -15,7 +15,7 @@ TEXTS = st.text(max_size=400)
 
 def learned(solves: dict[str, float], tasks: int = 200) -> Learned:
     """What was learned of a model that solves tasks of these words with these chances."""
-    rng, evidence = random.Random(1), Learned()
+    rng, evidence = random.Random(1), Learned(reads_words=True)
     for number in range(tasks):
         words = rng.choice(list(solves))
         reward = float(rng.random() < solves[words])

@@ -143,3 +143,22 @@ def test_cut_after_every_second_event_the_right_model_ends_it(
             return
         check_end(repository, go_on(repository, scripts, session), number)
     raise AssertionError("the task never came to its end")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sandbox")
+def test_a_resumed_task_is_decided_again_as_what_it_is(repository: Path, scripts: Path) -> None:
+    number, session = 0, ""
+    while not (session and any(isinstance(each, Routed) for each in events_of(_open(repository), session))):
+        number += 4
+        session = cut(repository, scripts, number)
+    write(scripts, {"local": [{"error": "the server is gone"}], "frontier": [edit(), DONE]})
+    project = _open(repository)
+    result = asyncio.run(run_task(project, Task("", resume=session), agree))
+    assert result.report["status"] == "done", result.report["text"]
+    first, later = [each for each in events_of(project, session) if isinstance(each, Routed)]
+    assert later.after == "replay/local" and later.kind == first.kind != ""
+
+
+def _open(repository: Path) -> Project:
+    return Project.open(repository, {"model": "route", "tries": 2})

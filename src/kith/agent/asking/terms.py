@@ -115,9 +115,9 @@ class Terms:
         With a `budget` a step begins that has its own tokens and seconds; the money is still the task's.
         """
         account = self.account if budget is None else self.account.step(budget)
-        return opened.wrap(account, earlier, tells=tells, permit=self.permit, agree=self.waits)
+        return opened.wrap(account, earlier, tells=tells, permit=self.permit, agree=self.agree_to_wait)
 
-    async def waits(self, error: ModelError) -> bool:
+    async def agree_to_wait(self, error: ModelError) -> bool:
         """True if the person wants to wait as long as a server asks for.
 
         Where kith chooses the models, another one takes over instead.

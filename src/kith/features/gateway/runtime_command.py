@@ -25,7 +25,7 @@ def runtime_command(args: argparse.Namespace) -> int:
     check_extra("web", "kith runtime")
     from kith.features.gateway.request_queue import RequestQueue
     from kith.features.gateway.runtime import ServedModel, run_runtime
-    from kith.features.web.server import LEAVE_S
+    from kith.features.web.server import LAST_S
 
     given = given_token(args, os.environ, TOKEN)
     token = given or new_token()
@@ -43,7 +43,7 @@ def runtime_command(args: argparse.Namespace) -> int:
         served = ServedModel(
             project, project.settings.model, args.parallel, args.longest, RequestQueue(args.queue)
         )
-        run_loop(run_runtime(served, door, place, token), LEAVE_S)
+        run_loop(run_runtime(served, door, place, token), LAST_S)
     print("Stopped.", file=sys.stderr)
     return EXIT_DONE
 

@@ -21,7 +21,7 @@ from kith.features.measure.intervals import (
     share_of,
 )
 from kith.features.measure.rows import CallRow, LegRow
-from kith.features.measure.speed_and_success import read_rate, write_rate
+from kith.features.measure.speed_and_success import first_token_s, read_rate, write_rate
 
 LAST: Final = 30  # calls or tasks that count as now
 _LEAST: Final = 6  # values on each side, with fewer of which nothing can be said
@@ -32,7 +32,7 @@ _WRITES: Final = "write tokens/s"
 _FIGURES: Final[dict[str, tuple[Callable[[CallRow], float | None], bool]]] = {
     _READS: (read_rate, True),
     _WRITES: (write_rate, True),
-    "first token s": (lambda call: call.timing.first_token_s or None, False),
+    "first token s": (lambda call: first_token_s(call) or None, False),
 }
 # What may change around a model that keeps its name.
 _AROUND: Final = ("digest", "quantisation", "window", "machine")

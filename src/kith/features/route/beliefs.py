@@ -161,11 +161,9 @@ def weigh(
         worths = _worths([drawn[head] for head in heads], belief.errors)
         weighed = Weighed(plan, outlook, utility.worth(outlook), tuple(worths))
         away = belief.downtimes.get(plan[0])
-        return (
-            _without_first(weighed, away, weigh_one(plan[1:]) if plan[1:] else None, utility)
-            if away
-            else weighed
-        )
+        if away is None:
+            return weighed
+        return _without_first(weighed, away, weigh_one(plan[1:]) if plan[1:] else None, utility)
 
     return tuple(map(weigh_one, plans))
 

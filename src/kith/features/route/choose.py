@@ -340,7 +340,7 @@ async def decide(project: Project, run: Run, task: Task, choice: ModelChoice, se
         run.emit(Notice(f"The day's budget is spent (max_day_usd), so {choice.frontier} is not asked."))
         choice = replace(choice, frontier="")
     arms = [_arm(project, choice, name) for name in choice.arms]
-    evidence = fold(choice.legs)
+    evidence = fold(choice.legs, reads_words=not task.verifiable)
     utility = _utility(project, evidence, arms, left)
     decision = choose(evidence, task, arms, utility, random.Random(seed))
     asked = {arm.name: name for arm, name in zip(arms, choice.arms, strict=True)}

@@ -63,7 +63,7 @@ def _since_a_person(messages: Sequence[Message]) -> Sequence[Message]:
 def _too_long(said: Sequence[Message], cap: int) -> str:
     steps = sum(each.role == "assistant" and each.author != "kith" for each in said)
     over = cap and steps > cap
-    return f"{steps} steps, and more than {cap} hardly ever pay" if over else ""
+    return f"{steps} steps, and runs of more than {cap} seldom pay off" if over else ""
 
 
 def _same_failure(said: Sequence[Message]) -> str:

@@ -18,9 +18,7 @@ from kith.memory.queries import delegated_since
 # writing; and the rest, which is mostly its check.
 
 _LATELY: Final = 30  # errands of a model that predictions rest on
-_OTHER_READ: Final = (
-    3_000.0  # tokens besides the text, where nothing was measured: system prompt, tools, files
-)
+_OTHER_READ: Final = 3_000.0  # tokens besides the text (system prompt, tools, files), until measured
 _WRITTEN: Final = 400.0  # tokens, where nothing was measured
 _MUCH: Final = 0.2  # of an errand's time
 _LONG: Final = 1_000  # tokens of a text
@@ -145,13 +143,8 @@ def _line(shown: dict[str, object]) -> str:
     """`  claude -> qwen3:8b: 12 errands, 10 done (8 verified), 35 s; text 2,400 -> 900 tokens`."""
     words = f"  {shown['by']} -> {shown['to']}: {shown['errands']} errands, {shown['done']} done "
     words += f"({shown['verified']} verified), {shown['seconds']:.0f} s"
-    before = shown["tokens_before"]
-    texts = (
-        f"{shown['tokens']:,.0f} tokens"
-        if before is None
-        else f"{before:,.0f} -> {shown['tokens']:,.0f} tokens"
-    )
-    return f"{words}; text {texts}"
+    before = "" if shown["tokens_before"] is None else f"{shown['tokens_before']:,.0f} -> "
+    return f"{words}; text {before}{shown['tokens']:,.0f} tokens"
 
 
 PART: Final = ProfilePart(read_errands)

@@ -226,20 +226,24 @@ def sorts_of(kind: str) -> tuple[str, ...]:
 
 
 class Learned(Struct):
-    """A fold of rows; `observe` is the only way it grows."""
+    """A fold of rows; `observe` is the only way it grows.
+
+    `reads_words`: it learns from how tasks look, too. That takes ten times as long.
+    """
 
     solved: dict[Cell, Count] = field(default_factory=dict)
     taken: dict[Cell, Taken] = field(default_factory=dict)
     passed: Count = Count()  # of all that was checked
     wrong_though_passed: Count = Count()  # of what was looked at independently
     right_though_failed: Count = Count()
+    reads_words: bool = False
     usual: Usual = field(default_factory=Usual)
     difficulties: dict[tuple[str, Head], Difficulty] = field(default_factory=dict)
 
     def observe(self, row: LegRow) -> None:
         """Learn from one more row, in the order in which the work was done."""
         head: Head = "after" if row.after else "first"
-        if row.reward is not None and row.words:
+        if self.reads_words and row.reward is not None and row.words:
             self._learn_difficulty(row, row.reward, head)
         for kind in sorts_of(row.kind):
             cell = Cell(who(row.model, row.digest), head, kind)
@@ -307,9 +311,9 @@ class Learned(Struct):
         return Errors(wrong / (wrong + 1 - passes - right), right / (right + passes - wrong))
 
 
-def fold(rows: Iterable[LegRow]) -> Learned:
+def fold(rows: Iterable[LegRow], *, reads_words: bool = False) -> Learned:
     """Evidence in the order in which the work was done, whenever its verdicts came or were corrected."""
-    evidence = Learned()
+    evidence = Learned(reads_words=reads_words)
     for row in sorted(rows, key=lambda row: (row.at, row.session, row.task, row.part)):
         evidence.observe(row)
     return evidence

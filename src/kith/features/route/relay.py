@@ -87,7 +87,6 @@ class Relay(Struct):
     asked: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
     handovers: int = 0
-    verifiable: bool = True
     seed: str = ""
     task: Task = Task("")
 
@@ -102,12 +101,11 @@ class Relay(Struct):
 
         Raises what keeps the last model away when there is none that could be asked.
         """
-        self.verifiable, self.seed = task.verifiable, seed
+        self.task, self.seed = task, seed
         if routes:
             self.asked |= {each.plan[0] for each in routes}
             self.handovers = sum(bool(each.after) for each in routes)
             return await self._go_on(routes[-1])
-        self.task = task
         routed, opened = await self._decide()
         self.run.emit(routed)
         return opened
@@ -148,7 +146,7 @@ class Relay(Struct):
     def audit(self, goal: str, seed: str) -> Audit | None:
         """The frontier model, for a share of what the others solve; None for all else."""
         share = self.terms.project.settings.route.audit
-        if not self.choice.frontier or not self.verifiable or Random(f"{seed}/audit").random() >= share:
+        if not self.choice.frontier or not self.task.verifiable or Random(f"{seed}/audit").random() >= share:
             return None
         return partial(self._look_again, goal)
 

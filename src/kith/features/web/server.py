@@ -30,7 +30,7 @@ _CONFIG: Final[dict[str, Any]] = {
     "timeout_keep_alive": 30,
     "backlog": 128,  # asyncio tries so often to accept where the process has no more descriptors
 }
-LEAVE_S: Final = 0.3  # at the end, for tasks and threads that nobody needs any more
+LAST_S: Final = 0.3  # at the end, for tasks and threads that nobody needs any more
 _SAY_AGAIN_S: Final = 60.0
 
 
@@ -154,4 +154,4 @@ def run_server(
         desk.take_up()
         await server.serve(sockets=[listener])
 
-    run_loop(serve(), LEAVE_S)
+    run_loop(serve(), LAST_S)

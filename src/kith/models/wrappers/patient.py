@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Prompt, Wrapped
+from kith.core.numbers import time_text
 from kith.core.values import Reply
 from kith.models.latency import Forecast
 from kith.models.providers.facts import LOADING, QUEUED, READING
@@ -106,8 +107,4 @@ def _rate(forecast: Forecast | None) -> float:
 
 def _words(left: float) -> str:
     """Word the activity, and about how many seconds are left."""
-    return f"{READING}, about {_time(left)} left" if left >= 1 else READING
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f"{READING}, about {time_text(left)} left" if left >= 1 else READING

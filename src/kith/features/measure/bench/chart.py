@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from kith.agent.project import Project
 from kith.core.feature import Lazy
-from kith.features.measure.bench.result import BenchResult, BenchSpeed, mean
+from kith.features.measure.bench.result import CARD_KEY, BenchResult, BenchSpeed, mean
 from kith.features.measure.page.charts import draw_parts, table
 from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 from kith.view.lines import figure
@@ -43,7 +43,7 @@ def _tops(speeds: Sequence[BenchSpeed]) -> tuple[float, float]:
 
 def read_benches(project: Project, scope: ProfileScope) -> Addition:
     """Those of the models that are wanted; they are no folder's own."""
-    told = (card["bench"] for card in project.log.cards().values() if "bench" in card)
+    told = (card[CARD_KEY] for card in project.log.cards().values() if CARD_KEY in card)
     runs = (BenchResult.from_facts(facts) for facts in told)
     found = sorted((run for run in runs if scope.model in run.model), key=lambda run: -run.at)
     wanted = [run for run in found if run.at >= scope.since and run.speeds]

@@ -1,11 +1,13 @@
 """Define a benchmark's result for one model on one machine: plain figures, for card and log."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
 from kith.features.measure.intervals import Share
+
+CARD_KEY: Final = "bench"  # on a model's card: its last run
 
 
 class BenchSpeed(Struct, frozen=True):

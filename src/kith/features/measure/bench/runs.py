@@ -26,7 +26,7 @@ from kith.core.workspace import Workspace
 from kith.features.measure.bench.bench import Subject, bench
 from kith.features.measure.bench.exercises import Exercise, find_exercises
 from kith.features.measure.bench.llama_bench import format_of, read_calls
-from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, deviation, mean
+from kith.features.measure.bench.result import CARD_KEY, BenchResult, BenchSpeed, Score, deviation, mean
 from kith.features.measure.intervals import Interval, share_difference
 from kith.memory.session import Listener, Session
 from kith.models.account import Budget
@@ -127,7 +127,6 @@ def ratio_interval(one: tuple[float, ...], two: tuple[float, ...]) -> Interval |
 
 
 KIND = "bench"
-_CARD_KEY = "bench"
 _DEEPEST_PAID = 4_096  # tokens that come first, where each is paid for
 
 
@@ -157,7 +156,7 @@ async def bench_model(
         try:
             async with aclosing(await project.open_model(run.emit, name)) as opened:
                 result = await _measure(project, run, session.id, opened, allowance)
-                run.emit(Carded(opened.facts.digest, opened.facts.name, {_CARD_KEY: result.facts}))
+                run.emit(Carded(opened.facts.digest, opened.facts.name, {CARD_KEY: result.facts}))
                 project.learn(run, session.id, opened)
         except KithError as error:
             run.emit(end_of(error))
@@ -245,8 +244,8 @@ def find_run(project: Project, key: str) -> BenchResult:
 
 def _from_session(project: Project, id: str) -> BenchResult | None:
     for record in project.log.events(id):
-        if isinstance(record.event, Carded) and _CARD_KEY in record.event.facts:
-            return BenchResult.from_facts(record.event.facts[_CARD_KEY])
+        if isinstance(record.event, Carded) and CARD_KEY in record.event.facts:
+            return BenchResult.from_facts(record.event.facts[CARD_KEY])
     return None
 
 
