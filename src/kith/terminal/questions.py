@@ -7,7 +7,7 @@ from kith.core.feature import Lazy
 from kith.core.values import Answer, Question
 from kith.terminal.rendering.spans import Span
 from kith.terminal.screen import DIFFERENT, Screen
-from kith.view.lines import shortened
+from kith.view.lines import broken, shortened
 from kith.view.printing import whole
 from kith.view.wording import always_words, question_text
 
@@ -41,7 +41,7 @@ def _show_words(screen: Screen, question: Question) -> None:
     """The words of a question; of a long call its beginning stands below it, too, where it is seen."""
     text = whole(question_text(question))
     if question.kind != "tool":
-        screen.show(text, style="bold")
+        screen.show(broken(text, screen.width), style="bold")
         return
     first, *more = text.split("\n")
     screen.show("\n    ".join((first, *more)), style="bold")

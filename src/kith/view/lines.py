@@ -38,9 +38,12 @@ def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
     """
     if not stream.isatty():
         return text
-    width = shutil.get_terminal_size().columns
-    lines = (_broken(line, width, indent) for line in printable(text).split("\n"))
-    return "\n".join(part for parts in lines for part in parts)
+    return broken(printable(text), shutil.get_terminal_size().columns, indent)
+
+
+def broken(text: str, width: int, indent: str = "") -> str:
+    """Printable text, its long lines broken between words."""
+    return "\n".join(part for line in text.split("\n") for part in _broken(line, width, indent))
 
 
 def brief(task: str, beside: int, least: int = 30) -> str:

@@ -180,22 +180,20 @@ def why_text(shown: dict[str, Any]) -> str:
 
 
 def _outages(shown: dict[str, Any]) -> str:
-    """`qwen3:8b could not be reached (2 s lost); its route would have taken $0.01 less and 20 s more.`"""
-    lost = [
+    """`qwen3:8b could not be reached (2 s lost); the first plan would have taken about 20 s more`."""
+    lost = ", ".join(
         f"{_short(each['model'])} could not be reached ({each['seconds']:.0f} s lost)"
         for each in shown["down"]
-    ]
-    more = shown["first_plan"]
-    if more is None:
-        return ", ".join(lost)
-    usd, seconds = more["usd"], more["seconds"]
-    parts = [f"{dollars(abs(usd))} {'more' if usd > 0 else 'less'}"] if abs(usd) >= 0.0005 else []
-    parts += (
-        [f"{abs(seconds):.0f} s {'more' if seconds > 0 else 'less'}"]
-        if abs(seconds) >= 0.5 or not parts
-        else []
     )
-    return f"{', '.join(lost)}; the route planned first would have taken about {' and '.join(parts)}"
+    more = shown["first_plan"] or {"usd": 0.0, "seconds": 0.0}
+    usd, seconds = more["usd"], more["seconds"]
+    parts = [_more_or_less(usd, dollars(abs(usd)))] if abs(usd) >= 0.0005 else []
+    parts += [_more_or_less(seconds, f"{abs(seconds):.0f} s")] if abs(seconds) >= 0.5 else []
+    return f"{lost}; the first plan would have taken about {' and '.join(parts)}" if parts else lost
+
+
+def _more_or_less(difference: float, words: str) -> str:
+    return f"{words} {'more' if difference > 0 else 'less'}"
 
 
 def _how(shown: dict[str, Any]) -> str:
