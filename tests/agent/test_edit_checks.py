@@ -39,3 +39,18 @@ def test_edits_of_one_reply_are_looked_at_together(kith: Kith, stand_in: StandIn
 def test_it_can_be_switched_off(kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_EDIT_CHECK_SECONDS", "0")
     assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST), code=1))
+
+
+def test_a_test_that_the_change_breaks_is_told_behind_the_edit(kith: Kith, stand_in: StandIn) -> None:
+    (kith.folder / "utils.py").write_text("def double(x):\n    return 2 * x\n")
+    (kith.folder / "tests" / "test_utils.py").write_text(
+        "from utils import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+    )
+    wrong = {"path": "utils.py", "old": "2 * x", "new": "3 * x"}
+    right = {"path": "utils.py", "old": "3 * x", "new": "x + x"}
+    look = {"calls": [{"name": "run", "args": {"command": "sleep 3"}}]}  # the untouched tree is checked
+    server = stand_in([look, edit(wrong), edit(right), DONE])
+    kith("run", "--yes", "--check", "python -m pytest -q", "--tries", "1", "write it as a sum")
+    answers = [json.dumps(request["messages"][-1]) for request in server.requests[1:]]
+    assert re.search(r"With this change: tests/test_utils.py::test_double fails: .*6 == 4", answers[1])
+    assert "With this change" not in answers[2]

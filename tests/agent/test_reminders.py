@@ -28,6 +28,18 @@ def test_done_with_open_steps_is_questioned_once(kith: Kith, stand_in: StandIn) 
     assert "open steps: set the limit; write a test." in answers[2] and len(answers) == 3
 
 
+def test_a_model_that_stops_in_the_middle_of_its_list_is_asked_once(kith: Kith, stand_in: StandIn) -> None:
+    steps = call("todo", items=["set the limit", "write a test"])
+    answers = ask(kith, stand_in, steps, call("edit", **EDIT), "The limit is set.", "That is all.")
+    assert "open steps: set the limit; write a test." in answers[2] and len(answers) == 3
+
+
+def test_a_model_that_asks_something_itself_is_not_asked(kith: Kith, stand_in: StandIn) -> None:
+    steps = call("todo", items=["set the limit", "write a test"])
+    answers = ask(kith, stand_in, steps, call("edit", **EDIT), "Which limit shall I set?")
+    assert len(answers) == 2
+
+
 def test_a_list_that_is_done_is_not_asked_about(kith: Kith, stand_in: StandIn) -> None:
     steps = call("todo", items=[{"text": "set the limit", "state": "done"}])
     answers = ask(kith, stand_in, steps, call("edit", **EDIT), call("done", summary="The limit is set."))

@@ -16,10 +16,12 @@ from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, Kept
 from kith.gates.evidence.judge import Check, evidence_gate
+from kith.gates.evidence.quick_tests import find_new_failures
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
 from kith.gates.linters import allowed_linters, lint_gate, project_linters, types_gate
+from kith.gates.reports import CaseResult
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
 from kith.settings.features import features
@@ -30,6 +32,8 @@ Commit = Callable[[Sequence[str], str], Awaitable[str]]
 Audit = Callable[[Run, Changes], Awaitable[None]]
 # Finds what linters say of a change's lines.
 Lint = Callable[[Run, Changes], Awaitable[Sequence[Finding]]]
+# Finds the tests that a change breaks, if it takes at most so many seconds.
+FindFailures = Callable[[Run, Changes, float], Awaitable[Sequence[CaseResult]]]
 
 
 class Gates(Protocol):
@@ -62,11 +66,17 @@ async def no_findings(run: Run, changes: Changes) -> Sequence[Finding]:
     return ()
 
 
+async def no_failures(run: Run, changes: Changes, seconds: float) -> Sequence[CaseResult]:
+    """Find nothing: no test is run."""
+    return ()
+
+
 class Judges(Struct, frozen=True):
     """The gates in their order, then the person.
 
     `baseline` runs the checks on the untouched tree, to tell old failures from new ones. `stands` starts
-    that in the background and returns the known results. `must_check`: the person named a check, so it
+    that in the background and returns the known results. `failures` runs what is quick of them while the
+    model still works. `must_check`: the person named a check, so it
     runs even without a change. `review`: a model's notes are shown beside the change. `audit` checks
     again what the gates pass, and `lint` finds what the model may correct once. `named`: patterns of files
     that run automatically and that the person allowed in advance. `ending` is asked whenever the model has
@@ -84,6 +94,7 @@ class Judges(Struct, frozen=True):
     named: Sequence[str] = ()
     ending: Gate | None = None
     stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands
+    failures: FindFailures = no_failures
     aclose: Callable[[], Awaitable[None]] = nothing_to_close
 
 
@@ -130,6 +141,7 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
         must_check=bool(checking.commands) and checking.goal,
         named=checking.named,
         stands=checks.stands,
+        failures=checks.failures,
         aclose=bench.aclose,
     )
 
@@ -178,6 +190,14 @@ class _Checks(Struct):
             before = self.bench.known(check.group)
             found.append(Stands(before.toolchain if before else check.group[0], before))
         return found
+
+    async def failures(self, run: Run, changes: Changes, seconds: float) -> list[CaseResult]:
+        """Only in a sandbox, where nobody has to be asked."""
+        if not self.run.workspace.confined:
+            return []
+        groups = [check.group for check in await self._find()]
+        found = [await find_new_failures(self.bench, each, run, changes, seconds) for each in groups]
+        return [case for cases in found for case in cases]
 
     async def _find(self) -> tuple[Check, ...]:
         if self.found is None:

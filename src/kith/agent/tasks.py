@@ -320,10 +320,10 @@ async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
     # A tool that was offered stays, even where the index was lost since.
     look = (asking.known.look or look_nowhere) if offered else None
     role = make_worker(project, opened, past, known, look, terms, adaptation, thread)
-    edits = EditChecks(job.run, thread, project.settings.edit_check_seconds)
+    edits = EditChecks(job.run, thread, project.settings.edit_check_seconds, asking.judges.failures)
     reminders = Reminders(thread, job.run.limits.steps, past.todo)
     tools = reminders.telling(asking.standing.telling(edits.telling(role.tools)))
-    role = route.watch(replace(role, tools=tools))
+    role = route.watch(replace(role, tools=tools, ask_back=reminders.ask_back))
     return Leg(role, thread, goal, last=not route.more, known=tell_known(known, opened.window))
 
 

@@ -40,7 +40,10 @@ async def converse(run: Run, role: Role, thread: Thread, attempt: int = 1) -> st
         for words in run.hear():
             begin_turn(run, thread, say(words))
         if thread.finished:
-            return thread.last_words
+            question = role.ask_back()
+            if not question:
+                return thread.last_words
+            thread.add(run, say(question, "kith"))
         if _gave_no_answer(thread):
             raise ModelError(
                 f"{role.model.name} gave no answer: its last two replies were empty or repeated the request"

@@ -148,8 +148,16 @@ class Billed(Wrapped, frozen=True):
                     self.take(charge)
 
 
+def nothing_open() -> str:
+    """Ask nothing: the model may end its work."""
+    return ""
+
+
 class Role(Struct, frozen=True):
-    """An agent is data: who it is, what answers for it, what it may use and do."""
+    """An agent is data: who it is, what answers for it, what it may use and do.
+
+    `ask_back` is called when the model ends its work in words; a question that it returns is put to it.
+    """
 
     name: str
     system: str
@@ -158,3 +166,4 @@ class Role(Struct, frozen=True):
     policy: Policy
     purpose: str = "chat"
     sampling: Sampling = Sampling()
+    ask_back: Callable[[], str] = nothing_open

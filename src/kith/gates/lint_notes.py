@@ -44,6 +44,22 @@ async def find_lint_notes(home: Run, run: Run, changes: Changes) -> tuple[Findin
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.path, each.line)))
 
 
+async def find_lint_errors(home: Run, run: Run, changes: Changes, seconds: float) -> tuple[Finding, ...]:
+    """Return the new errors on the lines of a change, by linters that run nothing of the project's.
+
+    `home` and `run` as in `find_lint_notes`; each linter has half of `seconds`, as it may run twice.
+    """
+    paths = written(changes)
+    if not paths:
+        return ()
+    linters = [each for each in await project_linters(run) if each.kind == "lint" and not each.obeys]
+    fitting = [linter for linter in linters if any(map(linter.understands, paths))]
+    limits = ExecLimits(max(1.0, seconds / 2))
+    told = [await new_findings(run, each, changes, limits, home, lines_only=True) for each in fitting]
+    errors = (each for linted in told for each in linted.findings if each.severity == "error")
+    return tuple(dict.fromkeys(errors))
+
+
 def word_lint_notes(found: Sequence[Finding]) -> str:
     """The findings as a message to the model, which may leave some."""
     tools = " and ".join(sorted({each.by for each in found}))

@@ -1,9 +1,10 @@
 """Find the tests that reach a change, by the closure of imports and includes."""
 
 import ast
+import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from posixpath import basename, dirname, splitext
 from typing import Final
 
@@ -12,7 +13,10 @@ from msgspec import Struct
 from kith.context.imports import Resolver, find_imports, imports_of_module
 from kith.context.source import CPP_ENDINGS, NO_CODE, PYTHON_ENDINGS, language_of
 from kith.core.values import Changes
-from kith.gates.toolchains.toolchain import Runner
+from kith.core.workspace import Workspace
+from kith.gates.reports import SuiteReport
+from kith.gates.toolchains.python import test_modules
+from kith.gates.toolchains.toolchain import Runner, Toolchain
 from kith.gates.untouched import is_test_file
 
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
@@ -45,6 +49,34 @@ def _is_in(id: str, path: str) -> bool:
     while "." in modules[-1]:
         modules.append(modules[-1].rpartition(".")[0])
     return any(place == module or place.endswith(f".{module}") for module in modules[1:])
+
+
+async def read_reach(home: Workspace, changes: Changes) -> Reach:
+    """The tests of the tree `home` that reach a change of it."""
+    gone = {change.path for change in changes}
+    paths = [path for path in choose_sources(await home.files()) if path not in gone]
+    contents = await home.read_many(paths)
+    contents |= {change.path: change.after for change in changes if change.after is not None}
+    return await asyncio.to_thread(find_reach, contents, changes)
+
+
+def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
+    """The files of tests that reach the change, for runners that can be told files."""
+    if toolchain.runner not in _BY_FILE or reach.whole:
+        return []
+    gone = {change.path for change in changes if change.after is None}
+    known = {case.id.partition("::")[0] for case in before.cases}
+    return sorted((reach.tests & known | set(test_modules(reach.tests))) - gone)
+
+
+def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
+    """Sum the seconds of the tests in these files."""
+    return sum(case.seconds for case in report.cases if is_in_files(case.id, files))
+
+
+def is_in_files(id: str, files: Sequence[str]) -> bool:
+    """True if the test that pytest or unittest calls so is in one of the files."""
+    return Reach(frozenset(files)).covers(id, "pytest")
 
 
 def choose_sources(files: Collection[str]) -> list[str]:

@@ -84,6 +84,12 @@ def _fitting(failed: tuple[CaseResult, ...], room: int) -> Iterator[str]:
         yield text
 
 
+def describe_case(case: CaseResult) -> str:
+    """A test that fails and why, in a line for a model."""
+    said = _in_a_line(case.message)
+    return _clip(f"{case.id} fails{f': {said}' if said else ''}")
+
+
 def _told(case: CaseResult) -> str:
     where = f"  ({case.path}:{case.line})" if case.path else ""
     frames = [f"    at {frame}" for frame in case.frames] if len(case.frames) > 1 else []

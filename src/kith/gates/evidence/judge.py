@@ -1,6 +1,5 @@
 """The gate that matters most: a change is good when it loses nothing, and says how surely that was seen."""
 
-import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -11,7 +10,13 @@ from msgspec.structs import replace
 from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.evidence.affected_tests import Reach, choose_sources, find_reach
+from kith.gates.evidence.affected_tests import (
+    Reach,
+    affected_files,
+    is_in_files,
+    read_reach,
+    seconds_in,
+)
 from kith.gates.evidence.changed_tests import (
     Claims,
     Older,
@@ -244,7 +249,7 @@ class _Case(Struct, frozen=True):
 
         `edited` are files of tests and settings: what passes only with their edits proves nothing.
         """
-        old = frozenset(id for id in fixed if not _is_in_files(id, edited))
+        old = frozenset(id for id in fixed if not is_in_files(id, edited))
         if old and edited:
             stripped = without_tampering(self.changes, edited)
             report = await self.bench.after(self.run, self.before, stripped) if stripped else None
@@ -394,21 +399,16 @@ class _Case(Struct, frozen=True):
     # --- running -----------------------------------------------------------------------------
 
     async def _reach(self) -> Reach:
-        home = self.bench.home
-        gone = {change.path for change in self.changes}
-        paths = [path for path in choose_sources(await home.files()) if path not in gone]
-        contents = await home.read_many(paths)
-        contents |= {change.path: change.after for change in self.changes if change.after is not None}
-        return await asyncio.to_thread(find_reach, contents, self.changes)
+        return await read_reach(self.bench.home, self.changes)
 
     async def _after(self, reach: Reach) -> SuiteReport:
         """All tests. Where that takes long, those that reach the change run first, then the others."""
         was = self.before.report
         affected = self._affected(reach) if was.ran.seconds > self.bench.long_s else []
-        if not affected or _seconds_in(was, affected) > was.ran.seconds / 2:
+        if not affected or seconds_in(was, affected) > was.ran.seconds / 2:
             return await self.bench.after(self.run, self.before, self.changes)
         first = await self.bench.after(self.run, self.before, self.changes, only=affected)
-        mine = tuple(case for case in was.cases if _is_in_files(case.id, affected))
+        mine = tuple(case for case in was.cases if is_in_files(case.id, affected))
         rest = tuple(case for case in was.cases if case not in mine)
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
@@ -420,12 +420,7 @@ class _Case(Struct, frozen=True):
         return _joined(first, second)
 
     def _affected(self, reach: Reach) -> list[str]:
-        """The files of tests that reach the change, for runners that can be told files."""
-        if self.before.toolchain.runner not in ("pytest", "unittest") or reach.whole:
-            return []
-        gone = {change.path for change in self.changes if change.after is None}
-        known = {case.id.partition("::")[0] for case in self.before.report.cases}
-        return sorted((reach.tests & known | set(test_modules(reach.tests))) - gone)
+        return affected_files(self.before.toolchain, self.before.report, reach, self.changes)
 
     async def _alone(self, reach: Reach) -> SuiteReport:
         return await self.bench.after(self.run, self.before, self.changes, only=self._affected(reach))
@@ -468,11 +463,6 @@ def replace_grade(told: CheckEvidence, grade: Grade, reason: Reason) -> CheckEvi
     return replace(told, grade=grade, reason=reason)
 
 
-def _seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
-    """Sum the seconds of the tests in these files."""
-    return sum(case.seconds for case in report.cases if _is_in_files(case.id, files))
-
-
 def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
     """Two parts of one suite."""
     worst = max(first, second, key=lambda report: (report.ran.timed_out, report.ran.code))
@@ -486,10 +476,6 @@ def _is_absent(id: str, after: SuiteReport) -> bool:
 
 def _is_skipped(id: str, after: SuiteReport) -> bool:
     return any(case.id == id and case.outcome == "skipped" for case in after.cases)
-
-
-def _is_in_files(id: str, files: Sequence[str]) -> bool:
-    return Reach(frozenset(files)).covers(id, "pytest")
 
 
 def _is_same(id: str, test: str) -> bool:
