@@ -41,16 +41,37 @@ def test_it_can_be_switched_off(kith: Kith, stand_in: StandIn, monkeypatch: pyte
     assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST), code=1))
 
 
-def test_a_test_that_the_change_breaks_is_told_behind_the_edit(kith: Kith, stand_in: StandIn) -> None:
-    (kith.folder / "utils.py").write_text("def double(x):\n    return 2 * x\n")
+def test_a_test_that_the_change_breaks_is_told_behind_the_edit(
+    kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KITH_EDIT_CHECK_SECONDS", "60")
+    (kith.folder / "utils.py").write_text(
+        "def clamp(x, low, high):\n    return x\n\n\ndef double(x):\n    return 2 * x\n"
+    )
     (kith.folder / "tests" / "test_utils.py").write_text(
         "from utils import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
     )
     wrong = {"path": "utils.py", "old": "2 * x", "new": "3 * x"}
     right = {"path": "utils.py", "old": "3 * x", "new": "x + x"}
-    look = {"calls": [{"name": "run", "args": {"command": "sleep 3"}}]}  # the untouched tree is checked
-    server = stand_in([look, edit(wrong), edit(right), DONE])
-    kith("run", "--yes", "--check", "python -m pytest -q", "--tries", "1", "write it as a sum")
-    answers = [json.dumps(request["messages"][-1]) for request in server.requests[1:]]
+    look = {"calls": [{"name": "run", "args": {"command": "sleep 1"}}]}
+    server = stand_in(["There are two.", look, edit(wrong), edit(right), DONE])
+    checked = ("run", "--yes", "--check", "python -m pytest -q", "--tries", "1")
+    kith(*checked, "count the functions")  # so the untouched tree is known when the next task begins
+    kith(*checked, "write it as a sum")
+    answers = [json.dumps(request["messages"][-1]) for request in server.requests[2:]]
     assert re.search(r"With this change: tests/test_utils.py::test_double fails: .*6 == 4", answers[1])
     assert "With this change" not in answers[2]
+
+
+def test_done_with_a_fault_is_questioned_once(kith: Kith, stand_in: StandIn) -> None:
+    answers = ask(kith, stand_in, edit(LOST), DONE, DONE, code=1)
+    assert re.search(r"`larges` is not defined\. Correct it, or call done again", answers[1])
+    assert "call done again" not in "".join(answers[2:])
+
+
+def test_what_a_command_has_changed_is_looked_at_when_the_model_is_done(
+    kith: Kith, stand_in: StandIn
+) -> None:
+    append = {"calls": [{"name": "run", "args": {"command": "echo 'LIMIT = larges(1)' >> utils.py"}}]}
+    answers = ask(kith, stand_in, append, DONE, DONE, code=1)
+    assert "`larges` is not defined" in answers[1]

@@ -17,70 +17,91 @@ from kith.gates.lint_notes import find_lint_errors
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import describe_fault, find_faults
 from kith.gates.soundness.fault import Fault
+from kith.tools.answers import refused
 
 _EDITS: Final = frozenset({"edit", "write"})
 _SHOWN: Final = 3  # faults in a line
+_Key = tuple[str, ...]  # what makes two findings the same
 _TOO_SLOW: Final = 2  # looks that ran out of time; then tests and linters wait for the end of the task
 
 
 class EditChecks:
     """The look at a change after the last edit of each reply, within `seconds`; 0: none.
 
-    What is wrong is told once, until it was gone. `untouched` is a run on the tree without the change. The
-    line is part of the tool's result, so nothing that was sent before changes.
+    What is wrong is told once, until it was gone, and once more where the model calls `done` in spite of it.
+    `untouched` is a run on the tree without the change. The line is part of the tool's result, so nothing
+    that was sent before changes.
     """
 
     def __init__(self, untouched: Run, thread: Thread, seconds: float, failures: FindFailures) -> None:
         self._untouched, self._thread, self._seconds = untouched, thread, seconds
         self._find_failures = failures
-        self._known: frozenset[tuple[str, ...]] = frozenset()
+        self._looked_at: Changes | None = None
+        self._found: Mapping[_Key, str] = {}
+        self._asked: frozenset[_Key] = frozenset()
         self._late = 0
 
     def telling(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
-        """The same tools; those that edit tell what is wrong now."""
+        """The same tools; those that edit tell what is wrong now, and `done` asks about it."""
         if not self._seconds:
             return tuple(tools)
-        return tuple(
-            replace(tool, fn=self._telling(tool.fn)) if tool.name in _EDITS else tool for tool in tools
-        )
+        return tuple(map(self._wrapped, tools))
+
+    def _wrapped(self, tool: Tool) -> Tool:
+        if tool.name == "done":
+            return replace(tool, fn=self._asking(tool.fn))
+        return replace(tool, fn=self._telling(tool.fn)) if tool.name in _EDITS else tool
 
     def _telling(self, use: ToolFn) -> ToolFn:
         async def tell(args: Mapping[str, Any], run: Run) -> ToolResult:
             result = await use(args, run)
             if not result.ok or self._more_follows():
                 return result
-            new = await self._find_new(run)
-            if not new:
-                return result
-            words = "; ".join(new[:_SHOWN])
-            more = f"; and {len(new) - _SHOWN} more" if new[_SHOWN:] else ""
-            return replace(result, text=f"{result.text}\n\n[With this change: {words}{more}.]")
+            known = self._found.keys()
+            await self._look(run)
+            new = [words for key, words in self._found.items() if key not in known]
+            return (
+                replace(result, text=f"{result.text}\n\n[With this change: {_in_line(new)}.]")
+                if new
+                else result
+            )
 
         return tell
+
+    def _asking(self, use: ToolFn) -> ToolFn:
+        async def ask(args: Mapping[str, Any], run: Run) -> ToolResult:
+            await self._look(run)
+            left = [words for key, words in self._found.items() if key not in self._asked]
+            self._asked |= self._found.keys()
+            if not left:
+                return await use(args, run)
+            return refused(f"With your change: {_in_line(left)}. Correct it, or call done again.")
+
+        return ask
 
     def _more_follows(self) -> bool:
         """True while the same reply holds another edit: together they may be right."""
         return any(call.name in _EDITS for call in self._thread.pending[1:])
 
-    async def _find_new(self, run: Run) -> list[str]:
-        """What is wrong now and was not told, in words."""
+    async def _look(self, run: Run) -> None:
+        """Find what is wrong with the change as it is now."""
         trial = run.workspace
         if not isinstance(trial, Trial):
-            return []
+            return
         try:
             async with asyncio.timeout(self._seconds):
                 changes = await trial.changes()
+                if changes == self._looked_at:
+                    return
                 faults = await find_faults(run, changes, self._untouched)
             found = {_key(each): describe_fault(each) for each in faults if not _is_told(each)}
             if not faults:  # else they would be the reason for all that fails
                 found = await self._find_by_tools(run, changes)
         except (TimeoutError, TreeError):
-            return []
-        new = [words for key, words in found.items() if key not in self._known]
-        self._known = frozenset(found)
-        return new
+            return
+        self._looked_at, self._found = changes, found
 
-    async def _find_by_tools(self, run: Run, changes: Changes) -> dict[tuple[str, ...], str]:
+    async def _find_by_tools(self, run: Run, changes: Changes) -> dict[_Key, str]:
         """What linters and tests say; nothing any more where they were too slow before."""
         if self._late >= _TOO_SLOW:
             return {}
@@ -97,15 +118,20 @@ class EditChecks:
         return linted | {_key_of_case(each): describe_case(each) for each in cases}
 
 
-def _key(fault: Fault) -> tuple[str, ...]:
+def _in_line(words: Sequence[str]) -> str:
+    more = f"; and {len(words) - _SHOWN} more" if words[_SHOWN:] else ""
+    return f"{'; '.join(words[:_SHOWN])}{more}"
+
+
+def _key(fault: Fault) -> _Key:
     return fault.path, fault.kind, fault.detail
 
 
-def _key_of_finding(finding: Finding) -> tuple[str, ...]:
+def _key_of_finding(finding: Finding) -> _Key:
     return finding.path, finding.by, finding.rule, finding.text
 
 
-def _key_of_case(case: CaseResult) -> tuple[str, ...]:
+def _key_of_case(case: CaseResult) -> _Key:
     return "test", case.id
 
 
