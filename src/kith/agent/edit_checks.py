@@ -102,7 +102,7 @@ class EditChecks:
         self._looked_at, self._found = changes, found
 
     async def _find_by_tools(self, run: Run, changes: Changes) -> dict[_Key, str]:
-        """What linters and tests say; nothing any more where they were too slow before."""
+        """Ask linters and tests; not any more where they were too slow before."""
         if self._late >= _TOO_SLOW:
             return {}
         try:

@@ -103,6 +103,11 @@ class Feature(Struct, frozen=True):
     adapt: Lazy[Any] | None = None
     # Hears that a task asked in such a way is over: agent.asking.task_worker.Settle.
     settle: Lazy[Any] | None = None
+    # Adds options to `kith run`: a function of an `argparse.ArgumentParser`.
+    task_options: Lazy[Any] | None = None
+    # Finds by these options another way to do the task: a function of the namespace that gives an
+    # agent.ways.DoTask, or None.
+    way: Lazy[Any] | None = None
     # Tells how long a task will take: agent.forecasts.Foretell.
     foretell: Lazy[Any] | None = None
     # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.

@@ -2,6 +2,7 @@
 
 import argparse
 
+from kith.settings.features import all_parts
 from kith.terminal.conversation.modes import MODES
 from kith.terminal.options import (
     FORMATS,
@@ -190,6 +191,8 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", type=some_id, metavar="ID", help="go on with an unfinished session")
+    for add_more in all_parts(lambda feature: feature.task_options):
+        add_more(parser)
     add_work(parser)
     add_system(parser)
 

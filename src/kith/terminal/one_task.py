@@ -7,10 +7,12 @@ from pathlib import Path
 from kith.agent.context_usage import Explained, explain_task
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
+from kith.agent.ways import DoTask
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.run import new_id, short_session
+from kith.settings.features import all_parts
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting
 from kith.terminal.terminal import choose_voice
@@ -28,10 +30,12 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)
     wanted = Task(task, plan=args.plan, resume=args.resume or "")
+    ways = all_parts(lambda feature: feature.way)
+    do: DoTask = next((found for way in ways if (found := way(args))), run_task)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     id = project.log.find(wanted.resume) if wanted.resume else new_id()
     try:
-        result = run_until_signal(run_task(project, wanted, answerer, listeners, id))
+        result = run_until_signal(do(project, wanted, answerer, listeners, id))
     except (SystemExit, KeyboardInterrupt):
         report = project.report(id)
         if format == "json":

@@ -123,6 +123,8 @@ class Bench:
         tree took). The same change is not tested twice.
         """
         key = (before.toolchain, changes, tuple(only))
+        if key not in self._after and not only and (known := await self._recall(before.toolchain, changes)):
+            self._after[key] = known
         if key not in self._after:
             limits = replace(self.limits, seconds=seconds or self._patience(before.report))
             async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
@@ -210,8 +212,8 @@ class Bench:
 
     # --- what is known already ---------------------------------------------------------------
 
-    async def _recall(self, toolchain: Toolchain) -> SuiteReport | None:
-        key = await self._key(toolchain, ())
+    async def _recall(self, toolchain: Toolchain, changes: Changes = ()) -> SuiteReport | None:
+        key = await self._key(toolchain, changes)
         text = self._kept.load(key) if key and self._kept else None
         if text is None:
             return None
