@@ -8,8 +8,6 @@ from kith.features.scan.report import Commands, LanguageSize, Report, Size
 TEXTS = {
     "pyproject.toml": "[tool.ruff.format]\n[tool.mypy]\nstrict = true\n",
     "package.json": '{"scripts": {"test": "jest", "build": "tsc", "pretest": "x", "rm -rf": "y"}}',
-    "src/app/__init__.py": '"""The heart of it: what others\' code leans on."""\n',
-    "docs/README.md": "# Docs\n\nHow people\nuse it. And more.\n",
 }
 
 
@@ -33,25 +31,23 @@ def found(*toolchains: Commands, files: dict[str, int] | None = None) -> GuideFa
     return GuideFacts(report, facts, ("Python: indented with tabs.",), lambda path: TEXTS.get(path, ""))
 
 
-def test_it_says_how_where_and_in_which_way() -> None:
+def test_it_has_commands_and_conventions_but_no_tour_of_the_folders() -> None:
     told = write_guide(found(Commands("pytest", "Python", "why", "", "", "python3 -m pytest -q")))
     for line in (
         "# thing\n\nWritten in Python.\n",
         "- Test: `python3 -m pytest -q`\n- One test: `python3 -m pytest -q PATH::NAME`\n",
         "- Lint: `ruff check`\n- Types: `mypy`\n- Format: `ruff format`\n- Build: `npm run build`\n",
         "- Targets of make: `release`\n- The command `app` starts `app:main`\n",
-        "- `docs/`: How people use it\n",
-        "- `src/app/`: The heart of it: what others' code leans on\n- `src/app/x/`: one Python file\n",
         "## Conventions\n\n- Python: indented with tabs.\n",
     ):
         assert line in told
-    assert "rm -rf" not in told and "pretest" not in told
+    assert "rm -rf" not in told and "pretest" not in told and "src/app/x" not in told
 
 
 def test_what_is_said_already_is_not_said_again() -> None:
     present = "# Mine\n\n### Code style\n\nAs you like.\n"
     told = write_guide(found(), present)
-    assert told.startswith(present.rstrip()) and "## Conventions" not in told and "## Layout" in told
+    assert told.startswith(present.rstrip()) and "## Conventions" not in told and "## Commands" in told
     assert write_guide(found(), told) == told
 
 

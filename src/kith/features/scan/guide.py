@@ -1,4 +1,4 @@
-"""Write notes for agents from a scan: how a project is tested, what lies where, what its authors keep to."""
+"""Write notes for agents from a scan: a project's commands, and what its authors keep to."""
 
 import json
 import re
@@ -27,15 +27,11 @@ from kith.features.scan.facts import FileFacts
 from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report
 from kith.features.scan.scan import Patience, Scanned, run_scan
-from kith.gates.untouched import is_test_file
 from kith.settings import load_settings
 from kith.settings.brought import NOTES, find_notes
 
-_FOLDERS: Final = 24  # of a layout, with what they hold; as many more are named
 _SHARE: Final = 0.1  # of the code, from which on a language is worth naming
-_MOSTLY: Final = 0.8  # of the files of a folder that is called one of tests
 _SCRIPTS, _ENTRIES = 8, 4
-_ABOUT: Final = 110  # characters of what a folder says of itself
 # How what is configured is started: a file, or a table in pyproject.toml, and the command.
 _FILES: Final = {
     ".pre-commit-config.yaml": ("All hooks", "pre-commit run --all-files"),
@@ -59,7 +55,6 @@ _CMAKE: Final = ("cmake -S . -B build && cmake --build build", "ctest --test-dir
 # What of the notes a heading of notes that are there already is about.
 _ABOUTS: Final = {
     "Commands": r"command|build|test|develop|setup|getting started",
-    "Layout": r"layout|structure|architecture|overview|director|organi[sz]ation",
     "Conventions": r"convention|style|guideline|rules|practice",
 }
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
@@ -75,10 +70,12 @@ class GuideFacts(Struct, frozen=True):
 
 
 def write_guide(found: GuideFacts, present: str = "") -> str:
-    """The notes as Markdown; to notes that are `present` only what they do not speak of is added."""
+    """The notes as Markdown; to notes that are `present` only what they do not speak of is added.
+
+    They have no tour of the folders: generated ones made agents slower and no better (arXiv:2602.11988).
+    """
     sections = {
         "Commands": [*_commands(found)],
-        "Layout": [*_layout(found)],
         "Conventions": [*found.conventions],
     }
     spoken = [heading.lower() for heading in _HEADING.findall(present)]
@@ -181,79 +178,6 @@ def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-# --- layout --------------------------------------------------------------------------------------
-
-
-def _layout(found: GuideFacts) -> Iterator[str]:
-    folders = _folders(found)
-    for folder, paths in list(folders.items())[:_FOLDERS]:
-        about = _about(found, folder) or _what_is_in(found, paths)
-        yield f"`{folder}`: {about}"
-    if rest := [f"`{folder}`" for folder in list(folders)[_FOLDERS:]]:
-        more = f" and {len(rest) - _FOLDERS} more" if len(rest) > _FOLDERS else ""
-        yield f"beside them {', '.join(rest[:_FOLDERS])}{more}"
-
-
-def _folders(found: GuideFacts) -> dict[str, list[str]]:
-    """The folders at the top, then those inside of one that holds most of the code."""
-    top = _group(found.facts, "")
-    code = {folder: sum(_code(found, path) for path in paths) for folder, paths in top.items()}
-    main = next((folder for folder in top if code[folder] > sum(code.values()) / 2), "")
-    return top | (_inside(main, top[main]) if main else {})
-
-
-def _inside(folder: str, paths: Sequence[str]) -> dict[str, list[str]]:
-    """The folders in a folder; in src/ with a package and nothing else, that one and what is in it."""
-    groups = _group(dict.fromkeys(paths), folder)
-    inner = next(iter(groups), "")
-    if len(groups) == 1 and len(groups[inner]) == len(paths):
-        return groups | _inside(inner, paths)
-    return groups if len(groups) > 1 else {}
-
-
-def _group(paths: Mapping[str, Any], folder: str) -> dict[str, list[str]]:
-    """The folders right inside a folder, with the files below them; hidden ones are nobody's matter."""
-    groups: dict[str, list[str]] = {}
-    for path in paths:
-        name, slash, _ = path.removeprefix(folder).partition("/")
-        if slash and not name.startswith("."):
-            groups.setdefault(f"{folder}{name}/", []).append(path)
-    return groups
-
-
-def _code(found: GuideFacts, path: str) -> int:
-    facts = found.facts[path]
-    return 0 if facts.language in NO_CODE else facts.lines - facts.blank - facts.comment
-
-
-def _about(found: GuideFacts, folder: str) -> str:
-    """A folder's own description: the first line of its package's docstring, or of its README."""
-    text = found.read(f"{folder}__init__.py") if f"{folder}__init__.py" in found.facts else ""
-    if says := re.match(r"\s*[rR]?(\"\"\"|''')\s*(.{8,}?)(?:\1|\n|\Z)", text, re.DOTALL):
-        return _clip(says[2])
-    for name in ("README.md", "README.rst", "README"):
-        text = found.read(folder + name) if folder + name in found.facts else ""
-        prose = (" ".join(each.split()) for each in re.split(r"\n[ \t]*\n", text))
-        first = next((each for each in prose if re.match(r"[A-Z][\w ,'-]{15,}", each)), "")
-        sentence = first.partition(". ")[0].rstrip(".:")
-        if 0 < len(sentence) <= _ABOUT:
-            return sentence
-    return ""
-
-
-def _clip(text: str) -> str:
-    text = text.strip().partition(". ")[0].rstrip(".")
-    return text if len(text) <= _ABOUT else f"{text[: _ABOUT - 3].rsplit(' ', 1)[0]}..."
-
-
-def _what_is_in(found: GuideFacts, paths: Sequence[str]) -> str:
-    languages = Counter(found.facts[path].language for path in paths if found.facts[path].language)
-    name = languages.most_common(1)[0][0] if languages else "other"
-    tests = sum(map(is_test_file, paths))
-    what = "files of tests" if tests > _MOSTLY * len(paths) else f"{name} files"
-    return f"{len(paths):,} {what}" if len(paths) > 1 else f"one {what.replace('files', 'file')}"
-
-
 # --- the proposal ----------------------------------------------------------------------------
 
 
@@ -299,9 +223,8 @@ def _spread(paths: Sequence[str]) -> Sequence[str]:
 
 
 def _is_told(path: str) -> bool:
-    """Tell whether a file says something of its folder, or of how the project is worked on."""
-    name = path.rpartition("/")[2]
-    return name in ("__init__.py", "README.md", "README.rst", "README") or "/" not in path
+    """Tell whether a file may say how the project is worked on."""
+    return "/" not in path
 
 
 async def _read_texts(project: Project, paths: Iterable[str]) -> dict[str, str]:
