@@ -1,10 +1,11 @@
 """Files that a task names with `@`: what the model gets of them, and what stays where it is."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from kith.agent.mentions import Mention, find_named
+from kith.agent.mentions import Mention, find_named, read_pasted
 from kith.context.compact import files_shown
 from kith.core.values import say
 from outside import Kith, Serve, Server
@@ -75,3 +76,22 @@ def test_a_model_in_the_cloud_gets_nothing_private(kith: Kith, cloud: Server, re
     assert "Not sent: local.txt is ignored by git" in " ".join(done.stderr.split())
     known = files_shown([say(each["content"]) for each in cloud.requests[-1]["messages"] if each["content"]])
     assert "README.md" in known and "local.txt" not in known, "a person is told which files go there"
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"
+
+
+@pytest.mark.parametrize("written", ["'{}'", '"{}"', "file://{quoted}", "{escaped}"])
+def test_a_pasted_path_of_a_picture_shows_it(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "my shot.png"
+    path.write_bytes(PNG)
+    text = str(path)
+    pasted = written.format(text, quoted=quote(text), escaped=text.replace(" ", "\\ "))
+    (found,) = read_pasted(f"what is wrong in {pasted} here?")
+    assert (found.data, found.name) == (PNG, "my shot.png")
+
+
+def test_what_is_not_there_or_no_picture_is_only_words(tmp_path: Path) -> None:
+    (tmp_path / "notes.png").write_text("hello")
+    (tmp_path / "shot.txt").write_bytes(PNG)
+    assert not read_pasted(f"{tmp_path}/notes.png {tmp_path}/shot.txt /nowhere/shot.png and/or a.png")

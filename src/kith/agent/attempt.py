@@ -112,7 +112,7 @@ class Tried(Struct, frozen=True):
 async def attempt(
     run: Run,
     leg: Leg,
-    task: str,
+    task: Message,
     judges: Judges,
     *,
     plan: Planning = "no",
@@ -134,14 +134,15 @@ async def _in_trial(
     run: Run,
     trial: Trial,
     leg: Leg,
-    task: str,
+    task: Message,
     judges: Judges,
     plan: Planning,
     earlier: Progress | None,
     relief: Relief,
 ) -> Outcome:
     if earlier is None:
-        begin_turn(run.inside(trial), leg.thread, say(task if plan == "no" else with_request(task)))
+        words = task.text if plan == "no" else with_request(task.text)
+        begin_turn(run.inside(trial), leg.thread, say(words, images=task.images))
     progress = earlier or Progress()
     before: GivenUp | None = None
     try:

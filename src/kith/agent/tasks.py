@@ -20,7 +20,7 @@ from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges
 from kith.agent.knowledge import gather, tell_faults, tell_known
-from kith.agent.mentions import read_named
+from kith.agent.mentions import Named, read_named
 from kith.agent.partial_reply import keep_partial
 from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
@@ -37,7 +37,7 @@ from kith.core.model import Emit, Prompt, Role
 from kith.core.policy import READ_ONLY
 from kith.core.run import Answerer, Gate, Run, Thread, new_id, short_session
 from kith.core.trial_names import trial_name
-from kith.core.values import Message, Spoken, Verdict, say
+from kith.core.values import Image, Message, Spoken, Verdict, say
 from kith.memory.applied import holds
 from kith.memory.inbox import OVER
 from kith.memory.log import Log
@@ -49,13 +49,15 @@ from kith.tools.wrappers import HookAnswer
 # A plain turn: the model reads and answers, and nothing is changed.
 
 
-async def chat(run: Run, role: Role, thread: Thread, task: str | None, ending: Gate | None = None) -> Outcome:
+async def chat(
+    run: Run, role: Role, thread: Thread, task: Message | None, ending: Gate | None = None
+) -> Outcome:
     """One turn of the loop under the read-only policy; `task` is None when the thread already holds it.
 
     `ending` says whether the model may end it; its noes are told to the model, a few times at most.
     """
     if task is not None:
-        begin_turn(run, thread, say(task))
+        begin_turn(run, thread, task)
     with run.step("answer") as step:
         reader = replace(role, policy=READ_ONLY, purpose="chat")
         text = await converse(step, reader, thread)
@@ -73,13 +75,15 @@ THREAD = "task"
 class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
-    `history` is a conversation from elsewhere, with which a new session begins.
+    `history` is a conversation from elsewhere, with which a new session begins. `images` come with the words,
+    beside those that the words name.
     """
 
     words: str
     plan: Planning = "no"
     resume: str = ""
     history: tuple[Message, ...] = ()
+    images: tuple[Image, ...] = ()
 
 
 class Job(Struct, frozen=True):
@@ -254,17 +258,17 @@ async def _ask_model(job: Job) -> Outcome:
             job = job.now() if chooses else job
             if job.task.resume:
                 run.emit(Notice(f"Going on with session {short_session(job.id)}.", topic="resumed"))
-            words = await opening if opening else ""
+            words, images = await opening if opening else "", job.task.images
             if opening:
                 adaptation = adapt(project, opened, job.kind, job.id, job.past)
                 if 0 < opened.window < room or adaptation.id:
                     words = await _open_task(job, asking, opened.window, adaptation)
-                words = await _add_named(job, terms, opened, words)
+                words, images = await _add_named(job, terms, opened, words)
                 if job.opens:
                     words = _begin(project, run, opened.window, words)
             if job.is_new:
                 telling = asyncio.ensure_future(tell_forecast(project, run.emit, opened.facts.name, job.kind))
-            return await _work(job, asking, words, opened)
+            return await _work(job, asking, say(words, images=images), opened)
         finally:
             if telling:
                 await leave(telling)
@@ -277,21 +281,26 @@ async def _ask_model(job: Job) -> Outcome:
                 await leave(opening)
 
 
-async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> str:
-    """The words that begin a task, and the files that are named in it."""
-    if "@" not in job.task.words:
-        return words
-    named = await read_named(terms, opened, job.task.words, job.past.threads.get(THREAD, ()))
-    return "\n\n".join(filter(None, (words, named)))
+async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> tuple[str, tuple[Image, ...]]:
+    """The words that begin a task and the files that are named in it; pictures. Raises UsageError."""
+    named = Named()
+    if "@" in job.task.words:
+        named = await read_named(terms, opened, job.task.words, job.past.threads.get(THREAD, ()))
+    images = (*job.task.images, *named.images)
+    if images and opened.facts.sees is False:
+        raise UsageError(
+            f"{opened.facts.name} takes no pictures: leave {images[0].name} out, or use -m NAME."
+        )
+    return "\n\n".join(filter(None, (words, named.text))), images
 
 
-async def _work(job: Job, asking: _Asking, words: str, opened: Opened) -> Outcome:
-    """The task that begins with `words`: answered, or done in a trial."""
+async def _work(job: Job, asking: _Asking, task: Message, opened: Opened) -> Outcome:
+    """The task that begins with this message: answered, or done in a trial."""
     project, route = job.project, asking.route
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
     leg = await _leg(job, asking, opened)
     if project.settings.read_only:
-        return await chat(run, leg.role, leg.thread, words or None, job.ending)
+        return await chat(run, leg.role, leg.thread, task if task.text else None, job.ending)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await route.follow(given_up)
@@ -300,7 +309,7 @@ async def _work(job: Job, asking: _Asking, words: str, opened: Opened) -> Outcom
     audit = route.audit(leg.goal, f"{job.id}/{job.past.tasks}")
     judges = replace(asking.judges, ending=job.ending, audit=audit)
     earlier = None if job.is_new else _progress_of(job.past)
-    return await attempt(run, leg, words, judges, plan=job.task.plan, earlier=earlier, relief=relieve)
+    return await attempt(run, leg, task, judges, plan=job.task.plan, earlier=earlier, relief=relieve)
 
 
 async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:

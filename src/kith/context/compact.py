@@ -13,7 +13,7 @@ from kith.context.notes import OF_PROJECT, OF_USER, TOLD, part_notes
 from kith.core.events import Compacted
 from kith.core.line_ranges import passage_of
 from kith.core.non_answers import TASK_HEADING
-from kith.core.values import Effect, Message, Part, Text, Thinking, ToolCall, ToolResult, say
+from kith.core.values import Effect, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, say
 
 SUMMARY_REQUEST: Final = (
     "Our conversation is about to be shortened, and what you write now is all that you will remember of it. "
@@ -73,10 +73,15 @@ def opening(messages: Sequence[Message]) -> int:
 
 
 def elide(messages: Sequence[Message], upto: int) -> tuple[Message, ...]:
-    """The messages, with a line in place of each long tool result among the first `upto`, and no thinking."""
+    """The messages, with a line in place of each picture and long tool result of the first `upto`.
+
+    They have no thinking.
+    """
     asked = {call.id: call for message in messages[:upto] for call in message.calls}
 
     def shortened(part: Part) -> Part:
+        if isinstance(part, Image):
+            return Text(f"[the picture {part.name} is left out]\n")
         if not isinstance(part, ToolResult):
             return part
         text, notes = part_notes(part)
@@ -122,13 +127,13 @@ def cut(messages: Sequence[Message], held: int, chars: int) -> tuple[Message, ..
         if isinstance(part, ToolCall):
             args = {key: fit_middle(v, chars) if isinstance(v, str) else v for key, v in part.args.items()}
             return part if args == part.args else replace(part, args=args)
-        if isinstance(part, Thinking) or len(part.text) <= chars:
+        if isinstance(part, Thinking | Image) or len(part.text) <= chars:
             return part
         return replace(part, text=fit_middle(part.text, chars))
 
     def fitted(place: int, message: Message) -> Message:
         if place == task:
-            return replace(message, parts=(Text(_fit_task(message.text, chars)),))
+            return replace(message, parts=(*message.images, Text(_fit_task(message.text, chars))))
         if message.author == "person":
             return message
         parts = tuple(map(shortened, message.parts))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kith.context.secrets import entropy, find_spans
 from kith.core.model import Prompt
-from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
+from kith.core.values import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 
 # Where any of many values stands in a text, in the time that the text alone takes.
 
@@ -220,7 +220,7 @@ class Redactor:
         return other, count
 
     def _part(self, part: Part, *, signed: bool) -> tuple[Part, int]:
-        if isinstance(part, ToolCall | Thinking) and part.opaque and signed:
+        if isinstance(part, Image) or (isinstance(part, ToolCall | Thinking) and part.opaque and signed):
             return part, 0
         if isinstance(part, ToolCall):
             args, found = self._data(dict(part.args))

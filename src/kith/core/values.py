@@ -62,7 +62,17 @@ class ToolResult(Struct, frozen=True):
     fault: Fault = ""
 
 
-Part = Text | Thinking | ToolCall | ToolResult
+class Image(Struct, frozen=True):
+    """A picture that a person shows: bytes, their type (`image/png`), a name, and the size in pixels."""
+
+    data: bytes
+    media_type: str
+    name: str
+    width: int
+    height: int
+
+
+Part = Text | Thinking | ToolCall | ToolResult | Image
 
 
 class Message(Struct, frozen=True):
@@ -78,6 +88,10 @@ class Message(Struct, frozen=True):
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Image))
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
@@ -86,9 +100,9 @@ class Message(Struct, frozen=True):
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
 
 
-def say(text: str, author: str = "person") -> Message:
-    """A user message: the task, a person's correction, or a gate's feedback."""
-    return Message("user", (Text(text),), author)
+def say(text: str, author: str = "person", images: tuple[Image, ...] = ()) -> Message:
+    """A user message: the task with its pictures, a person's correction, or a gate's feedback."""
+    return Message("user", (*images, Text(text)), author)
 
 
 class Spoken(Struct, frozen=True):

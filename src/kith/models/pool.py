@@ -165,6 +165,7 @@ def _common(name: str, all_facts: Sequence[Facts]) -> Facts:
         window=min((each.window for each in all_facts if each.window), default=0),
         trained=min((each.trained for each in all_facts if each.trained), default=0),
         slots=sum(each.slots for each in all_facts),
+        sees=first.sees if len({each.sees for each in all_facts}) == 1 else None,
         tools=first.tools if len({each.tools for each in all_facts}) == 1 else None,
         keeps_thinking=all(each.keeps_thinking for each in all_facts),
         counts_cache=all(each.counts_cache for each in all_facts),

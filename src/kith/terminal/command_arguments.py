@@ -191,6 +191,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     add("--resume", type=some_id, metavar="ID", help="go on with an unfinished session")
+    add("--image", action="append", default=[], metavar="FILE", help="show the model this picture")
     for add_more in all_parts(lambda feature: feature.task_options):
         add_more(parser)
     add_work(parser)

@@ -5,13 +5,16 @@ import json
 from pathlib import Path
 
 from kith.agent.context_usage import Explained, explain_task
+from kith.agent.mentions import load_picture
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.agent.ways import DoTask
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE
+from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_loop, run_until_signal
+from kith.core.pictures import MOST_BYTES
 from kith.core.run import new_id, short_session
+from kith.core.values import Image
 from kith.settings.features import all_parts
 from kith.terminal.options import settings_flags
 from kith.terminal.report import print_event, print_text, print_waiting
@@ -29,7 +32,7 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         return EXIT_DONE
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)
-    wanted = Task(task, plan=args.plan, resume=args.resume or "")
+    wanted = Task(task, plan=args.plan, resume=args.resume or "", images=_load_images(args))
     ways = all_parts(lambda feature: feature.way)
     do: DoTask = next((found for way in ways if (found := way(args))), run_task)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
@@ -51,6 +54,19 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
         print_text(result.report, asked=asked, again=again)
     return result.code
+
+
+def _load_images(args: argparse.Namespace) -> tuple[Image, ...]:
+    """The pictures of `--image`. Raises UsageError."""
+    found = list[Image]()
+    for name in getattr(args, "image", ()):  # of `kith run` alone
+        picture = load_picture(Path(name))
+        if picture is None:
+            raise UsageError(
+                f"{name} cannot be read, or is no PNG, JPEG, GIF or WebP of at most {MOST_BYTES:,} bytes."
+            )
+        found.append(picture)
+    return tuple(found)
 
 
 def print_costs(explained: Explained, format: str) -> None:

@@ -49,7 +49,7 @@ def log(home: Path) -> Log:
 def test_a_task_is_shown_approved_and_told_again(
     repository: Path, tmp_path: Path, script: Callable[..., Path]
 ) -> None:
-    todo = {"name": "todo", "args": {"items": [{"text": "mend it", "state": "active"}]}}
+    todo = {"name": "todo", "args": {"items": [{"text": "mend it", "state": "done"}]}}
     look = {"name": "read", "args": {"paths": ["utils.py:4-"]}}
     file = script(
         {"thinking": "Where is it?", "text": "I look.", "calls": [look, todo]}, EDIT, "Mended **it**."
@@ -73,7 +73,7 @@ def test_a_task_is_shown_approved_and_told_again(
             assert editor.words(id, "agent_thought_chunk").startswith("Where is it?")
             assert editor.words(id).startswith("I look.Mended **it**.\n\nApplied 1 file.")
             (plan,) = editor.updates(id, "plan")
-            assert [entry["status"] for entry in plan["entries"]] == ["in_progress"]
+            assert [entry["status"] for entry in plan["entries"]] == ["completed"]
             read, edit, ask = editor.updates(id, "tool_call")
             assert read["kind"] == "read" and read["locations"] == [{"path": whole, "line": 4}]
             assert edit["kind"] == "edit" and edit["locations"] == [{"path": whole, "line": 6}]

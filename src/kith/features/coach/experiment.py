@@ -24,7 +24,7 @@ from kith.core.events import Notice, Progress, RunEnded, RunStarted
 from kith.core.evidence import CheckEvidence
 from kith.core.model import Role
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Question, say
 from kith.features.coach.adaptation import dress, look_at
 from kith.features.coach.sequential_test import HORIZON, Pair, TestDecision, decide, measure
 from kith.features.coach.strategy import (
@@ -290,7 +290,7 @@ async def _attempt(project: Project, run: Run, opened: Opened, task: Recorded, s
         words = f"{notes}\n\n{words}" if notes else words
         leg = Leg(_role(project, opened, strategy), Thread("task"), task.words)
         run = replace(run, limits=replace(run.limits, exec=project.exec_limits(opened.window)))
-        outcome = await attempt(run, leg, words, project.judges(run))
+        outcome = await attempt(run, leg, say(words), project.judges(run))
     except (LimitError, HopelessError) as error:
         return Outcome("failed", str(error))
     except ModelError as error:

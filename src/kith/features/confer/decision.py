@@ -18,7 +18,7 @@ from kith.core.events import Notice
 from kith.core.evidence import Evidence
 from kith.core.run import Run, Thread
 from kith.core.trial_names import trial_after
-from kith.core.values import Changes, Verdict
+from kith.core.values import Changes, Verdict, say
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, cheapest, choose_tried, compare
 from kith.features.confer.debate import CouncilDecision, ranking
@@ -161,7 +161,7 @@ async def carry_out(run: Run, council: Council, label: str, how: Settling) -> Ma
         judges = replace(how.judges, person=keep, review=False)
         words = _PLAN.format(task=how.task, plan=plan)
         try:
-            outcome = await attempt(step, Leg(role, thread, council.question), words, judges)
+            outcome = await attempt(step, Leg(role, thread, council.question), say(words), judges)
         except KithError as error:  # the other's plan is not worse for it
             made.text = f"{player.role.model.name}: {error}"
             return made

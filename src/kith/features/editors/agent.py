@@ -103,7 +103,7 @@ class Editor:
             auth_methods=[],
             agent_capabilities=AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(embedded_context=True, image=False, audio=False),
+                prompt_capabilities=PromptCapabilities(embedded_context=True, image=True, audio=False),
                 mcp_capabilities=McpCapabilities(http=False, sse=False),
                 session_capabilities=sessions,
             ),

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from kith.agent.project import Project, Result, hold_servers
 from kith.agent.tasks import Task, run_in, run_task
 from kith.core.errors import KithError, NoModelError, UsageError
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Image, Question
 from kith.features.editors import prompts, tool_calls
 from kith.features.editors.buffers import Buffers, tell_unsaved
 from kith.features.editors.prompts import AUTO, WAYS, read_prompt
@@ -248,18 +248,21 @@ class EditorConversation:
 
     async def prompt(self, blocks: Sequence[Any]) -> PromptResponse:
         """Do what a prompt says, to its end; while a task is at work, the words steer it."""
-        words, linked = read_prompt(blocks, self.project.root)
+        given = read_prompt(blocks, self.project.root)
+        words = given.words
         if not words:
             raise UsageError("The prompt is empty.")
         command, rest = prompts.split_command(words)
         if self._turn is not None:
             if command:
                 raise UsageError(f"/{command} has to wait: kith is at work in this session.")
+            if given.images:
+                raise UsageError("Pictures have to wait: kith is at work in this session.")
             return PromptResponse(stop_reason=await self._steer(words))
-        paths = [path.relative_to(self.project.root).as_posix() for path in linked]
+        paths = [path.relative_to(self.project.root).as_posix() for path in given.linked]
         if unsaved := await self._buffers.unsaved(paths):
             self.updates.say(f"{tell_unsaved(unsaved)}: kith works with what is on the disk.")
-        work = self._command(command, rest) if command else self._do(words)
+        work = self._command(command, rest) if command else self._do(words, images=given.images)
         return PromptResponse(stop_reason=await self._take_turn(work))
 
     def cancel(self) -> None:
@@ -305,9 +308,9 @@ class EditorConversation:
             return await self._take_turn(self._do("\n\n".join(letter.words for letter in unheard)))
         return last.result()
 
-    async def _do(self, words: str, plans: bool = False) -> StopReason:
+    async def _do(self, words: str, plans: bool = False, images: tuple[Image, ...] = ()) -> StopReason:
         """A task of this conversation."""
-        task = Task(words, plan="show" if plans or self._way.plans else "no")
+        task = Task(words, plan="show" if plans or self._way.plans else "no", images=images)
         if not self.project.log.last(self.id):
             title = SessionInfoUpdate(session_update="session_info_update", title=title_of(words))
             self.outbox.put(title)

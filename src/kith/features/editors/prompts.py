@@ -1,6 +1,7 @@
 """Read prompts from an editor, and tell it the modes, models and commands to choose from."""
 
 import re
+from base64 import b64decode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from acp.schema import (
     AvailableCommandInput,
     AvailableCommandsUpdate,
     EmbeddedResourceContentBlock,
+    ImageContentBlock,
     ResourceContentBlock,
     SessionConfigOptionBoolean,
     SessionConfigOptionSelect,
@@ -24,22 +26,34 @@ from acp.schema import (
 from msgspec import Struct
 
 from kith.core.errors import UsageError
+from kith.core.pictures import MOST_BYTES, read_picture
+from kith.core.values import Image
 from kith.terminal.run import TASK_LIMIT
 from kith.view.markup import fenced
 from kith.view.printing import printable
 
+_ONLY_PICTURES: Final = "Look at the pictures."
 _LINES: Final = re.compile(r"L?(\d+)(?:[:-]L?(\d+))?")
 
 
-def read_prompt(blocks: Sequence[Any], root: Path) -> tuple[str, tuple[Path, ...]]:
-    """The words of a prompt, and the project's files that it links to.
+class Given(Struct, frozen=True):
+    """A prompt: its words, the project's files that it links to, and its pictures."""
+
+    words: str
+    linked: tuple[Path, ...] = ()
+    images: tuple[Image, ...] = ()
+
+
+def read_prompt(blocks: Sequence[Any], root: Path) -> Given:
+    """Read a prompt.
 
     A link becomes the file's name in its place; what was embedded follows after all words. Raises UsageError
-    for what is no text.
+    for what is neither text nor a picture.
     """
     words: list[str] = []
     embedded: list[str] = []
     linked: list[Path] = []
+    images: list[Image] = []
     for block in blocks:
         match block:
             case TextContentBlock(text=text):
@@ -51,12 +65,26 @@ def read_prompt(blocks: Sequence[Any], root: Path) -> tuple[str, tuple[Path, ...
                 name = _named(uri, root) or printable(uri)
                 words.append(name)
                 embedded.append(f"{name}, as it is in the editor:\n{fenced(text)}")
+            case ImageContentBlock(data=data, uri=uri):
+                images.append(_picture(data, uri or f"picture {len(images) + 1}"))
             case _:
-                raise UsageError("kith takes text and files of text; leave images, sounds and binary out.")
+                raise UsageError("kith takes text, files of text and pictures; leave the rest out.")
     said = "\n\n".join(filter(None, ["".join(words).strip(), *embedded]))
     if len(said.encode("utf-8", "replace")) > TASK_LIMIT:
         raise UsageError(f"The prompt is over the limit of {TASK_LIMIT:,} bytes; link to files instead.")
-    return said, tuple(linked)
+    return Given(said or _ONLY_PICTURES * bool(images), tuple(linked), tuple(images))
+
+
+def _picture(data: str, name: str) -> Image:
+    """Raises UsageError for what no model takes."""
+    try:
+        content = b64decode(data, validate=True)
+    except ValueError:
+        content = b""
+    found = read_picture(content, printable(name.rpartition("/")[2])) if len(content) <= MOST_BYTES else None
+    if found is None:
+        raise UsageError(f"kith takes PNG, JPEG, GIF and WebP pictures of at most {MOST_BYTES:,} bytes.")
+    return found
 
 
 def _path(uri: str) -> Path | None:

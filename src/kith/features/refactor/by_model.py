@@ -64,7 +64,7 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)
-    return await attempt(run, leg, words, locked, earlier=Progress(compared=True))
+    return await attempt(run, leg, say(words), locked, earlier=Progress(compared=True))
 
 
 async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:

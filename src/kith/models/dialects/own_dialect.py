@@ -85,7 +85,7 @@ def _say(message: Message) -> Message:
     thoughts = tuple(part for part in message.parts if isinstance(part, Thinking))
     words = "\n\n".join(filter(None, (message.text, *map(_in_words, message.parts))))
     role = "user" if message.role == "tool" else message.role
-    return Message(role, (*thoughts, Text(words)), message.author, message.complete)
+    return Message(role, (*thoughts, *message.images, Text(words)), message.author, message.complete)
 
 
 def _in_words(part: Part) -> str:
@@ -101,4 +101,5 @@ def _in_words(part: Part) -> str:
 def _joined(first: Message, second: Message) -> Message:
     thoughts = tuple(part for each in (first, second) for part in each.parts if isinstance(part, Thinking))
     words = "\n\n".join(filter(None, (first.text, second.text)))
-    return Message(first.role, (*thoughts, Text(words)), second.author, second.complete)
+    shown = (*first.images, *second.images)
+    return Message(first.role, (*thoughts, *shown, Text(words)), second.author, second.complete)

@@ -1,6 +1,7 @@
 """Anthropic's Messages API, and whatever else speaks it."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -10,7 +11,18 @@ from msgspec.structs import replace
 from kith.core.errors import ModelError
 from kith.core.events import Notice
 from kith.core.model import Emit, Prompt, Tool
-from kith.core.values import Part, Reply, Sampling, Text, Thinking, Timing, ToolCall, ToolResult, Usage
+from kith.core.values import (
+    Image,
+    Part,
+    Reply,
+    Sampling,
+    Text,
+    Thinking,
+    Timing,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
@@ -132,9 +144,16 @@ def _turn_row(turn: Turn) -> Row:
 
 
 def _heard(turn: Heard) -> list[Row]:
-    """Answers come first, or the request is refused."""
+    """Answers come first, or the request is refused; pictures come before the words about them."""
     answers = [_answer(result) for _, result in turn.answers]
-    return [*answers, *({"type": "text", "text": words} for words in turn.words)]
+    shown = [_picture(each) for each in turn.images]
+    return [*answers, *shown, *({"type": "text", "text": words} for words in turn.words)]
+
+
+def _picture(image: Image) -> Row:
+    """Source: https://platform.claude.com/docs/en/build-with-claude/vision."""
+    data = b64encode(image.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
 def _answer(result: ToolResult) -> Row:
@@ -365,6 +384,7 @@ class Anthropic(Struct, frozen=True, eq=False):
             cloud=self.endpoint.is_cloud,
             refuses=True,
             least_cached=_LEAST_CACHED,
+            sees=True,
         )
 
     async def count(self, prompt: Prompt) -> int | None:

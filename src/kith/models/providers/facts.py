@@ -29,7 +29,7 @@ class Facts(Struct, frozen=True):
     so that sending it back keeps the prompt's beginning. `counts_cache`: the server reports cached
     tokens. `quantisation` and `parameters` are in the server's words. `cloud`: prompts leave this machine
     and its own network. `refuses`: a prompt that is too long is always refused, never cut.
-    `least_cached`: tokens of the shortest prefix that is cached.
+    `least_cached`: tokens of the shortest prefix that is cached. `sees`: it takes pictures.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Facts(Struct, frozen=True):
     cloud: bool = False
     refuses: bool = False
     least_cached: int = 0
+    sees: bool | None = None
 
 
 class Provider(Model, Protocol):

@@ -65,6 +65,7 @@ async def llama_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) -> Fa
         thinking=read_template(template).thinking if isinstance(template, str) else None,
         keeps_thinking=able.get("supports_preserve_reasoning") is True and await _keeps(endpoint, model),
         counts_cache=True,
+        sees=flag(part(props, "modalities").get("vision")),
         quantisation=string(props.get("model_ftype")) or string(meta.get("ftype")),
         parameters=in_billions(whole(meta.get("n_params"))),
     )
@@ -154,6 +155,7 @@ async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) ->
         trained=whole(row.get("max_context_length")),
         slots=whole(running.get("parallel")) or 1,
         tools=flag(able.get("trained_for_tool_use")),
+        sees=flag(able.get("vision")),
         thinking=bool(able["reasoning"]) if "reasoning" in able else None,
         quantisation=string(part(row, "quantization").get("name")),
         parameters=string(row.get("params_string")),
@@ -194,6 +196,7 @@ async def _older_facts(endpoint: Endpoint, model: str) -> Facts:
         window=whole(row.get("loaded_context_length")),
         trained=whole(row.get("max_context_length")),
         tools="tool_use" in able if isinstance(able, list) else None,
+        sees=row.get("type") == "vlm" if "type" in row else None,
         quantisation=string(row.get("quantization")),
     )
 

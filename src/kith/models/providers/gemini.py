@@ -1,6 +1,7 @@
 """Google's Gemini API, and whatever else speaks it."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,7 +12,18 @@ from msgspec.structs import replace
 from kith.core.errors import ModelError
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.run import new_id
-from kith.core.values import Part, Reply, Sampling, Text, Thinking, Timing, ToolCall, ToolResult, Usage
+from kith.core.values import (
+    Image,
+    Part,
+    Reply,
+    Sampling,
+    Text,
+    Thinking,
+    Timing,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from kith.models.dialects.read import UNREADABLE
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
@@ -111,7 +123,13 @@ def _content(turn: Turn, signs_calls: bool) -> Row:
     if isinstance(turn, Spoke):
         return {"role": "model", "parts": _spoken(turn.parts, signs_calls)}
     answers = [_answer(call, result) for call, result in turn.answers]
-    return {"role": "user", "parts": [*answers, *({"text": words} for words in turn.words)]}
+    shown = [_picture(each) for each in turn.images]
+    return {"role": "user", "parts": [*answers, *shown, *({"text": words} for words in turn.words)]}
+
+
+def _picture(image: Image) -> Row:
+    """Source: https://ai.google.dev/gemini-api/docs/image-understanding, inline data."""
+    return {"inlineData": {"mimeType": image.media_type, "data": b64encode(image.data).decode()}}
 
 
 def _answer(call: ToolCall, result: ToolResult) -> Row:
@@ -371,6 +389,7 @@ class Gemini(Struct, frozen=True, eq=False):
             cloud=self.endpoint.is_cloud,
             refuses=True,
             least_cached=_LEAST_CACHED,
+            sees=True,
         )
 
     async def count(self, prompt: Prompt) -> int | None:

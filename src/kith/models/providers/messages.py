@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kith.core.events import Delta
 from kith.core.model import Emit, Prompt, Tool
 from kith.core.run import new_id
-from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
+from kith.core.values import Image, Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
 from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
 
@@ -31,12 +31,13 @@ def message_rows(
     call_row: Callable[[ToolCall], Row],
     result_row: Callable[[ToolResult, str], Row],
     thinking: str = "",
+    show: Callable[[Row, tuple[Image, ...]], Row] | None = None,
 ) -> list[Row]:
     """One row for each thing said, the system text first; how calls and results look is the server's affair.
 
     `result_row` gets the name of the tool too. A row depends on what came before it, never on what follows.
     `thinking` is the key under which the thinking of former replies goes back, as far as the prompt has any;
-    without one it does not.
+    without one it does not. `show` puts pictures into the row of a message.
     """
     rows: list[Row] = [{"role": "system", "content": prompt.system}] if prompt.system else []
     names: dict[str, str] = {}
@@ -44,7 +45,8 @@ def message_rows(
         rows.extend(result_row(result, names.get(result.call_id, "")) for result in message.results)
         names.update((call.id, call.name) for call in message.calls)
         if message.role != "tool" or _has_words(message):
-            rows.append(_spoken(message, call_row, thinking))
+            row = _spoken(message, call_row, thinking)
+            rows.append(show(row, message.images) if show and message.images else row)
     return rows
 
 

@@ -1,5 +1,6 @@
 """Ollama through its native /api/chat, the only door that takes a window and gives every duration."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -8,7 +9,7 @@ from msgspec import Struct, field
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usage
+from kith.core.values import Image, Reply, Sampling, Timing, ToolCall, ToolResult, Usage
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import LOADING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError
@@ -141,6 +142,7 @@ class Ollama(Struct, frozen=True, eq=False):
             shape.trained,
             tools=shape.can("tools"),
             thinking=shape.can("thinking"),
+            sees=shape.can("vision"),
             verified=bool(told),
             cloud=self.endpoint.is_cloud or bool(shape.remote),
             quantisation=shape.quantisation,
@@ -170,7 +172,7 @@ class Ollama(Struct, frozen=True, eq=False):
             body["format"] = dict(prompt.shape)
         if prompt.tools:
             body["tools"] = tool_rows(prompt.tools)
-        body["messages"] = message_rows(prompt, _call_row, _result_row, "thinking")
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "thinking", _show)
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:
@@ -218,6 +220,11 @@ def _take(draft: Draft, message: Row) -> None:
             function.get("arguments") or "",
             string(call.get("id")),
         )
+
+
+def _show(row: Row, images: tuple[Image, ...]) -> Row:
+    """Source: https://docs.ollama.com/api/chat, `images`."""
+    return {**row, "images": [b64encode(each.data).decode() for each in images]}
 
 
 def _call_row(call: ToolCall) -> Row:

@@ -1,6 +1,7 @@
 """Any server with OpenAI's /v1/chat/completions: llama-server, LM Studio, vLLM, others by their address."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from kith.core.events import Progress
 from kith.core.model import Emit, Prompt
-from kith.core.values import Reply, Sampling, ServerKind, Timing, ToolCall, ToolResult, Usage, say
+from kith.core.values import Image, Reply, Sampling, ServerKind, Timing, ToolCall, ToolResult, Usage, say
 from kith.models.providers.answers import Row, fraction, part, plain, rows, string, whole
 from kith.models.providers.facts import READING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
@@ -195,7 +196,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
         if prompt.tools:
             body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
-        body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content")
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content", _show)
         return body, (*left_out, *no_switch)
 
     def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:
@@ -209,6 +210,13 @@ class OpenAILike(Struct, frozen=True, eq=False):
             return fields, (f"{TITLES[self.flavour]} has no switch for thinking; the setting is not used.",)
         switch = {**part(self.fields, "chat_template_kwargs"), "enable_thinking": sampling.think}
         return {**fields, "chat_template_kwargs": switch}, ()
+
+
+def _show(row: Row, images: tuple[Image, ...]) -> Row:
+    """Source: OpenAI's chat completions, content parts of the type `image_url`."""
+    urls = (f"data:{each.media_type};base64,{b64encode(each.data).decode()}" for each in images)
+    shown: list[Row] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return {**row, "content": [*shown, {"type": "text", "text": row["content"]}]}
 
 
 def _call_row(call: ToolCall) -> Row:

@@ -1,13 +1,13 @@
 """A conversation as strict protocols want it: two who alternate, and each call answered where it was made."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
+from kith.core.values import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 
 BEGIN = "(what was said before is left out)"
 GO_ON = "Go on."
@@ -17,10 +17,11 @@ _LONGEST_ID, _LONGEST_NAME = 64, 64  # characters
 
 
 class Heard(Struct, frozen=True):
-    """One turn for a model: the answers to its calls, each with its call and in order, then words."""
+    """One turn for a model: the answers to its calls, each with its call and in order, pictures, words."""
 
     answers: tuple[tuple[ToolCall, ToolResult], ...] = ()
     words: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
 
 
 class Spoke(Struct, frozen=True):
@@ -81,7 +82,7 @@ def _own_parts(message: Message, own: str, refused: Collection[str]) -> tuple[bo
             case ToolCall() if is_reply:
                 signed = is_own and part.opaque not in refused
                 parts.append(part if signed else replace(part, opaque=""))
-            case ToolResult() if not is_reply:
+            case ToolResult() | Image() if not is_reply:
                 parts.append(part)
     heard = any(not isinstance(part, Thinking) for part in parts)
     return is_reply, parts if heard else []
@@ -114,8 +115,8 @@ def clean_name(name: str) -> str:
     return name if re.match(r"[a-zA-Z_]", name) else f"_{name}"[:_LONGEST_NAME]
 
 
-def _hear(parts: Iterable[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> Heard:
-    """Answers to the open calls, and everything else as words."""
+def _hear(parts: Sequence[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> Heard:
+    """Answers to the open calls, pictures, and everything else as words."""
     results: dict[str, ToolResult] = {}
     late: list[str] = []
     words: list[str] = []
@@ -129,7 +130,8 @@ def _hear(parts: Iterable[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> 
             late.append(f"{_LATE}\n{part.text}")
     answers = tuple((call, _answer(results, call_id, call)) for call_id, call in open_calls)
     # An answer that nobody waits for may have been all there was.
-    return Heard(answers, (*late, *words) if answers or late or words else (GO_ON,))
+    images = tuple(part for part in parts if isinstance(part, Image))
+    return Heard(answers, (*late, *words) if answers or late or words else (GO_ON,), images)
 
 
 def _answer(results: Mapping[str, ToolResult], call_id: str, call: ToolCall) -> ToolResult:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
 
-from kith.context.budget import estimate_tokens, fewest_tokens
+from kith.context.budget import estimate_tokens, fewest_tokens, picture_tokens
 from kith.core.errors import ModelError
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Thinking
@@ -119,6 +119,8 @@ class Counter:
         and two).
         """
         former, tokens = self._former(prompt)
+        if _shows(prompt, former):
+            return False
         raw = self._raw(prompt, former)
         if former is None and len(prompt.messages) == 1 and 2 * reported - 4 in _WINDOWS:
             return True
@@ -145,7 +147,8 @@ class Counter:
         """Note what a server said of a prompt that it read whole."""
         former, tokens = self._former(prompt)
         raw = self._raw(prompt, former)
-        if raw > 0 and reported > tokens:
+        # What a picture takes differs between models by ten times, and says nothing of texts.
+        if raw > 0 and reported > tokens and not _shows(prompt, former):
             self._estimated += raw
             self._reported += reported - tokens
         if self._estimated > _RECENT:
@@ -234,11 +237,17 @@ def _goes_on(prompt: Prompt, former: Prompt) -> bool:
     )
 
 
+def _shows(prompt: Prompt, former: Prompt | None) -> bool:
+    """True if a prompt has pictures which a former one did not have."""
+    return any(message.images for message in prompt.messages[len(former.messages) if former else 0 :])
+
+
 def _most(message: Message, thinking: bool) -> int:
     thoughts = [part.text for part in message.parts if isinstance(part, Thinking)] if thinking else []
     calls = [f"{call.name} {json.dumps(dict(call.args), default=str)}" for call in message.calls]
     texts = [message.text, *thoughts, *calls, *(result.text for result in message.results)]
-    return _AROUND_MESSAGE + _AROUND_CALL * len(calls) + sum(map(estimate_tokens, texts))
+    shown = sum(map(picture_tokens, message.images))
+    return _AROUND_MESSAGE + _AROUND_CALL * len(calls) + sum(map(estimate_tokens, texts)) + shown
 
 
 def least_said(message: Message) -> str:

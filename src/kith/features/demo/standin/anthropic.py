@@ -167,7 +167,7 @@ def _content(at: int, message: Row, about: Behaviour, body: Row) -> Iterator[str
     blocks = _check_blocks(message)
     for number, block in enumerate(blocks):
         where, kind = f"messages.{at}.content.{number}", block["type"]
-        wanted = {"user": ("text", "tool_result"), "assistant": ("text", "tool_use", *_THOUGHTS)}
+        wanted = {"user": ("text", "tool_result", "image"), "assistant": ("text", "tool_use", *_THOUGHTS)}
         if kind not in wanted.get(message["role"], ()):
             yield f"{where}: unexpected `{kind}` block in a {message['role']} message"
         if kind == "text" and not block["text"].strip():

@@ -116,7 +116,7 @@ def _check_parts(at: int, parts: Sequence[Row], about: Behaviour) -> Iterator[st
         where = f"GenerateContentRequest.contents[{at}].parts[{number}]"
         call = part.get("functionCall")
         signature = part.get("thoughtSignature")
-        if len(part.keys() & {"text", "functionCall", "functionResponse"}) != 1:
+        if len(part.keys() & {"text", "functionCall", "functionResponse", "inlineData"}) != 1:
             yield f"* {where}.data: required oneof field 'data' must have one initialized field"
         if "text" in part and not part["text"] and not signature:
             yield f"{where}: Unable to submit request because it must have a text parameter"

@@ -68,7 +68,7 @@ async def _props(engine: Engine, request: Request) -> Response:
             "model_alias": model,
             "model_ftype": "Q4_K_M",
             "model_path": f"/models/{model}.gguf",
-            "modalities": {"vision": False, "video": False, "audio": False},
+            "modalities": {"vision": "vision" in about.capabilities, "video": False, "audio": False},
             "endpoint_slots": True,
             "endpoint_props": False,
             "endpoint_metrics": False,

@@ -48,7 +48,7 @@ async def _models(engine: Engine, request: Request) -> Response:
         "max_context_length": about.trained,
         "format": "gguf",
         "capabilities": {
-            "vision": False,
+            "vision": "vision" in about.capabilities,
             "trained_for_tool_use": "tools" in about.capabilities,
             **(reasoning if "thinking" in about.capabilities else {}),
         },

@@ -20,7 +20,7 @@ from kith.context.budget import opening_room
 from kith.core.errors import LimitError, ModelError, TreeError, UsageError
 from kith.core.model import Billed
 from kith.core.run import Limits, Run, Thread
-from kith.core.values import Answer, Charge, Question
+from kith.core.values import Answer, Charge, Question, say
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Workspace
 from kith.features.measure.bench.result import Score, TriedExercise
 
@@ -141,7 +141,7 @@ async def _work(inside: Run, exercise: Exercise, player: Player) -> str:
     try:
         words = await open_task(inside, exercise.words, opening_room(player.window))
         thread = Thread(f"exercise {exercise.name}")
-        outcome = await attempt(inside, Leg(player.role, thread, exercise.words), words, judges)
+        outcome = await attempt(inside, Leg(player.role, thread, exercise.words), say(words), judges)
     except LimitError as error:
         return str(error)
     except ModelError as error:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kith.agent.mentions import read_pasted
 from kith.agent.project import Project
 from kith.agent.side_commands import EMPTY
 from kith.agent.side_commands import run_command as run_aside
@@ -126,7 +127,8 @@ async def _do(talk: Talk, words: str, *, plan: bool = False) -> None:
             raise
         if talk.notes:
             words, talk.notes = "\n\n".join([words, *talk.notes]), []
-        await _run(talk, talk.allowed, session, Task(words, "show" if plan else "no"))
+        images = read_pasted(words)
+        await _run(talk, talk.allowed, session, Task(words, "show" if plan else "no", images=images))
 
 
 async def _run(talk: Talk, project: Project, session: Session, task: Task) -> None:
