@@ -215,7 +215,7 @@ async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
     match letter.kind:
         case "run":
             first = f"\n\nUse the tool `{letter.tool}` first." if letter.tool else ""
-            task = Task(f"{letter.words}{first}", letter.plan, history=letter.history)
+            task = Task(f"{letter.words}{first}", letter.plan, history=letter.history, images=letter.images)
             await run_task(project, task, nobody_here, [listener], id=session)
         case "apply":
             waiting = await find_waiting(project, trials_of(session))

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from kith.core.codec import decode, encode
 from kith.core.events import Asked
-from kith.core.values import Answer, Message, Question
+from kith.core.values import Answer, Image, Message, Question
 from kith.memory.database import ASIDES, try_decode
 from kith.memory.listing import last_apply, last_task
 from kith.memory.log import Log
@@ -31,11 +31,12 @@ class Letter(Struct, frozen=True):
     args: dict[str, Any] | None = None
     resume: bool = False
     history: tuple[Message, ...] = ()
+    images: tuple[Image, ...] = ()
 
     @property
     def steers(self) -> bool:
-        """True if a model at work is told of it; anything else waits until the work is done."""
-        return bool(self.words) and self.kind != "tool"
+        """True if a model at work is told of it; anything else (pictures, too) waits until the work is done."""
+        return bool(self.words) and self.kind != "tool" and not self.images
 
 
 class StopAsked(Struct, frozen=True):

@@ -1,5 +1,6 @@
 """The page in a real browser: a task from its words to its receipt, from several tabs, and by keys."""
 
+import base64
 import json
 import os
 import time
@@ -13,6 +14,10 @@ from playwright.sync_api import Browser
 from browsing import EDIT, NEW, OLD, Play, Tabs, call, open_browser, player
 
 pytestmark = pytest.mark.slow
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture(scope="module")
@@ -375,3 +380,31 @@ def test_an_open_question_is_told_once(tabs, play, start_serving, sandbox):
     assert tab.page.locator("#session").inner_text().count("Apply this change?") == 1
     tab.page.locator("#question button[value=none]").click()
     tab.see("#log .answered", "Apply this change?")
+
+
+def test_a_picture_that_is_chosen_or_pasted_reaches_the_model(tabs, stand_in, start_serving, sandbox):
+    server = stand_in(["It is blue.", "It is small."], capabilities=("completion", "tools", "vision"))
+    tab = tabs(start_serving())
+    tab.page.locator("details.more summary").click()
+    shot = {"name": "shot.png", "mimeType": "image/png", "buffer": PNG}
+    tab.page.locator("#choose-pictures").set_input_files(shot)
+    tab.page.fill("#task", "What is this?")
+    tab.page.locator("#task").press("Control+Enter")
+    tab.page.wait_for_url("**/sessions/*")
+    tab.see("#log", "It is blue.")
+    assert server.requests[0].body["messages"][-1]["images"] == [base64.b64encode(PNG).decode()]
+    tab.page.evaluate(
+        """(data) => {
+          const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+          const clipboardData = new DataTransfer();
+          clipboardData.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
+          const words = document.querySelector("textarea[name=words]");
+          words.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+        }""",
+        base64.b64encode(PNG).decode(),
+    )
+    tab.page.fill("textarea[name=words]", "How large is it?")
+    tab.page.locator("textarea[name=words]").press("Control+Enter")
+    tab.see("#log", "It is small.")
+    asked = server.requests[1].body["messages"]
+    assert sum("images" in each for each in asked) == 2

@@ -1,6 +1,7 @@
 """The shapes of requests, answers and refusals, as the OpenAPI description shows them."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -9,10 +10,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from kith.core.errors import UsageError
-from kith.core.values import FileChange, Question, TodoItem
+from kith.core.pictures import read_picture
+from kith.core.values import FileChange, Image, Question, TodoItem
 from kith.edits.pieces import pieces_of
+from kith.features.web.guard import MOST
+from kith.features.web.problems import Refused
 from kith.settings.check import check_value
 from kith.terminal.options import SAMPLING
+from kith.view.printing import printable
 from kith.view.wording import question_text
 
 MOST_WORDS: Final = 200_000  # characters
@@ -42,6 +47,23 @@ class Sent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Picture(Sent):
+    """A picture for the model: PNG, JPEG, GIF or WebP in Base64."""
+
+    name: Annotated[str, Field(max_length=300)] = "picture"
+    data: Annotated[str, Field(min_length=1, max_length=MOST)]
+
+    def read(self) -> Image:
+        """Raises Refused for what no model takes."""
+        try:
+            found = read_picture(b64decode(self.data, validate=True), printable(self.name))
+        except ValueError:
+            found = None
+        if found is None:
+            raise Refused(422, "Pictures are PNG, JPEG, GIF or WebP in Base64.")
+        return found
+
+
 class Wanted(Sent):
     """A task and its options."""
 
@@ -57,6 +79,7 @@ class Wanted(Sent):
         None, description="Commands that decide about the change; `none`: nothing does."
     )
 
+    images: Annotated[list[Picture], Field(max_length=8)] = []
     sampling: Annotated[dict[str, int | float], AfterValidator(check_sampling)] = Field(
         {}, description="Sampling, such as `temperature` and `top_k`; left out: as it is configured."
     )

@@ -223,7 +223,8 @@ def _go_on(desk: Desk, project: Known, id: str, body: Message, by: str) -> None:
 
 
 def _letter(body: Wanted, by: str, given: dict[str, object]) -> Letter:
-    return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given))
+    images = tuple(each.read() for each in body.images)
+    return Letter(body.words, by, body.kind, body.plan, body.tool, body.flags(given), images=images)
 
 
 # What came of a session's last task: its change, the model's list, the receipt.

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from kith.core.events import Applied, Event, Named, Resumed, RunEnded, RunStarted
-from kith.features.web.html.listing import select, title_of
+from kith.features.web.html.listing import pictures, select, title_of
 from kith.features.web.html.patches import Patch
 from kith.view.markup import NOTHING, Html, element
 
@@ -155,6 +155,13 @@ class Controls(Struct):
                 "textarea", name="words", required=True, rows=1, aria_label=_SAY, placeholder=f"{_SAY} …"
             ),
             row,
+            element(
+                "details",
+                element("summary", "Pictures"),
+                element("label", "Pictures (or paste one)", for_="add-pictures"),
+                pictures("add-pictures"),
+                class_="more",
+            ),
             element("p", class_="said", role="alert"),
             class_="compose",
             data_post=self._address("messages"),

@@ -195,13 +195,15 @@ def _more(choices: Choices) -> Html:
     )
     return element(
         "details",
-        element("summary", "Check and tools"),
+        element("summary", "Check, tools, pictures"),
         element(
             "div",
             element("label", "The command that judges the change", for_="choose-check"),
             check,
             element("label", "The tool to use first", for_="choose-tool"),
             select("tool", "The tool to use first", tools),
+            element("label", "Pictures (or paste one)", for_="choose-pictures"),
+            pictures("choose-pictures"),
         ),
         class_="more",
     )
@@ -209,6 +211,12 @@ def _more(choices: Choices) -> Html:
 
 def _box(name: str, words: str, hint: str, value: str | None = None) -> Html:
     return element("label", element("input", type="checkbox", name=name, value=value), words, title=hint)
+
+
+def pictures(id: str) -> Html:
+    """A field to choose pictures for the model."""
+    kinds = "image/png,image/jpeg,image/gif,image/webp"
+    return element("input", type="file", id=id, name="images", accept=kinds, multiple=True)
 
 
 def select(name: str, label: str, options: Sequence[tuple[str, str]], load: str | None = None) -> Html:

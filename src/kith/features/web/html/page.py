@@ -11,7 +11,7 @@ from kith.view.markup import Html, element, joined, text
 _STYLES: Final = ("base.css", "steps.css", "review.css")
 _SCRIPTS: Final = ("page.js", "review.js")
 # Modules that page.js imports.
-_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js", "scroll.js")
+_PARTS: Final = ("follow.js", "forms.js", "keys.js", "loads.js", "patches.js", "pictures.js", "scroll.js")
 _PLACES: Final = (
     ("/", "Sessions"),
     ("/files", "Files"),

@@ -1,5 +1,6 @@
 /* Forms that post JSON: `data-post` says where to, `data-go` where to go then. */
 
+import { picturesOf } from "./pictures.js";
 import { setFollowing } from "./scroll.js";
 
 export function mindForms() {
@@ -28,6 +29,8 @@ export async function send(form, submitter) {
   form.dispatchEvent(new CustomEvent("kith:post", { bubbles: true, detail: body }));
   const shown = "shown" in form.dataset ? showSent(body.words) : null;
   try {
+    const images = await picturesOf(form);
+    if (images.length) body.images = images;
     const { ok, status, answer } = await post(form.dataset.post, body);
     if (!ok) shown?.remove();
     if (ok) finish(form, submitter, answer);
@@ -68,7 +71,7 @@ export async function post(url, body) {
 function bodyOf(form, submitter) {
   const body = {};
   for (const field of form.elements) {
-    if (!field.name || field.disabled || field.type === "submit") continue;
+    if (!field.name || field.disabled || field.type === "submit" || field.type === "file") continue;
     if (field.type === "checkbox") {
       if (field.checked) body[field.name] = field.getAttribute("value") ?? true;
     } else if (field.type !== "radio" || field.checked) {

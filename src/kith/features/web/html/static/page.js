@@ -4,11 +4,13 @@ import { follow } from "./follow.js";
 import { mindForms } from "./forms.js";
 import { mindKeys } from "./keys.js";
 import { loadPieces } from "./loads.js";
+import { mindPictures } from "./pictures.js";
 
 const session = document.querySelector("main[data-events]");
 
 mindForms();
 mindKeys();
+mindPictures();
 loadPieces();
 if (session) {
   follow(session);
