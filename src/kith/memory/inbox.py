@@ -35,7 +35,7 @@ class Letter(Struct, frozen=True):
 
     @property
     def steers(self) -> bool:
-        """True if a model at work is told of it; anything else (pictures, too) waits until the work is done."""
+        """True if a model at work is told of it; all else, pictures too, waits until the work is done."""
         return bool(self.words) and self.kind != "tool" and not self.images
 
 
