@@ -33,11 +33,11 @@ def message(*parts: Text | ToolCall | Thinking) -> Message:
 
 def right(prompt: Prompt) -> Answer:
     """What a good model answers to anything that a probe asks."""
-    words = prompt.messages[-1].text
+    words = prompt.messages[0].text
     exercise = next((each for each in EXERCISES if each.ask == words), None)
     if exercise is None:
         return "56" if "7 times 8" in words else NUMBERS
-    if not exercise.tools:
+    if not exercise.tools or exercise.said:
         return exercise.answer
     call = json.loads(exercise.answer)
     return message(ToolCall("1", call["name"], call["arguments"]))
@@ -177,6 +177,17 @@ def test_thinking_that_can_be_switched_off_is_off_for_the_rest() -> None:
     assert [prompt.sampling.think for prompt in pupil.asked][:3] == [None, False, False]
 
 
+def test_a_model_that_stops_dead_after_a_tool_without_thinking_is_found() -> None:
+    def stop_dead(prompt: Prompt) -> Answer:
+        if prompt.sampling.think is False and prompt.messages[-1].role == "tool":
+            return ""
+        return right(prompt) if prompt.sampling.think is False else message(Thinking("Hm."), Text("4711 56"))
+
+    result = take(Pupil(stop_dead))
+    assert why(result, "goes on after a tool") == "without thinking, it said nothing; with it, it went on"
+    assert "steps after a tool: it stops dead" in result.not_for and "agent work" not in result.good_for
+
+
 def test_an_endless_thinker_is_good_for_nothing() -> None:
     result = take(Pupil(lambda prompt: message(Thinking("Wait, let me think again. " * 9)), stop="length"))
     assert result.thinks and states(result)["thinking off"] == "failed"
@@ -282,7 +293,7 @@ def reply(*parts: Text | ToolCall, stop: Stop = "end") -> Reply:
 
 
 def test_the_exercises_can_be_solved_and_their_answers_are_right() -> None:
-    assert len(EXERCISES) == 9
+    assert len(EXERCISES) == 10
     for exercise in EXERCISES:
         prompt = Prompt("", (exercises_say(exercise.ask),))
         answer = right(prompt)
@@ -369,7 +380,7 @@ def test_what_was_not_measured_is_left_out_of_the_card() -> None:
 
 def scripted(request: Request) -> dict[str, Any]:
     """The good model, as a stand-in's script."""
-    words = request["messages"][-1]["content"]
+    words = next(each["content"] for each in request["messages"] if each["role"] == "user")
     answer = right(Prompt("", (exercises_say(words),)))
     if isinstance(answer, str):
         return {"text": answer}

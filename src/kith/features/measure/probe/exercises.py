@@ -10,9 +10,10 @@ from msgspec import Struct
 from kith.context.budget import estimate_tokens
 from kith.core.model import Tool
 from kith.core.run import Run
-from kith.core.values import Reply, ToolResult
+from kith.core.values import Message, Reply, ToolCall, ToolResult
 from kith.features.measure.probe import judge
 from kith.features.measure.probe.result import (
+    AFTER,
     BLOCK,
     CHOICE,
     CODE,
@@ -60,7 +61,7 @@ class ProbeExercise(Struct, frozen=True):
     """One thing to try.
 
     `answer` is a good answer as a model writes it: its size sets the limits. `judge` says what was wrong with
-    a reply, "" when nothing was.
+    a reply, "" when nothing was. `said` follows the request: a call that is answered already.
     """
 
     name: str
@@ -69,6 +70,7 @@ class ProbeExercise(Struct, frozen=True):
     judge: Callable[[Reply], str]
     tools: tuple[Tool, ...] = ()
     shape: Mapping[str, Any] | None = None
+    said: tuple[Message, ...] = ()
 
 
 async def _never(args: Mapping[str, Any], run: Run) -> ToolResult:
@@ -132,6 +134,18 @@ ONE: Final = ProbeExercise(
     _call("read", _READ_NOTES),
     judge.expect_call(_READ, _READ_NOTES),
     (_READ,),
+)
+# Some models say nothing more after a tool's result, most of them only while they may not think.
+GO_ON: Final = ProbeExercise(
+    AFTER,
+    "Which number stands in the file notes.txt? Read it with your tool, then answer with the number alone.",
+    "4711",
+    judge.expect_words("4711"),
+    (_READ,),
+    said=(
+        Message("assistant", (ToolCall("call_notes", "read", _READ_NOTES),)),
+        Message("tool", (ToolResult("call_notes", "notes.txt\nThe number is 4711.\n"),)),
+    ),
 )
 CONSTRAINED: Final = ProbeExercise(
     SHAPE,

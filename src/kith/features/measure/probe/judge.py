@@ -69,6 +69,20 @@ def expect_call(tool: Tool, wanted: Mapping[str, Any]) -> Callable[[Reply], str]
     return judge
 
 
+def expect_words(wanted: str) -> Callable[[Reply], str]:
+    """A judge: the reply says this in words."""
+
+    def judge(reply: Reply) -> str:
+        said = " ".join(reply.message.text.split())
+        if reply.stop == "length":
+            return CUT
+        if wanted in said:
+            return ""
+        return f"it said {said[-60:]!r}" if said else "it said nothing"
+
+    return judge
+
+
 def expect_shape(tool: Tool, wanted: Mapping[str, Any]) -> Callable[[Reply], str]:
     """A judge: the reply's text is a JSON object with the tool's name and these arguments."""
 

@@ -17,6 +17,7 @@ from kith.core.values import Reply, Sampling, Thinking, say
 from kith.features.measure.probe import exercises as tasks
 from kith.features.measure.probe.exercises import QUESTION, SYSTEM, ProbeExercise
 from kith.features.measure.probe.result import (
+    AFTER,
     ANSWER,
     CHOICE,
     CODE,
@@ -84,7 +85,8 @@ class TimedModel(Struct):
         affordable = int(self.left * (self.write_rate or _WRITE_RATE))
         limit = max(16, min(2 * self._size(exercise) + _SPARE, affordable))
         prompt = self._prompt(exercise.ask, limit)
-        prompt = replace(prompt, tools=exercise.tools, shape=exercise.shape)
+        messages = (*prompt.messages, *exercise.said)
+        prompt = replace(prompt, messages=messages, tools=exercise.tools, shape=exercise.shape)
         reply, _ = await self._time(prompt)
         self._read.add(tuple(tool.name for tool in exercise.tools))
         self.ended.append(reply.stop != "length")
@@ -290,12 +292,25 @@ async def _try_tools(bench: TimedModel, found: _Findings) -> None:
     """One tool, then a choice of four; where calls fail, the same as text held to a schema."""
     await _try(bench, found, tasks.ONE)
     if found.items[ONE_TOOL].state != "failed":
+        await _go_on_after_tool(bench, found)
         await _try_all(bench, found, _WITH_TOOLS)
     else:
-        for name in (EDIT_TOOL, CHOICE, NESTED, CODE):
+        for name in (AFTER, EDIT_TOOL, CHOICE, NESTED, CODE):
             found.add(name, "it could not even call a single tool", tested=False)
     if "failed" in (found.items[ONE_TOOL].state, found.items[CHOICE].state):
         await _try(bench, found, tasks.CONSTRAINED)
+
+
+async def _go_on_after_tool(bench: TimedModel, found: _Findings) -> None:
+    """Without thinking, where that can be switched off; if it stops dead, also with it."""
+    await _try(bench, found, tasks.GO_ON)
+    if found.items[AFTER].state == "failed" and bench.think is False:
+        bench.think = None
+        why = found.items[AFTER].why
+        await _try(bench, found, tasks.GO_ON)
+        if found.items[AFTER].state == "passed":
+            found.add(AFTER, f"without thinking, {why}; with it, it went on")
+        bench.think = False
 
 
 async def _try_all(bench: TimedModel, found: _Findings, group: tuple[ProbeExercise, ...]) -> None:

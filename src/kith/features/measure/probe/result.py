@@ -10,8 +10,23 @@ State = Literal["passed", "failed", "not tested"]
 ANSWER, STOP, DEPTH, THINK_OFF = "simple question", "ends by itself", "long prompt", "thinking off"
 ONE_TOOL, CHOICE, NESTED = "one tool", "choice of tools", "nested arguments"
 EDIT_TOOL, BLOCK, WHOLE, DIFF = "edit tool", "search/replace", "whole file", "diff"
-CODE, SHAPE = "code argument", "constrained call"
-ORDER = (ANSWER, STOP, ONE_TOOL, CHOICE, NESTED, SHAPE, EDIT_TOOL, BLOCK, WHOLE, DIFF, CODE, THINK_OFF, DEPTH)
+CODE, SHAPE, AFTER = "code argument", "constrained call", "goes on after a tool"
+ORDER = (
+    ANSWER,
+    STOP,
+    ONE_TOOL,
+    AFTER,
+    CHOICE,
+    NESTED,
+    SHAPE,
+    EDIT_TOOL,
+    BLOCK,
+    WHOLE,
+    DIFF,
+    CODE,
+    THINK_OFF,
+    DEPTH,
+)
 TOOL_CALLS, EDITS = (ONE_TOOL, CHOICE, NESTED), (EDIT_TOOL, BLOCK, WHOLE, DIFF)
 
 SLOW_WRITING = 3.0  # tokens/s: a person reads faster
@@ -82,7 +97,8 @@ class ProbeResult(Struct, frozen=True):
 
         | measured                                              | word                          |
         |-------------------------------------------------------|-------------------------------|
-        | all tested tool calls passed, and it ends by itself   | agent work                    |
+        | all tested tool calls passed, it goes on after them,  |                               |
+        | and it ends by itself                                 | agent work                    |
         | only the call of a single tool passed                 | one tool at a time            |
         | the edit tool passed                                  | edits by tool                 |
         | a search/replace block passed                         | edits as search/replace       |
@@ -95,7 +111,10 @@ class ProbeResult(Struct, frozen=True):
         sound = self.state(STOP) == "passed"
         edits = self._passed(EDITS)
         words = {
-            "agent work": len(calls) > 1 and calls == self._tested(TOOL_CALLS) and sound,
+            "agent work": len(calls) > 1
+            and calls == self._tested(TOOL_CALLS)
+            and sound
+            and self.state(AFTER) != "failed",
             "one tool at a time": calls == (ONE_TOOL,) and len(self._tested(TOOL_CALLS)) > 1,
             "edits by tool": EDIT_TOOL in edits,
             "edits as search/replace": BLOCK in edits,
@@ -114,6 +133,7 @@ class ProbeResult(Struct, frozen=True):
         |------------------------------------------------------|-----------------------------------------|
         | no tested tool call passed                           | agent work                              |
         | a single tool passed, a choice among four did not    | many tools                              |
+        | it says nothing after a tool's result                | steps after a tool: it stops dead       |
         | two or more forms of edit were tested, none passed   | edits                                   |
         | the code came back changed, or not at all            | code in tool arguments                  |
         | it answered 7 times 8 wrongly                        | questions                               |
@@ -126,6 +146,7 @@ class ProbeResult(Struct, frozen=True):
         words = {
             "agent work": bool(asked) and not calls,
             "many tools": ONE_TOOL in calls and self.state(CHOICE) == "failed",
+            "steps after a tool: it stops dead": self.state(AFTER) == "failed",
             "edits": len(self._tested(EDITS)) > 1 and not self._passed(EDITS),
             "code in tool arguments": self.state(CODE) == "failed",
             "questions": self.state(ANSWER) == "failed",
