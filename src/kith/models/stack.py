@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.compact import View, files_shown, show
+from kith.core.errors import ModelError
 from kith.core.events import Called, Compacted, Engaged, Notice
 from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
@@ -72,7 +73,10 @@ class Opened(Struct, frozen=True):
 
     async def count(self, prompt: Prompt) -> int:
         """A prompt's tokens: by the server where it can, else by estimate."""
-        exact = await self.provider.count(prompt)
+        try:
+            exact = await self.provider.count(prompt)
+        except ModelError:  # a server that is busy, or gone for a moment
+            exact = None
         return exact if exact is not None else self.counter.estimate(prompt)
 
     async def aclose(self) -> None:

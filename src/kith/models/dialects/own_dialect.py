@@ -7,18 +7,20 @@ from typing import Any
 from kith.core.model import Tool
 from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult
 
+# The example is no real call, as in Qwen3-Coder's template: small models repeat it word by word.
 _INTRODUCTION = """\
 # Tools
 
 To use a tool, end your reply with one call like this and wait for its result. Each value is raw text on \
 lines of its own, with nothing escaped or quoted; lists are JSON.
 
-<function=write>
-<parameter=path>
+<function=example_tool>
+<parameter=example_path>
 src/a.py
 </parameter>
-<parameter=content>
-print("hello")
+<parameter=example_text>
+print("a value")
+print("of two lines")
 </parameter>
 </function>
 
