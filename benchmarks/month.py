@@ -8,6 +8,10 @@ local one is another in each stream, as if its ability differed that much betwee
 Money is what the tables say. Seconds are made from calls and tokens at the speeds below, which are no
 measurement: a local model on a good graphics card, a frontier model behind its API. A check takes CHECK_S,
 passes 10 % of what is wrong and fails 5 % of what is right; 3 % of what it passed is looked at again.
+
+With `--outages` the models are away now and then, as AWAY says, and a task comes every six minutes. Whoever
+asks a model that is away waits WAIT_S for nothing. A fixed plan goes on with its next model, if it has one;
+kith decides again, and remembers the outage. Beside it is a kith that forgets.
 """
 
 import argparse
@@ -27,6 +31,7 @@ from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task
 from kith.features.route.choose import choose
 from kith.features.route.estimates import PRICES, Dial, Learned, Plan, Utility
+from kith.features.route.outages import doubt
 
 SEEDS = 10
 TASKS = 220  # of each stream in a month
@@ -42,6 +47,11 @@ PLANS: dict[str, Plan] = {
     "always frontier": (FRONTIER,),
     "cascade": (LOCAL, FRONTIER),
 }
+
+
+EVERY_S, WAIT_S = 360.0, 20.0  # between two tasks; for a model that does not answer
+# Mean hours until a model goes away, and until it is back: a machine that sleeps, an API with a bad day.
+AWAY = {LOCAL: (4.0, 1.0), FRONTIER: (20.0, 0.5)}
 
 
 class Speed(NamedTuple):
@@ -229,6 +239,125 @@ def months(streams: list[list[Job]], price: float, *, verifiable: bool) -> dict[
     return found
 
 
+# --- outages -----------------------------------------------------------------------------------
+
+
+def draw_outages(jobs: Sequence[Job], seed: int) -> list[frozenset[str]]:
+    """The models that are away when each job comes."""
+    away: list[set[str]] = [set() for _ in jobs]
+    for name, (up_h, down_h) in AWAY.items():
+        rng, at = random.Random(f"{seed} {name}"), 0.0
+        while at < len(jobs) * EVERY_S:
+            at += rng.expovariate(1 / (up_h * 3600))
+            back = at + rng.expovariate(1 / (down_h * 3600))
+            for number in range(int(at // EVERY_S) + 1, min(int(back // EVERY_S) + 1, len(jobs))):
+                away[number].add(name)
+            at = back
+    return [frozenset(each) for each in away]
+
+
+class Outcome(NamedTuple):
+    """One job under outages: the models that worked on it, what that took, and the waits in vain."""
+
+    plan: Plan
+    asked: int
+    solved: bool
+    usd: float
+    seconds: float
+    waited: float
+
+
+def work_through(job: Job, plan: Plan, away: frozenset[str]) -> Outcome:
+    """Ask one model after the other; those that are away cost a wait."""
+    usd, seconds, waited, there, solved = 0.0, 0.0, 0.0, list[str](), False
+    for model in plan:
+        if model in away:
+            waited += WAIT_S
+            continue
+        there.append(model)
+        result = job.results[model]
+        usd, seconds = usd + result.usd, seconds + result.seconds + (CHECK_S if len(plan) > 1 else 0.0)
+        solved = result.solved
+        if result.passes:
+            break
+    return Outcome(tuple(there), len(there), solved, usd, seconds + waited, waited)
+
+
+def decide_again(
+    job: Job, learner: Learner, away: frozenset[str], known: dict[str, float], now: float, *, remembers: bool
+) -> Outcome:
+    """kith: where the first model is away, the plan is made anew with the others."""
+    waited, out = 0.0, set[str]()
+    while True:
+        arms = tuple(
+            Arm(
+                name,
+                frontier=name == FRONTIER,
+                parameters=0 if name == FRONTIER else 7,
+                usd=0.05 if name == FRONTIER else 0.0,
+                downtime=doubt((known[name], WAIT_S), name, (), now) if remembers and name in known else None,
+            )
+            for name in (LOCAL, FRONTIER)
+            if name not in out
+        )
+        if not arms:
+            return Outcome((), 0, False, 0.0, waited, waited)
+        task = Task(job.kind, verifiable=learner.verifiable)
+        plan = choose(learner.evidence, task, arms, learner.utility, learner.rng).plan
+        if plan[0] not in away:
+            known.pop(plan[0], None)
+            done = work_through(job, plan, away)
+            return done._replace(seconds=done.seconds + waited, waited=done.waited + waited)
+        waited, out = waited + WAIT_S, {*out, plan[0]}
+        known[plan[0]] = now
+
+
+def months_with_outages(streams: list[list[Job]], price: float) -> dict[str, list[tuple[Month, float]]]:
+    """What each way makes of each month with checks and outages, and the hours it waited in vain."""
+    found: dict[str, list[tuple[Month, float]]] = {}
+    for seed, jobs in enumerate(streams):
+        utility, away = utility_of(jobs, price), draw_outages(jobs, seed)
+        ways = {name: _fixed(plan, away) for name, plan in PLANS.items()}
+        for name, remembers in (("kith", True), ("kith that forgets outages", False)):
+            ways[name] = _learning(Learner(utility, True, random.Random(seed)), away, remembers)
+        for name, way in ways.items():
+            done = [way(number, job) for number, job in enumerate(jobs)]
+            worths = [each.solved - utility.cost(each.usd, each.seconds) for each in done]
+            hours = sum(each.seconds for each in done) / 3600
+            month = Month(sum(each.solved for each in done), sum(each.usd for each in done), hours, worths)
+            found.setdefault(name, []).append((month, sum(each.waited for each in done) / 3600))
+    return found
+
+
+def _fixed(plan: Plan, away: Sequence[frozenset[str]]) -> Callable[[int, Job], Outcome]:
+    return lambda number, job: work_through(job, plan, away[number])
+
+
+def _learning(
+    learner: Learner, away: Sequence[frozenset[str]], remembers: bool
+) -> Callable[[int, Job], Outcome]:
+    known: dict[str, float] = {}
+
+    def way(number: int, job: Job) -> Outcome:
+        done = decide_again(job, learner, away[number], known, number * EVERY_S, remembers=remembers)
+        learner.learn(job, done.plan, done.asked)
+        return done
+
+    return way
+
+
+def report_outages(found: dict[str, list[tuple[Month, float]]]) -> Iterator[str]:
+    yield "| | solved | dollars | hours of waiting | of them in vain | worth |"
+    yield "|---|---|---|---|---|---|"
+    for name, played in found.items():
+        rows = [(m.solved, m.usd, m.hours, waited, sum(m.worths)) for m, waited in played]
+        solved, usd, hours, waited, worth = (mean(values) for values in zip(*rows, strict=True))
+        yield f"| {name} | {solved:.0f} | {usd:.1f} | {hours:.1f} | {waited:.2f} | {worth:.0f} |"
+
+
+# --- how it is told ---------------------------------------------------------------------------
+
+
 def report(found: dict[str, list[Month]]) -> Iterator[str]:
     yield "| | solved | dollars | hours of waiting | worth |"
     yield "|---|---|---|---|---|"
@@ -260,8 +389,13 @@ def main() -> None:
     )
     parser.add_argument("streams", type=Path)
     parser.add_argument("--picture", type=Path, help="write the regret curves to this SVG file")
+    parser.add_argument("--outages", action="store_true", help="models are away now and then")
     args = parser.parse_args()
     streams = [read_month(args.streams, seed) for seed in range(SEEDS)]
+    if args.outages:
+        print(f"balanced, with checks and outages ({len(streams[0])} tasks, means of {SEEDS} months)\n")
+        print(*report_outages(months_with_outages(streams, PRICES["balanced"])), sep="\n")
+        return
     panels = []
     settings: list[tuple[Dial, bool]] = [
         ("quality", True),
