@@ -22,7 +22,7 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import FORGET, NO, YES, last_trusted, said_of, texts_of
 from kith.memory.session import Session
 from kith.settings import Brought, Settings, load_settings, read_brought
-from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL
+from kith.settings.brought import CONFIGS, NOTES, ROLES, SKILL, TOOLS
 
 QUESTION: Final = (
     "Trust this configuration? It can only narrow what you allow. kith asks again after any change."
@@ -125,6 +125,8 @@ def _meaning(chosen: Settings, root: Path, nested: Mapping[str, bytes]) -> dict[
             meaning[path] = (_of_skill(text, path.removesuffix(f"/{SKILL}")),)
         elif path.startswith(f"{ROLES}/"):
             meaning[path] = (_of_role(Path(path).stem, chosen),)
+        elif path.startswith(f"{TOOLS}/"):
+            meaning[path] = ("a script that a model may call as a tool; it runs as its commands do",)
         else:
             meaning[path] = (_of_template(text, path),)
     for path, data in nested.items():

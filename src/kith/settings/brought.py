@@ -15,11 +15,12 @@ FOLDER: Final = ".kith"
 CONFIGS: Final = (".kith/config.toml", ".kith/config.yaml", ".kith/config.yml")
 ROLES: Final = ".kith/roles"
 TEMPLATES: Final = ".kith/templates"
+TOOLS: Final = ".kith/tools"
 SKILLS: Final = (".kith/skills", ".agents/skills", ".claude/skills")
 SKILL: Final = "SKILL.md"
 NOTES: Final = ("AGENTS.md", "CLAUDE.md")  # for agents, in any folder; the first that there is counts
 _LARGEST: Final = 64 << 10  # bytes of one file: a person is to read it
-_MOST: Final = 50  # roles, templates, skills of one folder
+_MOST: Final = 50  # roles, templates, skills, tools of one folder
 # Nothing waits for a pipe, and no link is followed to a file that the folder does not hold.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -130,7 +131,7 @@ def _read_all(root: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _find_knowledge(root: Path, left_out: list[str]) -> Iterator[str]:
-    """The paths of notes, skills and templates. Sentences on what is left out are added to `left_out`."""
+    """The paths of notes, skills, templates and tools. Sentences on what is left out go to `left_out`."""
     notes = find_notes(root)
     if notes:
         yield notes
@@ -141,6 +142,7 @@ def _find_knowledge(root: Path, left_out: list[str]) -> Iterator[str]:
         yield from _first_of(root, folder, skills, left_out)
     templates = [name for name in _list(root, TEMPLATES, left_out) if name.endswith(".md")]
     yield from _first_of(root, TEMPLATES, templates, left_out)
+    yield from _first_of(root, TOOLS, _list(root, TOOLS, left_out), left_out)
 
 
 def _list(root: Path, folder: str, left_out: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The worker of a task: its role, its tools, its model, and how that model is asked for this kind of work."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from kith.agent.knowledge import Knowledge, offers_skills, skill_tool, with_nest
 from kith.agent.project import Project
 from kith.agent.roles import offer
 from kith.context.brief import ALL, Showing
+from kith.core.events import Notice
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
@@ -21,7 +22,7 @@ from kith.memory.past import Past
 from kith.memory.session import Listener
 from kith.models.account import Account
 from kith.models.stack import Opened
-from kith.settings.features import features, find_part
+from kith.settings.features import all_parts, features, find_part
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 
@@ -51,6 +52,13 @@ class Adaptation(Struct, frozen=True):
 
 
 USUAL = Adaptation()
+
+
+class ProjectTools(Struct, frozen=True):
+    """The tools of a folder, and sentences on what is none."""
+
+    tools: tuple[Tool, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 class Adapt(Protocol):
@@ -103,6 +111,7 @@ def make_worker(
     else:
         model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
     added = tuple(tool.load() for feature in features() for tool in feature.tools)
+    added += _project_tools(project, {tool.name for tool in tools + added}, terms if not said else None)
     added += project.servers.tools(opened.window) if project.servers else ()
     added = terms.hook(added, opened) if terms else added
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
@@ -117,6 +126,20 @@ def make_worker(
         sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(sent, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _project_tools(project: Project, taken: Collection[str], terms: Terms | None) -> tuple[Tool, ...]:
+    """The tools of the folder, but for names that are `taken`; with `terms`, faults are told."""
+    tools, faults = list[Tool](), list[str]()
+    for find in all_parts(lambda feature: feature.project_tools):
+        found: ProjectTools = find(project.settings)
+        faults += found.faults
+        faults += [f"There is a tool {each.name!r} already." for each in found.tools if each.name in taken]
+        tools += [each for each in found.tools if each.name not in taken]
+    if terms:
+        for fault in faults:
+            terms.run.emit(Notice(fault, "warning"))
+    return tuple(tools)
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:
