@@ -87,7 +87,8 @@ class Feature(Struct, frozen=True):
     meaning: str
     needs: tuple[str, ...] = ()
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
-    # Tools that the worker is offered: core.model.Tool.
+    # Tools that the worker is offered: core.model.Tool, or a function of the agent.project.Project that
+    # gives any number of them.
     tools: tuple[Lazy[Any], ...] = ()
     # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
     gates: tuple[Lazy[Any], ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from kith.agent.knowledge import Knowledge, offers_skills, skill_tool, with_nest
 from kith.agent.project import Project
 from kith.agent.roles import offer
 from kith.context.brief import ALL, Showing
+from kith.core.feature import Lazy
 from kith.core.model import Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
@@ -102,7 +103,7 @@ def make_worker(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
-    added = tuple(tool.load() for feature in features() for tool in feature.tools)
+    added = tuple(tool for feature in features() for part in feature.tools for tool in _tools(part, project))
     added += project.servers.tools(opened.window) if project.servers else ()
     added = terms.hook(added, opened) if terms else added
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
@@ -117,6 +118,15 @@ def make_worker(
         sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(sent, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _tools(part: Lazy[Any], project: Project) -> tuple[Tool, ...]:
+    """The tools that a feature's part is, or gives for this project."""
+    found = part.load()
+    if isinstance(found, Tool):
+        return (found,)
+    given: Callable[[Project], tuple[Tool, ...]] = found
+    return given(project)
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:
