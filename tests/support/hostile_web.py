@@ -1,12 +1,13 @@
 """A web server on this machine whose pages attack who reads them, and a SearXNG that answers as recorded."""
 
-import gzip
 import json
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,6 +26,34 @@ INJECTION = """<html><head><title>How to</title></head><body><nav>Home | About</
 <pre><code class="language-py">def f():
     return 1</code></pre>
 <a href="/next">next</a> <a href="#top">top</a></body></html>"""
+
+HTML, TEXT = "text/html; charset=utf-8", "text/plain"
+PAGES = {
+    "/robots.txt": (b"User-agent: kith\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n", TEXT),
+    "/page": (INJECTION.encode(), HTML),
+    "/long": ("".join(f"line {number}\n" for number in range(5_000)).encode(), TEXT),
+    "/latin": ("<html><body><p>caf\xe9 \x93quoted\x94</p></body></html>".encode("latin-1"), HTML),
+    "/odd-charset": (b"<p>plain</p>", "text/html; charset=punycode"),
+    "/image": (b"\x89PNG\r\n", "image/png"),
+    "/lies": (b"\0\1\2binary", TEXT),
+    "/attributes": (b"<p " + b" ".join(b"a%d=b" % number for number in range(600_000)) + b">x", HTML),
+    "/search": (RECORDED.read_bytes(), "application/json"),
+}
+MOVED = {
+    "/to-metadata": "http://169.254.169.254/latest/meta-data/",
+    "/to-loopback": "http://127.0.0.1:1/",
+    "/to-name": "http://localhost:1/",
+    "/to-file": "file:///etc/passwd",
+    "/to-other": "https://other.example/page",
+    "/to-circle": "/to-circle",
+}
+
+
+@cache
+def bomb() -> bytes:
+    """50 MB of one letter, packed."""
+    packing = zlib.compressobj(wbits=31)
+    return b"".join([*(packing.compress(b"A" * 1_000_000) for _ in range(50)), packing.flush()])
 
 
 @dataclass
@@ -70,49 +99,18 @@ class _Hostile(BaseHTTPRequestHandler):
         """A test's own output is enough."""
 
     def answer(self, path: str) -> None:
-        host = self.headers["Host"]
-        moves = {
-            "/to-metadata": "http://169.254.169.254/latest/meta-data/",
-            "/to-loopback": "http://127.0.0.1:1/",
-            "/to-name": "http://localhost:1/",
-            "/to-file": "file:///etc/passwd",
-            "/to-other": "https://other.example/page",
-            "/to-circle": "/to-circle",
-            "/to-page": f"http://{host}/page",
-        }
-        match path:
-            case "/robots.txt":
-                self.send(b"User-agent: kith\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n", "text/plain")
-            case "/page" | "/":
-                self.send(INJECTION.encode(), "text/html; charset=utf-8")
-            case "/long":
-                self.send("".join(f"line {n}\n" for n in range(5_000)).encode(), "text/plain")
-            case "/latin":
-                self.send("<html><body><p>caf\xe9 \x93quoted\x94</p></body></html>".encode("latin-1"),
-                          "text/html; charset=utf-8")  # fmt: skip
-            case "/odd-charset":
-                self.send(b"<p>plain</p>", "text/html; charset=punycode")
-            case "/bomb":
-                self.send(gzip.compress(b"A" * 200_000_000), "text/plain", packed=True)
-            case "/huge":
-                self.pour(b"<p>x</p>" * 8_192)
-            case "/drip":
-                self.pour(b"x", every=0.05)
-            case "/image":
-                self.send(b"\x89PNG\r\n", "image/png")
-            case "/lies":
-                self.send(b"\0\1\2binary", "text/plain")
-            case "/attributes":
-                words = " ".join(f"a{n}=b" for n in range(600_000))
-                self.send(f"<p {words}>x".encode(), "text/html")
-            case "/missing":
-                self.send(b"no", "text/plain", status=404)
-            case "/search":
-                self.send(RECORDED.read_bytes(), "application/json")
-            case path if path in moves:
-                self.send(b"", "text/plain", status=302, location=moves[path])
-            case _:
-                self.send(b"secret", "text/plain")
+        if path in ("/huge", "/drip"):
+            self.pour(*((b"<p>x</p>" * 8_192, 0.0) if path == "/huge" else (b"x", 0.05)))
+        elif path == "/bomb":
+            self.send(bomb(), "text/plain", packed=True)
+        elif path == "/missing":
+            self.send(b"no", "text/plain", status=404)
+        elif path == "/to-page":
+            self.send(b"", "text/plain", status=302, location=f"http://{self.headers['Host']}/page")
+        elif path in MOVED:
+            self.send(b"", "text/plain", status=302, location=MOVED[path])
+        else:
+            self.send(*PAGES.get(path, (b"secret", "text/plain")))
 
     def send(
         self, body: bytes, kind: str, status: int = 200, location: str = "", packed: bool = False
@@ -128,7 +126,7 @@ class _Hostile(BaseHTTPRequestHandler):
         self.end_headers()
         self._write(body)
 
-    def pour(self, piece: bytes, every: float = 0.0) -> None:
+    def pour(self, piece: bytes, every: float) -> None:
         """A body without an end, slowly or as fast as it goes."""
         self.send_response(200)
         self.send_header("Content-Type", "text/html")

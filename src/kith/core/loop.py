@@ -132,7 +132,7 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     if looked.refusal:
         return _refusal(run, call, looked.refusal, looked.fault)
     effect, target = tool.effect_for(looked.args), tool.target(looked.args)
-    shown = target.text if effect == "call" else str(target)
+    shown = target.text if effect in ("call", "web") else str(target)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
         what = tool.name if effect == "call" else shown or "anything"

@@ -27,9 +27,9 @@ _HEADERS: Final = {
 
 
 class Reach(Struct, frozen=True):
-    """What may be reached, and how much of it.
+    """Limits of one fetch: hosts, time and size.
 
-    `own` are the person's hosts, which may stand in a private network. `agreed` tells if a redirect may be
+    `own` are the person's hosts, which may be in a private network. `agreed` tells if a redirect may be
     followed to another host.
     """
 

@@ -39,7 +39,7 @@ def is_text(response: Response) -> bool:
 
 async def read_page(response: Response) -> str:
     """The text of an answer, HTML as Markdown. Raises PageError."""
-    text = decode(response.body, response.charset)
+    text = decode(response.body, response.charset, response.cut)
     if "\0" in text:
         raise PageError("kind", "binary data")
     if response.kind in _HTML or (not response.kind and "<html" in text[:_HEAD].lower()):
@@ -47,7 +47,7 @@ async def read_page(response: Response) -> str:
     return text.strip()
 
 
-def decode(body: bytes, charset: str) -> str:
+def decode(body: bytes, charset: str, cut: bool = False) -> str:
     """Text by its byte order mark, the server's word, or the page's own; else UTF-8, else windows-1252.
 
     A server that names UTF-8 for a page in something else gets the second guess, too.
@@ -61,7 +61,7 @@ def decode(body: bytes, charset: str) -> str:
         return body.decode(name)
     except UnicodeDecodeError as error:
         # A character that was cut at the end of what is kept is no sign of another encoding.
-        if name != "utf-8" or error.start >= len(body) - 4:
+        if name != "utf-8" or (cut and error.start >= len(body) - 4):
             return body.decode(name, "replace")
         return body.decode("cp1252", "replace")
 

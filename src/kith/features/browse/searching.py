@@ -30,7 +30,7 @@ class Engine(Struct, frozen=True):
 
     @property
     def place(self) -> Host:
-        """Its host, which the person chose: it may stand in a private network, with any port."""
+        """Its host, which the person chose: it may be in a private network, with any port."""
         return Host(self.address.host, self.address.port)
 
     def __repr__(self) -> str:
