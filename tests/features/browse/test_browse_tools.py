@@ -168,6 +168,7 @@ def test_searching_needs_an_engine(repository: Path, monkeypatch: pytest.MonkeyP
         ('search = "file:///x"', "browse.search: 'file:///x' is no address of a page"),
         ('engine = "brave"\nkey_env = "NO_SUCH_KEY"', "browse.key_env: the variable NO_SUCH_KEY is not set."),
         ("seconds = 0", "browse.seconds must be at least 1"),
+        ("max_bytes = 1", "browse.max_bytes must be at least 10000"),
     ],
 )
 def test_wrong_settings_are_told_in_one_sentence(repository: Path, settings: str, words: str) -> None:
