@@ -10,7 +10,7 @@ from kith.features.browse.cache import Page
 from kith.features.browse.faults import PageError, Why
 from kith.features.browse.page import make_harmless
 from kith.features.browse.searching import Engine, Results
-from kith.tools.answers import refused, told
+from kith.tools.answers import count, refused, told
 
 _SNIPPET: Final = 300
 _TITLE: Final = 120
@@ -37,13 +37,13 @@ _NEXT: Final[Mapping[Why, str]] = {
 
 def make_mark() -> str:
     """Letters that a page cannot know beforehand, so that it cannot forge its own end."""
-    return secrets.token_hex(3)
+    return secrets.token_hex(4)
 
 
 def wrap(title: str, text: str, mark: Callable[[], str] = make_mark) -> str:
     """Text from outside between two marks, made harmless, with a warning in front of it."""
     clean, broken = make_harmless(text)
-    note = f"; {broken} control tokens in it were broken up" if broken else ""
+    note = f"; {count(broken, 'control token')} in it broken up" if broken else ""
     name = mark()
     return f"{title} ({_WARNING}{note})\n<web {name}>\n{clean}\n</web {name}>"
 

@@ -9,14 +9,16 @@ import sys
 from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
 _MEMORY = 2 << 30  # bytes of address space
+_CPU_S = 20  # in case nobody stops it
 
 
 def main() -> int:
     """Convert the page; its address is the one argument."""
-    if sys.platform != "win32":
+    if sys.platform == "linux":
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))
     html = sys.stdin.buffer.read().decode("utf-8", "replace")
     options = ConversionOptions(
         preprocessing=PreprocessingOptions(preset="aggressive"),

@@ -21,7 +21,7 @@ _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _PACKED: Final = ("gzip", "x-gzip", "deflate")
 _HEADERS: Final = {
     "User-Agent": f"{AGENT}/{__version__}",
-    "Accept": "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
+    "Accept": "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.8, */*;q=0.5",
     "Accept-Encoding": "gzip",
 }
 

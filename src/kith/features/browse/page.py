@@ -1,6 +1,7 @@
 """Turn a server's answer into text for a model: characters, Markdown, and nothing that hides or commands."""
 
 import codecs
+import os
 import re
 import sys
 from pathlib import Path
@@ -80,10 +81,10 @@ def _encoding(name: str) -> str:
 async def to_markdown(html: str, address: Address) -> str:
     """Convert a page in a process of its own, which may take only so long. Raises PageError."""
     program = [sys.executable, "-I", str(Path(__file__).with_name("convert.py")), str(address)]
+    env = {name: value for name, value in os.environ.items() if name == "SYSTEMROOT"}  # for Windows
+    page = html.encode("utf-8", "replace")
     try:
-        ended = await run_program(
-            program, seconds=_CONVERT_S, input=html.encode("utf-8", "replace"), env={"PATH": ""}
-        )
+        ended = await run_program(program, seconds=_CONVERT_S, input=page, env=env)
     except TimeoutError:
         raise PageError("markup", f"it takes longer than {_CONVERT_S:g} s") from None
     except OSError as error:
@@ -105,13 +106,14 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-# What chat templates begin and end turns, calls and thoughts with; a server may read it in any text.
+# Chat templates begin and end turns, calls and thoughts with these; a server may read them in any text.
 _CONTROL: Final = re.compile(
     r"<(?=[|｜][^<>\n]{1,60}[|｜]>)"  # <|im_start|>, <｜User｜>
     r"|<(?=\|[a-z_]{1,30}>|[a-z_]{1,30}\|>)"  # <|channel>, <turn|>
     r"|<(?=/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|thinking|tool_calls?|tool_response|tools"
     r"|function_calls?|function|invoke|parameter|unused\d+|image_soft_token)[\s=>])"
     r"|<(?=<\/?SYS>>)"
+    r"|<(?=/?web [0-9a-f]+>)"  # kith's own marks around a page
     r"|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SYSTEM_PROMPT|THINK|ARGS|CALL_ID)\])",
     re.IGNORECASE,
 )
