@@ -17,12 +17,12 @@ from kith.core.hosts import parse_host
 from kith.core.model import Beforehand, Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
+from kith.features.browse import BrowseSettings
 from kith.features.browse.address import Address, is_closed, parse_address
 from kith.features.browse.answers import refuse_page, refuse_search, tell_page, tell_results
 from kith.features.browse.cache import Cache, Page
 from kith.features.browse.faults import PageError
 from kith.features.browse.fetching import Reach, fetch
-from kith.features.browse.offer import BrowseSettings
 from kith.features.browse.page import is_text, read_page
 from kith.features.browse.robots import check_robots
 from kith.features.browse.searching import BRAVE, Engine, search
@@ -63,6 +63,10 @@ class Web(Struct, frozen=True):
         return Tool("web", "Read a web page.", _PAGES, "web", self.answer, self.target, effect_of, self.look)
 
     async def look(self, args: Mapping[str, Any], run: Run) -> Beforehand:
+        """Look at a call before anybody is asked about it."""
+        return self.judge(args)
+
+    def judge(self, args: Mapping[str, Any]) -> Beforehand:
         """Refuse what nobody should be asked about; write the address in its clean form."""
         url, query = (args.get(name, "").strip() for name in ("url", "query"))
         if bool(url) == bool(query):
@@ -87,7 +91,11 @@ class Web(Struct, frozen=True):
         return target_of(parse_address(args["url"]))
 
     async def answer(self, args: Mapping[str, Any], run: Run) -> ToolResult:
-        """Search, or read a part of a page."""
+        """Search, or read a part of a page that fits the model's window."""
+        return await self.read(args, min(self.characters, run.limits.exec.output))
+
+    async def read(self, args: Mapping[str, Any], most: int) -> ToolResult:
+        """Search, or read a part of a page of at most so many characters."""
         if self.engine and "query" in args:
             try:
                 return tell_results(args["query"], await search(self.engine, args["query"], self.reach))
@@ -101,7 +109,7 @@ class Web(Struct, frozen=True):
             page = kept or await self._load(address)
         except PageError as error:
             return refuse_page(address, error)
-        return tell_page(page, start, min(self.characters, run.limits.exec.output))
+        return tell_page(page, start, most)
 
     async def _load(self, address: Address) -> Page:
         """Fetch a page, and keep it. Raises PageError."""
@@ -136,16 +144,20 @@ def target_of(address: Address) -> CallTarget:
 
 def make_tools(project: Project) -> tuple[Tool, ...]:
     """The tool, made by the settings. Raises UsageError for wrong ones."""
-    check_extra("browse", "browse.on")
+    return (make_web(project).tool(),)
+
+
+def make_web(project: Project) -> Web:
+    """The web by the settings of a project. Raises UsageError for wrong ones, and without the extra."""
+    check_extra("browse", "The web for models")
     chosen = project.settings.section(BrowseSettings)
-    web = Web(
+    return Web(
         _reach_of(project, chosen),
         Cache.of(project.settings.cache, project.root),
         chosen.characters,
         _engine_of(chosen),
         partial(_tells_secret, project),
     )
-    return (web.tool(),)
 
 
 def _reach_of(project: Project, chosen: BrowseSettings) -> Reach:
