@@ -49,6 +49,7 @@ FEATURE = Feature(
             Lazy(f"{__name__}:browse_arguments"),
             _here("command:browse_command"),
             "URL",
+            group="Configure",
         ),
     ),
 )
