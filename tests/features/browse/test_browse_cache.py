@@ -1,5 +1,6 @@
 """Pages are kept for a while, in files that only the person may read."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def test_only_the_person_may_read_it_and_the_oldest_go(tmp_path: Path) -> None:
     assert len(files) == 60
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE((tmp_path / "pages").stat().st_mode) == 0o700
+
+
+def test_old_pages_are_deleted_with_the_next_one(tmp_path: Path) -> None:
+    Cache(tmp_path).keep(page(1))
+    (old,) = tmp_path.iterdir()
+    os.utime(old, (1_000, 1_000))
+    Cache(tmp_path).keep(page(2))
+    (new,) = tmp_path.iterdir()
+    assert new != old
 
 
 def test_each_project_has_its_own(tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ def test_control_tokens_are_broken_up_and_counted() -> None:
         *("<|im_start|>", "<|im_end|>", "<|eot_id|>", "<｜User｜>", "<start_of_turn>", "</s>", "<s>"),
         *("[INST]", "[/INST]"),
         *("<tool_call>", "</think>", "<<SYS>>", "[TOOL_CALLS]", "<|channel>", "<turn|>", "<unused12>"),
+        *("[gMASK]", "<sop>"),
+        *("<minimax:tool_call>", "<function=run>", "<fim_prefix>", "<|\u200bim_start|>", "<\u2060|eot_id|>"),
     )  # fmt: skip
     clean, found = make_harmless("\n".join(tokens))
     assert found == len(tokens)
@@ -108,7 +110,7 @@ def test_control_tokens_are_broken_up_and_counted() -> None:
 
 
 def test_ordinary_text_and_code_stay() -> None:
-    text = "a < b | c > d, x <s, <section>, vec<string>, `[INSTALL]`, a<-b, <svg>, |> and <| f\n\tend"
+    text = "a < b | c > d, x <s, <section>, vec<string>, `[INSTALL]`, a<-b, <svg>, <s:x>, |> and <| f\n\tend"
     assert make_harmless(text) == (text, 0)
 
 

@@ -48,7 +48,7 @@ class Cache(Struct, frozen=True):
         return page if fresh and page.asked == str(address) else None
 
     def keep(self, page: Page) -> None:
-        """Keep a page, and drop the oldest. A disk that refuses costs nothing but the next request."""
+        """Keep a page, and drop old ones. A disk that refuses costs nothing but the next request."""
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = self._file(page.asked)
@@ -57,8 +57,9 @@ class Cache(Struct, frozen=True):
             beside.write_bytes(msgspec.json.encode(replace(page, at=self.now())))
             beside.replace(file)
             files = sorted(self.folder.glob("*.json"), key=lambda each: each.stat().st_mtime)
-            for old in files[:-_MOST]:
-                old.unlink(missing_ok=True)
+            for place, old in enumerate(reversed(files)):
+                if place >= _MOST or self.now() - old.stat().st_mtime > _FRESH_S:
+                    old.unlink(missing_ok=True)
 
     def _file(self, address: str) -> Path:
         return self.folder / f"{sha256(address.encode()).hexdigest()[:32]}.json"

@@ -110,11 +110,12 @@ _UNSEEN: Final = re.compile(
 _CONTROL: Final = re.compile(
     r"<(?=[|｜][^<>\n]{1,60}[|｜]>)"  # <|im_start|>, <｜User｜>
     r"|<(?=\|[a-z_]{1,30}>|[a-z_]{1,30}\|>)"  # <|channel>, <turn|>
-    r"|<(?=/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|thinking|tool_calls?|tool_response|tools"
-    r"|function_calls?|function|invoke|parameter|unused\d+|image_soft_token)[\s=>])"
+    r"|<(?=/?(?:s|bos|eos|pad|unk|sop|eop|bos_token|eos_token|start_of_turn|end_of_turn|think|thinking)[\s>])"
+    r"|<(?=/?(?:\w+:)?(?:tools|tool_calls?|tool_response|function_calls?|function|invoke|parameter)[\s=>])"
+    r"|<(?=(?:unused\d+|image_soft_token|fim_prefix|fim_suffix|fim_middle|file_sep|repo_name)>)"
     r"|<(?=<\/?SYS>>)"
     r"|<(?=/?web [0-9a-f]+>)"  # kith's own marks around a page
-    r"|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SYSTEM_PROMPT|THINK|ARGS|CALL_ID)\])",
+    r"|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|SYSTEM_PROMPT|THINK|ARGS|CALL_ID|gMASK)\])",
     re.IGNORECASE,
 )
 
