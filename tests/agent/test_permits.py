@@ -11,9 +11,10 @@ import pytest
 from kith.agent.permits import ProjectPermits, decide_here, forget, remembered
 from kith.agent.project import UNCONFINED, Project
 from kith.agent.tasks import Task, run_task
-from kith.core.events import Notice, ToolEnded
+from kith.core.events import Answered, Asked, Notice, RunStarted, ToolEnded
 from kith.core.values import Answer, CallTarget, Question
 from kith.memory.permits import Permit, permitted
+from kith.terminal.permits import permit_text
 
 
 @dataclass
@@ -176,6 +177,29 @@ def test_hosts_are_remembered_alone_only_where_a_sandbox_holds_to_them(repositor
     assert free.pattern("net", target) == str(target)
     assert permitted(project.log, repository) == ()
     assert not boxed.allows("net", listing) and not free.allows("net", listing)
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_pages_are_remembered_by_their_host_and_open_nothing_for_commands(
+    repository: Path, confined: bool
+) -> None:
+    project = Project.open(repository, {})
+    permits = ProjectPermits(project.log, repository, confined, hosts=("docs.example.org",))
+    page, command = CallTarget("https://a.org/x", ("a.org",)), CallTarget("curl a.org", ("a.org",))
+    assert permits.allows("web", CallTarget("https://docs.example.org/", ("docs.example.org",)))
+    assert not permits.allows("web", page)
+    question = Question("q", "tool", "?", ("yes", "always", "no"), effect="web",
+                        pattern=permits.pattern("web", page), target=page)  # fmt: skip
+    with project.session() as session:
+        session.emit(RunStarted("x", str(repository), "", ""))
+        session.emit(Asked(question))
+        session.emit(Answered("q", Answer("always")))
+    assert permitted(project.log, repository) == (Permit("web", "a.org"),)
+    assert permits.allows("web", page) and permits.allows("web", CallTarget("https://a.org/y", ("a.org",)))
+    assert not permits.allows("web", CallTarget("https://b.org/", ("b.org",)))
+    assert not permits.allows("web", CallTarget("https://a.org:8443/", ("a.org:8443",)))
+    assert not permits.allows("net", command)
+    assert permit_text(Permit("web", "a.org")) == "read pages of a.org"
 
 
 @pytest.mark.slow

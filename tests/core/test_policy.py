@@ -9,23 +9,26 @@ from kith.core.values import CallTarget
 rules = st.lists(
     st.builds(
         Rule,
-        st.sampled_from(["read", "write", "exec", "net", "*"]),
+        st.sampled_from(["read", "write", "exec", "net", "web", "*"]),
         st.sampled_from(["*", "a*", "*.py", "x"]),
         st.sampled_from(["allow", "ask", "deny"]),
     ),
     max_size=6,
 ).map(tuple)
-effects = st.sampled_from(["read", "write", "exec", "net"])
+effects = st.sampled_from(["read", "write", "exec", "net", "web"])
 
 
 def test_read_only_reads() -> None:
     assert READ_ONLY.decide("read", CallTarget("anything")) == "allow"
-    assert {READ_ONLY.decide(effect, CallTarget("x")) for effect in ("write", "exec", "net")} == {"deny"}
+    assert {READ_ONLY.decide(effect, CallTarget("x")) for effect in ("write", "exec", "net", "web")} == {
+        "deny"
+    }
 
 
 def test_a_trial_asks_before_it_reaches_the_network() -> None:
     assert TRIAL.decide("exec", CallTarget("rm -rf .")) == "allow"
-    assert TRIAL.decide("net", CallTarget("http://example.org")) == "ask"
+    for effect in ("net", "web"):
+        assert TRIAL.decide(effect, CallTarget("http://example.org")) == "ask"
 
 
 @given(rules, effects)

@@ -28,12 +28,17 @@ HOSTS = Question(
     pattern="a.org b.org",
     target=CallTarget("x", ("a.org", "b.org")),
 )
+PAGES = Question(
+    "q", "tool", "Allow web to reach a.org", ("yes", "always", "no"), effect="web", pattern="a.org",
+    target=CallTarget("https://a.org/x", ("a.org",)),
+)  # fmt: skip
 ONCE = Question("q", "tool", "Allow bash: x", ("yes", "no"), effect="exec")
 
 
 def test_the_words_say_how_far_it_goes() -> None:
     assert always_words(ASKED) == "Always: in this project, exactly this command: npm test <b>"
     assert always_words(HOSTS) == "Always: in this project, sandboxed commands may reach a.org b.org"
+    assert always_words(PAGES) == "Always: in this project, the model may read pages of a.org"
     assert always_words(ONCE) == ""
 
 

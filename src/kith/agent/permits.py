@@ -60,7 +60,8 @@ class ProjectPermits(Struct, frozen=True):
         if effect == "call":
             return self._allows_call(target.tool)
         patterns = [each.pattern for each in permitted(self.log, self.root) if each.effect == effect]
-        if effect == "net" and self.confined and net_allows((*self.hosts, *patterns), target.hosts):
+        held = effect == "web" or (effect == "net" and self.confined)
+        if held and net_allows((*self.hosts, *patterns), target.hosts):
             return True
         return any(is_within(str(target), pattern) for pattern in patterns)
 
@@ -71,8 +72,8 @@ class ProjectPermits(Struct, frozen=True):
         return Permit("call", identity) in permitted(self.log, self.root)
 
     def pattern(self, effect: Effect, target: CallTarget) -> str:
-        """A call's tool; the hosts alone where a sandbox holds a command to them; else the whole of it."""
-        if effect == "net" and self.confined:
+        """A call's tool; the hosts alone where a sandbox, or kith, holds it to them; else the whole of it."""
+        if effect == "web" or (effect == "net" and self.confined):
             return " ".join(target.hosts)
         if effect == "call":
             return target.tool

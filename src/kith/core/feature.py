@@ -87,10 +87,9 @@ class Feature(Struct, frozen=True):
     meaning: str
     needs: tuple[str, ...] = ()
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
-    # Tools that the worker is offered: core.model.Tool.
+    # Tools that the worker is offered: core.model.Tool, or a function of the agent.project.Project that
+    # gives any number of them.
     tools: tuple[Lazy[Any], ...] = ()
-    # Finds the tools of a folder, by the settings: agent.asking.task_worker.ProjectTools.
-    project_tools: Lazy[Any] | None = None
     # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
     gates: tuple[Lazy[Any], ...] = ()
     # Events of its own: frozen structs, under whose names the log keeps them.

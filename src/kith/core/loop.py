@@ -10,7 +10,7 @@ from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.model import Beforehand, Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import CallTarget, Fault, Message, Question, Text, ToolCall, ToolResult, say
+from kith.core.values import CallTarget, Effect, Fault, Message, Question, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
     "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
@@ -24,7 +24,7 @@ NO_ANSWER = (
 )
 UNHELD = ", but without a sandbox nothing enforces that"
 # Effects that are no verbs themselves.
-_TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "call": "ask"}
+_TO_DO: Mapping[str, str] = {"exec": "run", "net": "reach", "web": "reach", "call": "ask"}
 CLOSED = "(done)"  # where the words stand in the call already
 
 
@@ -132,14 +132,14 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
     if looked.refusal:
         return _refusal(run, call, looked.refusal, looked.fault)
     effect, target = tool.effect_for(looked.args), tool.target(looked.args)
-    shown = target.text if effect == "call" else str(target)
+    shown = target.text if effect in ("call", "web") else str(target)
     decision = role.policy.decide(effect, target)
     if decision == "deny":
         what = tool.name if effect == "call" else shown or "anything"
         refused = f"to {_TO_DO.get(effect, effect)} {what}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.", "forbidden")
     if decision == "ask":
-        words = _question(run, tool.name, target)
+        words = _question(run, tool.name, effect, target)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
         question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern, target=target)
@@ -176,11 +176,12 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
     return replace(answered, call_id=call.id, text=text, detail=detail)
 
 
-def _question(run: Run, name: str, target: CallTarget) -> str:
+def _question(run: Run, name: str, effect: Effect, target: CallTarget) -> str:
     """Word the question that a person is asked about a call."""
     if not target.hosts:
         return f"Allow {name}"
-    return f"Allow {name} to reach {' '.join(target.hosts)}{'' if run.workspace.confined else UNHELD}"
+    held = effect == "web" or run.workspace.confined  # pages are fetched by kith itself
+    return f"Allow {name} to reach {' '.join(target.hosts)}{'' if held else UNHELD}"
 
 
 def _refusal(run: Run, call: ToolCall, text: str, fault: Fault) -> ToolResult:

@@ -56,7 +56,7 @@ class Policy(Struct, frozen=True):
 
 
 READ_ONLY = Policy("read-only", (Rule("read", "*", "allow"),))
-_REACHES_OUT = (Rule("net", "*", "ask"), Rule("call", "*", "ask"))
+_REACHES_OUT = tuple(Rule(effect, "*", "ask") for effect in ("net", "web", "call"))
 # In a trial nothing that a tool does reaches the user's tree: only what goes beyond needs a question.
 TRIAL = Policy(
     "trial", (*READ_ONLY.rules, Rule("write", "*", "allow"), Rule("exec", "*", "allow"), *_REACHES_OUT)

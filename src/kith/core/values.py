@@ -10,7 +10,7 @@ from kith.core.evidence import Evidence, Grade
 Role = Literal["system", "user", "assistant", "tool"]
 Stop = Literal["end", "tools", "length"]
 # call: a program outside of the trial is asked to act.
-Effect = Literal["read", "write", "exec", "net", "call"]
+Effect = Literal["read", "write", "exec", "net", "web", "call"]
 Decision = Literal["allow", "ask", "deny"]
 # The kinds of model servers: what one speaks, and takes.
 ServerKind = Literal["ollama", "openai", "llama-server", "lmstudio", "vllm", "anthropic", "gemini"]

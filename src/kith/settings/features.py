@@ -118,6 +118,7 @@ def _names(value: object) -> frozenset[str]:
 _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "web": ("fastapi", "nh3", "prometheus_client", "uvicorn"),
     "acp": ("acp",),
+    "browse": ("html_to_markdown", "protego"),
     "mcp": ("mcp",),
     "fleet": ("procrastinate", "psycopg"),
 }

@@ -40,7 +40,7 @@ def permits_command(args: argparse.Namespace) -> int:
 
 def permit_text(permit: Permit) -> str:
     """A permit in words: a command, or `reach HOST`."""
-    what = {"net": "reach ", "call": "call "}.get(permit.effect, "")
+    what = {"net": "reach ", "web": "read pages of ", "call": "call "}.get(permit.effect, "")
     return f"{what}{printable(permit.pattern)}"
 
 

@@ -130,9 +130,9 @@ _REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503
 class _Refused(Exception):
     """A request that is answered with a status and one sentence."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, inside: bool = False) -> None:
         super().__init__(why)
-        self.status = status
+        self.status, self.inside = status, inside
 
 
 class Proxy:
@@ -155,6 +155,10 @@ class Proxy:
             for place, each in self._tallies.items()
         )
 
+    def inside(self) -> tuple[str, ...]:
+        """The places that were refused as their names lead into a private network."""
+        return tuple(place for place, each in self._tallies.items() if each.inside)
+
     async def listen(self, listener: socket.socket) -> None:
         """Serve what comes to a socket that is bound, whatever namespace it was made in."""
         self._server = await asyncio.start_server(self._serve, sock=listener, limit=MOST_BYTES)
@@ -171,8 +175,8 @@ class Proxy:
         self._tasks.add(task)
         try:
             await self._answer((reader, writer))
-        except (OSError, EOFError):
-            return  # one of the two went away
+        except (OSError, EOFError, asyncio.CancelledError):
+            return  # one of the two went away, or the command ended: asyncio would print a cancellation
         finally:
             self._tasks.discard(task)
             writer.close()
@@ -191,7 +195,8 @@ class Proxy:
             finally:
                 server[1].close()
         except _Refused as refusal:
-            self._tally(place).refused = str(refusal)
+            tally = self._tally(place)
+            tally.refused, tally.inside = str(refusal), refusal.inside
             client[1].write(_answer_to(refusal, place))
             await client[1].drain()
 
@@ -214,7 +219,8 @@ class Proxy:
         good = [each for each in found if is_public(each) or (near and is_near(each))]
         if not good:
             how = f"--net {show_place(head.name, head.port)}"
-            raise _Refused(403, f"leads into a private network; the person can allow that with {how}")
+            words = f"leads into a private network; the person can allow that with {how}"
+            raise _Refused(403, words, inside=True)
         return await _connect(good[:_MOST_ADDRESSES], head.port)
 
 

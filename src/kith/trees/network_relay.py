@@ -189,11 +189,15 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Tally(Struct):
-    """The bytes sent to one host and received from it, and the reason for a refusal."""
+    """The bytes sent to one host and received from it, and the reason for a refusal.
+
+    `inside`: its name leads into a private network.
+    """
 
     sent: int = 0
     received: int = 0
     refused: str = ""
+    inside: bool = False
 
 
 async def relay(head: Head, client: Streams, server: Streams, tally: Tally) -> None:

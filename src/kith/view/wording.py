@@ -421,6 +421,8 @@ def always_words(question: Question) -> str:
         server, _, tool = bare_call(question.pattern).partition("/")
         named = f"{printable(tool)} of {printable(server)}"
         return f"Always: in this project, {named}, with any arguments, until its description changes"
+    if question.effect == "web":
+        return f"Always: in this project, the model may read pages of {printable(question.pattern)}"
     target = question.target or CallTarget()
     if question.pattern == " ".join(target.hosts):
         return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"

@@ -76,7 +76,7 @@ def make_player(
     role = make_role(spec, model, watch_repeats(tools), sampling, confined=confined, small=small)
     role = replace(role, policy=replace(role.policy, permits=permits_of(project, veiled=veiled)))
     if chosen.offline:
-        closed = (*role.policy.rules, Rule("net", "*", "deny"))
+        closed = (*role.policy.rules, Rule("net", "*", "deny"), Rule("web", "*", "deny"))
         role = replace(role, policy=replace(role.policy, rules=closed))
     return Player(role, opened.window, small)
 

@@ -1,8 +1,8 @@
 """The worker of a task: its role, its tools, its model, and how that model is asked for this kind of work."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,15 +14,16 @@ from kith.agent.knowledge import Knowledge, offers_skills, skill_tool, with_nest
 from kith.agent.project import Project
 from kith.agent.roles import offer
 from kith.context.brief import ALL, Showing
-from kith.core.events import Notice
-from kith.core.model import Prompt, Role, Tool
+from kith.core.events import Event
+from kith.core.feature import Lazy
+from kith.core.model import Emit, Prompt, Role, Tool
 from kith.core.run import Thread
 from kith.core.values import Message
 from kith.memory.past import Past
 from kith.memory.session import Listener
 from kith.models.account import Account
 from kith.models.stack import Opened
-from kith.settings.features import all_parts, features, find_part
+from kith.settings.features import features, find_part
 from kith.tools import ReadLimits, standard_tools
 from kith.tools.symbols import Look
 
@@ -54,11 +55,8 @@ class Adaptation(Struct, frozen=True):
 USUAL = Adaptation()
 
 
-class ProjectTools(Struct, frozen=True):
-    """The tools of a folder, and sentences on what is none."""
-
-    tools: tuple[Tool, ...] = ()
-    faults: tuple[str, ...] = ()
+# Gives the tools of a feature for a project; what is amiss is emitted.
+OfferTools = Callable[[Project, Emit], tuple[Tool, ...]]
 
 
 class Adapt(Protocol):
@@ -110,8 +108,7 @@ def make_worker(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
-    added = tuple(tool.load() for feature in features() for tool in feature.tools)
-    added += _project_tools(project, {tool.name for tool in tools + added}, terms if not said else None)
+    added = _tools_of_features(project, tools, terms.run.emit if terms and not said else _ignore)
     added += project.servers.tools(opened.window) if project.servers else ()
     added = terms.hook(added, opened) if terms else added
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
@@ -128,18 +125,29 @@ def make_worker(
     return role
 
 
-def _project_tools(project: Project, taken: Collection[str], terms: Terms | None) -> tuple[Tool, ...]:
-    """The tools of the folder, but for names that are `taken`; with `terms`, faults are told."""
-    tools, faults = list[Tool](), list[str]()
-    for find in all_parts(lambda feature: feature.project_tools):
-        found: ProjectTools = find(project.settings)
-        faults += found.faults
-        faults += [f"There is a tool {each.name!r} already." for each in found.tools if each.name in taken]
-        tools += [each for each in found.tools if each.name not in taken]
-    if terms:
-        for fault in faults:
-            terms.run.emit(Notice(fault, "warning"))
-    return tuple(tools)
+def _tools_of_features(project: Project, own: Sequence[Tool], emit: Emit) -> tuple[Tool, ...]:
+    """The tools of features, each name once and none of kith's `own`; `emit` hears what is amiss."""
+    names = {tool.name for tool in own}
+    found = list[Tool]()
+    for part in (part for feature in features() for part in feature.tools):
+        for tool in _tools(part, project, emit):
+            if tool.name not in names:
+                names.add(tool.name)
+                found.append(tool)
+    return tuple(found)
+
+
+def _tools(part: Lazy[Any], project: Project, emit: Emit) -> tuple[Tool, ...]:
+    """The tools that a feature's part is, or gives for this project."""
+    found = part.load()
+    if isinstance(found, Tool):
+        return (found,)
+    give: OfferTools = found
+    return give(project, emit)
+
+
+def _ignore(event: Event) -> None:
+    """The emit where nobody is told again."""
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:

@@ -36,6 +36,7 @@ KINDS: Final[Mapping[str, ToolKind]] = {
     "write": "edit",
     "bash": "execute",
     "git": "execute",
+    "web": "fetch",
 }
 QUIET: Final = ("todo", "done")  # the plan and the last words show what they did
 _VERBS: Final = {"read": "Read", "list": "List", "edit": "Edit", "write": "Write", "git": "git"}

@@ -7,5 +7,5 @@ _here = lazy_in(__name__)
 FEATURE = Feature(
     "project_tools",
     "scripts in .kith/tools/ are tools of the model, once you trust the folder",
-    project_tools=_here("scripts:find_tools"),
+    tools=(_here("scripts:offer_tools"),),
 )

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kith.agent.asking.task_worker import ProjectTools
+from kith.agent.project import Project
 from kith.core.errors import UsageError
-from kith.core.model import Tool
+from kith.core.events import Notice
+from kith.core.model import Emit, Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
 from kith.core.workspace import Command
-from kith.settings import Settings
 from kith.settings.brought import TOOLS
 from kith.tools.answers import in_words
 from kith.tools.shell import report
@@ -40,22 +40,24 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float = 60.0
 
 
-def find_tools(chosen: Settings) -> ProjectTools:
-    """The tools of a trusted project, and sentences on scripts that are none."""
-    tools, faults = list[Tool](), list[str]()
-    for path in sorted(path for path in chosen.brought.files if path.startswith(f"{TOOLS}/")):
-        text = chosen.brought.text(path)
+def offer_tools(project: Project, emit: Emit) -> tuple[Tool, ...]:
+    """The tools of a trusted project; scripts that are none are told."""
+    brought = project.settings.brought
+    tools = list[Tool]()
+    for path in sorted(path for path in brought.files if path.startswith(f"{TOOLS}/")):
+        text = brought.text(path)
         if not text:  # nobody trusts it
             continue
         try:
             tools.append(make_tool(path, read_header(path, text)))
-            if not os.access(chosen.brought.root / path, os.X_OK):
-                faults.append(f"{path} is not executable, so it fails: chmod +x {shlex.quote(path)}.")
         except UsageError as error:
-            faults.append(str(error))
+            emit(Notice(str(error), "warning"))
+            continue
+        if not os.access(brought.root / path, os.X_OK):
+            emit(Notice(f"{path} is not executable, so it fails: chmod +x {shlex.quote(path)}.", "warning"))
     if tools[_MOST:]:
-        faults.append(f"{TOOLS} holds {len(tools)} tools; only the first {_MOST} are offered.")
-    return ProjectTools(tuple(tools[:_MOST]), tuple(faults))
+        emit(Notice(f"{TOOLS} holds {len(tools)} tools; only the first {_MOST} are offered.", "warning"))
+    return tuple(tools[:_MOST])
 
 
 def read_header(path: str, text: str) -> Header:
