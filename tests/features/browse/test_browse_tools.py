@@ -142,7 +142,7 @@ def offered(root: Path, settings: str, **flags: Any) -> tuple[Tool, ...]:
     file = find_folders()[0] / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"[browse]\n{settings}\n")
-    return offer_tools(Project.open(root, flags))
+    return offer_tools(Project.open(root, flags), lambda event: None)
 
 
 def test_it_is_off_until_it_is_switched_on(repository: Path) -> None:
