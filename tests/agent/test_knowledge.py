@@ -226,7 +226,7 @@ def test_init_writes_notes_that_count_at_once(repository: Path) -> None:
     done = kith("init", "--write")
     assert "Every task here begins with it." in done.stderr
     text = (repository / "AGENTS.md").read_text()
-    assert "## Commands" in text and "`tests/`: 2 files of tests" in text
+    assert "## Commands" in text and "## Layout" not in text
     assert "unittest discover" in play(kith).first
     assert "say all of it already" in kith("init").stderr
     kith("undo")

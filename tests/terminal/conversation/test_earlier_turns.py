@@ -18,8 +18,9 @@ def test_tools_and_a_stop_are_shown_again(repository: Path) -> None:
     said = ["fix mean", "!echo mine", "begin", Stop("begun")]
     converse(repository, said, [READS, edit(), DONE, SLEEPS], ["a"])
     lines = [line.strip() for line in again(repository).splitlines()]
-    for line in ("> fix mean", "✓ edit  utils.py +1 -1", "> !echo mine", "> begin", "Stopped."):
+    for line in ("> fix mean", "> !echo mine", "> begin", "Stopped."):
         assert line in lines, line
+    assert any(line.startswith("✓ edit  utils.py +1 -1") for line in lines)
     assert any(line.startswith("✓ $ echo mine  exit 0") for line in lines)
     assert any(line.startswith("✗ $ echo begun; sleep 60  stopped") for line in lines)
 
