@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.models.wrappers.retry import RetryLimits
 from kith.settings import Brought, Settings, load_settings
-from kith.settings.features import find_part
+from kith.settings.features import all_parts, find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
 from kith.trees.journal import GoneError, Recovered
@@ -86,6 +86,9 @@ class OutsideTools(Protocol):
 
 OpenTools = Callable[[Settings, Path], OutsideTools]  # for the folder that is worked in
 
+
+# Makes what hears all events of a session; None where nothing does. Each feature's has a type of its own.
+MakeListener = Callable[["Project", str], Listener | None]
 
 # One project: its settings, its tree, the log, and what every command does with them.
 
@@ -212,8 +215,16 @@ class Project(Struct, frozen=True):
         """The handle of a run on the person's own tree, logged in `session`; any screen may answer."""
         Inbox(session.log, session.id).forget_stops()
         session.keep_back(make_redactor(self.root, self.settings))
+        self._add_listeners(session)
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
+
+    def _add_listeners(self, session: Session) -> None:
+        """Let features hear the session, each once."""
+        there = {type(each) for each in session.listeners}
+        makers: Iterable[MakeListener] = all_parts(lambda feature: feature.listener)
+        made = (make(self, session.id) for make in makers)
+        session.listeners += [each for each in made if each and type(each) not in there]
 
     def started(self, words: str, options: Options) -> RunStarted:
         """The first event of a session."""

@@ -127,6 +127,8 @@ class Feature(Struct, frozen=True):
     lines: Lazy[Any] | None = None
     # Edits that need no model: agent.direct.MoreEdits.
     edits: Lazy[Any] | None = None
+    # Hears all events of a session: agent.project.MakeListener.
+    listener: Lazy[Any] | None = None
     # Drops what it keeps of a session that is forgotten: agent.conversations.Forget.
     forget: Lazy[Any] | None = None
 

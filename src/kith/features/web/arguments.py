@@ -12,6 +12,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
     add("-m", "--model", metavar="NAME", help="which model to ask, unless a task names another; or route")
     add("--port", type=port, metavar="N", default=5484, help="which port; 0: any that is free (5484)")
     add("--open", action="store_true", help="open the page in your browser")
+    add("--qr", action="store_true", help="show the address as a QR code, for a phone")
     add("--new-token", action="store_true", help="make a new token; open pages must log in again")
     group = parser.add_argument_group("for other machines").add_argument
     group("--host", metavar="ADDR", help="listen at this address (127.0.0.1: this machine only)")

@@ -4,9 +4,12 @@ import argparse
 import os
 import sys
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from kith.core.errors import EXIT_DONE
+from kith.core.feature import Lazy
 from kith.features.web.listen import LOOPBACK, ListenAddress, given_token, is_loopback, listen
 from kith.features.web.peers import can_tell
 from kith.features.web.tokens import ServerNote, forget, new_token, read_note, ticket_for
@@ -15,6 +18,7 @@ from kith.terminal.options import find_root, settings_flags
 from kith.view.lines import wrapped
 from kith.view.printing import printable
 
+_QR: Final[Lazy[Callable[[str], list[str]]]] = Lazy("kith.features.web.qr:qr_lines")
 PORT = 5484  # what a telephone's keys write for KITH
 
 
@@ -37,6 +41,8 @@ def serve_command(args: argparse.Namespace) -> int:
 
         def ready() -> None:
             ServerNote(place.url, token, place.port, os.getpid()).write(state)
+            if args.qr:
+                print(*_QR.load()(f"{place.for_others}/?token={token}"), "", sep="\n")
             _say_hello(place, token, tuple(f"{name}  {each.root}" for name, each in desk.projects.items()))
             if args.open:
                 webbrowser.open(f"{place.url}/?token={_shown(token, place.port)}")

@@ -26,6 +26,14 @@ class ListenAddress(Struct, frozen=True):
         host = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(self.host, self.host)
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
+    @property
+    def for_others(self) -> str:
+        """The address for another machine: of the first name that browsers use, else the own one."""
+        if not self.names:
+            return self.url
+        name = self.names[0]
+        return name if "://" in name else f"https://{name}"
+
 
 def given_token(args: argparse.Namespace, environ: MutableMapping[str, str], name: str = TOKEN) -> str:
     """The token that the person chose, or none. Raises UsageError where the network needs one."""
