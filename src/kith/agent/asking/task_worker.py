@@ -59,6 +59,10 @@ class Adapt(Protocol):
     def __call__(self, project: Project, opened: Opened, kind: str, id: str, past: Past, /) -> Adaptation: ...
 
 
+# The tools that a feature has for the worker in a project.
+OfferTools = Callable[[Project], tuple[Tool, ...]]
+
+
 class Settle(Protocol):
     """Learns when a task whose calls were adapted is over; `listeners` hear what is told of that."""
 
@@ -102,9 +106,9 @@ def make_worker(
         model, tools = terms.wrap(opened, past.compacted), terms.show(opened, tools)
     else:
         model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
-    added = tuple(tool.load() for feature in features() for tool in feature.tools)
-    added += project.servers.tools(opened.window) if project.servers else ()
-    added = terms.hook(added, opened) if terms else added
+    added = _feature_tools(project)
+    outside = project.servers.tools(opened.window) if project.servers else ()
+    added = terms.show(opened, added) + terms.hook(outside, opened) if terms else added + outside
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
     veiled = terms is not None and terms.veils(opened)
     player = make_player(project, spec, opened, model, tools + added, veiled=veiled)
@@ -117,6 +121,13 @@ def make_worker(
         sent = Prompt(role.system, tuple(past.threads[read.thread][: read.messages]), role.tools)
         opened.recall(sent, past.compacted[: read.compactions], read.tokens)
     return role
+
+
+def _feature_tools(project: Project) -> tuple[Tool, ...]:
+    """Return the tools of features: each is one, or a function that says which there are in this project."""
+    parts: list[Tool | OfferTools] = [part.load() for feature in features() for part in feature.tools]
+    offered = ((part,) if isinstance(part, Tool) else part(project) for part in parts)
+    return tuple(tool for tools in offered for tool in tools)
 
 
 def _since(thread: Thread, begin: int) -> Sequence[Message]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from kith.memory.inbox import Inbox, Letter
 from kith.memory.past import Past
 from kith.memory.session import Session
 from kith.settings import load_settings
+from kith.settings.features import all_parts
 from kith.terminal.conversation.item_view import Voice
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode
@@ -108,6 +109,7 @@ class Talk:
         self.project, self.flags = project, flags
         self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
         self.status.listed = lambda each: listed_name(self.project.settings, each.model, each.server)
+        self.status.more = self._status_words
         self.pending = Pending(terminal)
         self.id = new_id()
         self.mode: Mode = "ask"
@@ -117,6 +119,12 @@ class Talk:
         self.at_work = False  # on its session
         self.closing = False  # the person has left
         self._asking = asyncio.Lock()
+
+    def _status_words(self) -> Iterator[str]:
+        """Words of features for the status line, while something is done."""
+        if self.working:
+            found: Iterator[StatusWords] = all_parts(lambda each: each.status_line)
+            yield from (words for find in found if (words := find(self)))
 
     @property
     def root(self) -> Path:
@@ -214,6 +222,10 @@ class Talk:
         if result.report["waiting"]:
             session = result.report["session"]
             self.say(_WAITS.format(id="" if session == self.id else f" {short_session(session)}"), "dim")
+
+
+# A few words of a feature for the status line of a conversation at work; "" for none.
+StatusWords = Callable[[Talk], str]
 
 
 def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: Mode | None = None) -> Talk:
