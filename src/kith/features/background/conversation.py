@@ -6,7 +6,9 @@ from typing import Final
 from kith.core.errors import UsageError
 from kith.core.trial_names import trials_of
 from kith.core.workspace import Command, Job, Trial
-from kith.features.background.words import job_line
+from kith.features.background.events import JobEnded
+from kith.features.background.lines import job_lines
+from kith.features.background.words import end_of, job_line
 from kith.terminal.conversation.talk import Talk
 from kith.tools.answers import plain_output
 from kith.view.lines import count
@@ -44,11 +46,18 @@ async def jobs(talk: Talk, rest: str) -> None:
 
 async def _start(talk: Talk, trial: Trial, line: str) -> None:
     """Start one beside the task, and tell the model of it."""
-    job = await trial.launch(Command(line), lambda job: talk.terminal.redraw(), talk.project.exec_limits(0))
+    limits = talk.project.exec_limits(0)
+    job = await trial.launch(Command(line), lambda job: _show_end(talk, end_of(job)), limits)
     talk.say(job_line(job))
     words = _STARTED.format(job.number, line)
     talk.steer(words)
     talk.pending.steer(words)
+
+
+def _show_end(talk: Talk, end: JobEnded) -> None:
+    for style, words in job_lines(end):
+        talk.say(words, style)
+    talk.terminal.redraw()
 
 
 def _show(talk: Talk, job: Job) -> None:

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from kith.core.events import Event
 from kith.features.background.events import JobEnded
-from kith.features.background.words import end_words, shown_command
+from kith.features.background.words import end_line
 from kith.terminal.rendering.activity import FeatureLine
 
 
 def job_lines(event: Event) -> Iterator[FeatureLine]:
     """Show the end of a process that nobody stopped; for others the tool shows it."""
     if isinstance(event, JobEnded) and event.by in ("itself", "limit"):
-        state = end_words(event.by, event.code, event.seconds, event.limit)
-        style = "yellow" if event.code else "dim"
-        yield style, f"Background process {event.number} {state}: {shown_command(event.command)}"
+        yield "yellow" if event.code else "dim", end_line(event)

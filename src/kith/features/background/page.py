@@ -4,7 +4,7 @@ from typing import Final
 
 from kith.core.events import RunStarted
 from kith.features.background.events import JobEnded, JobStarted
-from kith.features.background.words import end_words, shown_command
+from kith.features.background.words import end_state, shown_command
 from kith.features.web.part import WebPart
 from kith.memory.log import Log
 from kith.view.markup import NOTHING, Html, element
@@ -32,12 +32,9 @@ def draw_jobs(log: Log, session: str) -> Html:
 
 
 def _row(job: JobStarted, end: JobEnded | None) -> Html:
-    state = end_words(end.by, end.code, end.seconds, end.limit) if end else "running"
-    return element(
-        "li",
-        element("code", f"{job.number}: {shown_command(job.command)}"),
-        element("span", f" {state}", class_="dim"),
-    )
+    state = end_state(end) if end else "running"
+    told = element("span", f"{job.number} {state}: ", class_="dim")
+    return element("li", told, element("code", shown_command(job.command)))
 
 
 PART: Final = WebPart(panel=draw_jobs, title="Background processes", redraw=(JobStarted, JobEnded))

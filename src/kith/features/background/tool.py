@@ -11,8 +11,8 @@ from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
 from kith.core.workspace import Command, Job, Trial
 from kith.features.background import BackgroundSettings
-from kith.features.background.events import JobEnded, JobStarted
-from kith.features.background.words import job_line, job_state
+from kith.features.background.events import JobStarted
+from kith.features.background.words import end_of, job_line, job_state
 from kith.tools.answers import in_words, plain_output, refused, told
 
 _START_S: Final = 1.0  # for its first output, or its end
@@ -72,11 +72,7 @@ async def _start(line: str, trial: Trial, run: Run) -> ToolResult:
 async def start_job(line: str, trial: Trial, run: Run) -> Job:
     """Start a process; its start and its end are logged."""
 
-    def tell_end(job: Job) -> None:
-        if ran := job.ran:
-            run.emit(JobEnded(job.number, line, ran.code, ran.seconds, job.ended_by, ran.stopped))
-
-    job = await trial.launch(Command(line), tell_end, run.limits.exec)
+    job = await trial.launch(Command(line), lambda job: run.emit(end_of(job)), run.limits.exec)
     run.emit(JobStarted(job.number, line))
     return job
 
