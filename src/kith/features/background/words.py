@@ -23,7 +23,7 @@ def job_state(job: Job) -> str:
 
 
 def end_state(end: JobEnded) -> str:
-    """The same for an end that the log tells of."""
+    """The same for an end in the log."""
     return _end_words(end.by, end.code, end.seconds, end.limit)
 
 
