@@ -236,7 +236,8 @@ class SideTrial:
             try:
                 return await self._ground.run(command, limits, clean=True)
             finally:
-                self._by_products.add(before, self._ground.stamps())
+                if self._sharing is None:  # else a background process may have written it
+                    self._by_products.add(before, self._ground.stamps())
 
     @property
     def jobs(self) -> Sequence[Job]:

@@ -29,7 +29,7 @@ from kith.trees.local import LocalTree, open_tree
 from outside import Kith
 from waiting import running, until
 
-SERVER = "python3 -u -m http.server 8000"
+SERVER = "python3 -u -m http.server 8123"
 NODE = (
     'node -e \'require("http").createServer((q, r) => r.end("hello")).listen(3000, () => console.log("up"))\''
 )
@@ -185,20 +185,20 @@ def test_a_model_serves_fetches_reads_and_stops(
     change = {"name": "write", "args": {"path": "page.txt", "content": "served\n"}}
     model = script(
         {"calls": [use(command=SERVER), use(command=NODE)]},
-        {"calls": [change, bash(f"{FETCH} localhost:8000/page.txt localhost:3000")]},
+        {"calls": [change, bash(f"{FETCH} localhost:8123/page.txt localhost:3000")]},
         {"expect": "served\nhello", "calls": [use(id=1)]},
         {"expect": "GET /page.txt", "calls": [use(id=2, stop=True), use()]},
         {"expect": "1 running", "calls": [{"name": "done", "args": {"summary": "Served."}}]},
     )
     report = kith.run(
-        "--yes", "-m", model, "--check", "curl -s -m 5 localhost:8000; test -f page.txt", "serve"
+        "--yes", "-m", model, "--check", "curl -s -m 5 localhost:8123; test -f page.txt", "serve"
     )
     assert (report["status"], report["text"]) == ("done", "Served.")
     assert (kith.folder / "page.txt").read_text() == "served\n"
     events = events_of(home, report["session"])
     ends = [(each.number, each.by) for each in events if isinstance(each, JobEnded)]
     assert ends == [(2, "asked"), (1, "turn")]
-    assert not running("http.server\08000")
+    assert not running("http.server\08123")
 
 
 def test_without_the_setting_the_model_has_no_such_tool(kith: Kith, script: Any) -> None:

@@ -5,10 +5,10 @@ from typing import Final
 
 from kith.core.errors import UsageError
 from kith.core.trial_names import trials_of
-from kith.core.workspace import Command, Job, Trial
-from kith.features.background.events import JobEnded
-from kith.features.background.lines import job_lines
-from kith.features.background.words import end_of, job_line
+from kith.core.workspace import Job, Trial
+from kith.features.background.start import start_job
+from kith.features.background.words import job_line
+from kith.memory.session import Session
 from kith.terminal.conversation.talk import Talk
 from kith.tools.answers import plain_output
 from kith.view.lines import count
@@ -32,8 +32,8 @@ async def jobs(talk: Talk, rest: str) -> None:
             talk.say(line)
         if not trial.jobs:
             talk.say(_NONE)
-    elif word == "start" and more.strip():
-        await _start(talk, trial, more.strip())
+    elif word == "start" and more.strip() and talk.at_work:
+        await _start(talk, talk.at_work, trial, more.strip())
     elif word == "stop" and more.strip():
         job = _find(trial.jobs, more.strip())
         await job.stop()
@@ -44,20 +44,13 @@ async def jobs(talk: Talk, rest: str) -> None:
         raise UsageError(_USAGE)
 
 
-async def _start(talk: Talk, trial: Trial, line: str) -> None:
+async def _start(talk: Talk, session: Session, trial: Trial, line: str) -> None:
     """Start one beside the task, and tell the model of it."""
-    limits = talk.project.exec_limits(0)
-    job = await trial.launch(Command(line), lambda job: _show_end(talk, end_of(job)), limits)
+    job = await start_job(line, trial, talk.project.exec_limits(0), session.emit)
     talk.say(job_line(job))
     words = _STARTED.format(job.number, line)
     talk.steer(words)
     talk.pending.steer(words)
-
-
-def _show_end(talk: Talk, end: JobEnded) -> None:
-    for style, words in job_lines(end):
-        talk.say(words, style)
-    talk.terminal.redraw()
 
 
 def _show(talk: Talk, job: Job) -> None:
@@ -76,7 +69,7 @@ def _find(known: Sequence[Job], number: str) -> Job:
 
 def _trial_of(talk: Talk) -> Trial | None:
     """The trial of the task at work."""
-    opened = talk.project.tree.open_trials(trials_of(talk.id)) if talk.working else ()
+    opened = talk.project.tree.open_trials(trials_of(talk.id)) if talk.at_work else ()
     return opened[-1] if opened else None
 
 

@@ -9,10 +9,10 @@ from kith.agent.project import Project
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
-from kith.core.workspace import Command, Job, Trial
+from kith.core.workspace import Job, Trial
 from kith.features.background import BackgroundSettings
-from kith.features.background.events import JobStarted
-from kith.features.background.words import end_of, job_line, job_state
+from kith.features.background.start import start_job
+from kith.features.background.words import job_line, job_state
 from kith.tools.answers import in_words, plain_output, refused, told
 
 _START_S: Final = 1.0  # for its first output, or its end
@@ -62,19 +62,11 @@ async def _execute(args: Mapping[str, Any], run: Run) -> ToolResult:
 async def _start(line: str, trial: Trial, run: Run) -> ToolResult:
     if not line.strip() or "\0" in line:
         return refused(_EMPTY)
-    job = await start_job(line, trial, run)
+    job = await start_job(line, trial, run.limits.exec, run.emit)
     await job.wait(_START_S, for_news=True)
     await job.wait(_MORE_S)
     result = _report(job, run)
     return replace(result, ok=job.ran is None or not job.ran.code)
-
-
-async def start_job(line: str, trial: Trial, run: Run) -> Job:
-    """Start a process; its start and its end are logged."""
-
-    job = await trial.launch(Command(line), lambda job: run.emit(end_of(job)), run.limits.exec)
-    run.emit(JobStarted(job.number, line))
-    return job
 
 
 def _report(job: Job, run: Run) -> ToolResult:

@@ -32,13 +32,6 @@ def end_line(end: JobEnded) -> str:
     return f"Background process {end.number} {end_state(end)}: {shown_command(end.command)}"
 
 
-def end_of(job: Job) -> JobEnded:
-    """The end of a process as an event."""
-    ran = job.ran
-    assert ran is not None
-    return JobEnded(job.number, job.command.line, ran.code, ran.seconds, job.ended_by, ran.stopped)
-
-
 def shown_command(command: str) -> str:
     """A command in one short line."""
     return shortened(printable(" ".join(command.split())), _WIDTH)

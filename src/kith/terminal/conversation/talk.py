@@ -116,7 +116,7 @@ class Talk:
         self.opened: Opened | None = None
         self.notes: list[str] = []  # for the model, with the next task: what a council decided, what was run
         self.working = False  # on a task, or on a command that takes time
-        self.at_work = False  # on its session
+        self.at_work: Session | None = None  # its session, while something is done in it
         self.closing = False  # the person has left
         self._asking = asyncio.Lock()
 
@@ -162,12 +162,12 @@ class Talk:
         with Session(self.project.log, self.id) as session:
             session.listeners.append(self.hear)
             self.voice.begin()
-            self.at_work = True
+            self.at_work = session
             try:
                 with hearing_commands(self.voice.hear_output):
                     yield session
             finally:
-                self.at_work = False
+                self.at_work = None
 
     def hear(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """An event of the session, or of a model that is opened."""
