@@ -18,8 +18,10 @@ def drawn(folder: Path, *events: Event) -> str:
     with Session(log, "abc") as session:
         for event in events:
             session.emit(event)
-    assert str(draw_jobs(log, "abc")) in str(draw_panels(log, "abc"))
-    return str(draw_jobs(log, "abc"))
+        html = str(draw_jobs(log, "abc"))
+        assert html in str(draw_panels(log, "abc"))
+    assert "running" not in str(draw_jobs(log, "abc"))
+    return html
 
 
 def test_each_process_has_a_row_with_its_state(tmp_path: Path) -> None:

@@ -27,12 +27,14 @@ def draw_jobs(log: Log, session: str) -> Html:
                 ended[end.number] = end
             case _:
                 pass
-    rows = [_row(job, ended.get(number)) for number, job in started.items()]
+    # A process that was killed has logged no end; its processes ended with it.
+    otherwise = "running" if log.is_open(session) else "ended with the task"
+    rows = [_row(job, ended.get(number), otherwise) for number, job in started.items()]
     return element("ul", *rows, class_="jobs") if rows else NOTHING
 
 
-def _row(job: JobStarted, end: JobEnded | None) -> Html:
-    state = end_state(end) if end else "running"
+def _row(job: JobStarted, end: JobEnded | None, otherwise: str) -> Html:
+    state = end_state(end) if end else otherwise
     told = element("span", f"{job.number} {state}: ", class_="dim")
     return element("li", told, element("code", shown_command(job.command)))
 

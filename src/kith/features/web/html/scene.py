@@ -369,7 +369,8 @@ class Scene:
     def give_up(self) -> list[Patch]:
         """The worker has died: what was being written is lost, and its question is asked again."""
         self._activity = Activity()
-        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin()]
+        panels = [Patch("replace", "build", build_section(self._build))] if self._build else []
+        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin(), *panels]
 
     def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
         """So many items before the one with this id, for a page that has not shown them."""
