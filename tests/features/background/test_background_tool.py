@@ -1,6 +1,7 @@
 """The tool of background processes, and a whole task of a played model with two servers."""
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -26,7 +27,8 @@ from kith.models.providers.messages import tool_rows
 from kith.settings.features import features
 from kith.tools.veiled import Veil, hide
 from kith.trees.local import LocalTree, open_tree
-from outside import Kith
+from outside import Kith, Serve
+from outside_fixtures import PRICES
 from waiting import running, until
 
 SERVER = "python3 -u -m http.server 8123"
@@ -204,6 +206,23 @@ def test_a_model_serves_fetches_reads_and_stops(
 def test_without_the_setting_the_model_has_no_such_tool(kith: Kith, script: Any) -> None:
     model = script({"calls": [use()]}, {"expect": "There is no tool 'background'", "text": "None."})
     assert kith.run("-m", model, "--check", "none", "serve")["text"] == "None."
+
+
+def test_a_cloud_models_processes_read_no_secrets(
+    kith: Kith, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kith.folder / ".gitignore").write_text(".env\n")
+    (kith.folder / ".env").write_text("DB_PASSWORD=hunter2-CANARY\n")
+    encoded = base64.b64encode((kith.folder / ".env").read_bytes()).decode()
+    server = serve([{"calls": [use(command="base64 .env; echo seen")]}, "Looked."], "vllm")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    (config := home / ".config" / "kith").mkdir(parents=True)
+    endpoint = f'[endpoints.far]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n'
+    (config / "config.toml").write_text(f'cloud = "allow"\n[background]\ntool = true\n{endpoint}')
+    (config / "prices.toml").write_text(PRICES)
+    kith.run("-m", "far/standin", "--check", "none", "look")
+    sent = json.dumps(server.requests)
+    assert "process 1 ended" in sent and "seen" in sent and encoded not in sent
 
 
 def test_nothing_is_left_of_a_task_that_is_killed(
