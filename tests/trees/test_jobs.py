@@ -41,7 +41,7 @@ def root(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def trial_of(root: Path, hosts: tuple[str, ...] = ()) -> AsyncIterator[Trial]:
     tree = open_tree(root, root.parent / "state", root.parent / "cache", hosts=hosts)
-    async with tree.trial() as trial:
+    async with tree.trial() as trial, trial.turn():
         yield trial
 
 
@@ -209,7 +209,7 @@ def test_what_was_printed_outlives_the_process_and_a_full_tmp(root: Path) -> Non
             assert ran.stopped and job.ran is None
             await job.stop()
             assert job.printed().data == b"kept\n"
-            await trial.end_jobs()
+            await trial.remember()
             assert trial.jobs[0].printed().data == b"kept\n"
 
     asyncio.run(main())
@@ -273,7 +273,7 @@ from kith.core.workspace import Command
 from kith.trees.overlay import open_overlay
 
 async def main():
-    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), ()) as trial:
+    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), ()) as trial, trial.turn():
         for _ in range(3):
             await trial.launch(Command("(setsid sleep 98763 &); setsid sleep 98763 & sleep 98763"), print)
         print("started", flush=True)
@@ -295,6 +295,24 @@ def test_nothing_is_left_when_kith_is_killed(root: Path) -> None:
     assert str(root) not in Path("/proc/self/mountinfo").read_text()
 
 
+def test_none_is_started_once_the_turn_is_over(root: Path) -> None:
+    async def main() -> None:
+        tree = open_tree(root, root.parent / "state", root.parent / "cache")
+        async with tree.trial() as trial:
+            with pytest.raises(TreeError, match="only while a model works"):
+                await start(trial, "true")
+            async with trial.turn():
+                busy = asyncio.create_task(trial.exec(Command("touch begun; sleep 0.5")))
+                await soon(lambda: list((root.parent / "state").glob("trials/*/upper/begun")))
+                late = asyncio.create_task(start(trial, "true"))  # waits for the command
+                await asyncio.sleep(0.05)
+            with pytest.raises(TreeError, match="only while a model works"):
+                await late
+            await busy
+
+    asyncio.run(main())
+
+
 def test_only_so_many_run_at_once(root: Path) -> None:
     async def main() -> None:
         async with trial_of(root) as trial:
@@ -313,7 +331,7 @@ def test_a_trial_without_an_overlay_says_so(tmp_path: Path, name: str) -> None:
     needs(name, tmp_path / "tree")
 
     async def main() -> None:
-        async with TRIALS[name](tmp_path / "tree", tmp_path / "state") as trial:
+        async with TRIALS[name](tmp_path / "tree", tmp_path / "state") as trial, trial.turn():
             with pytest.raises(TreeError, match="overlay"):
                 await start(trial, "true")
 

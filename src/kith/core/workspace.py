@@ -149,16 +149,16 @@ class Trial(Workspace, Protocol):
     def jobs(self) -> Sequence[Job]:
         """Every background process of the trial since it was opened, also those that ended."""
 
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """A turn of a model: background processes run only inside it, and end with it."""
+
     async def launch(
         self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = ExecLimits()
     ) -> Job:
         """Start a process in the background; it and later commands share a loopback network.
 
-        `ended` hears of its end. Raises TreeError where the trial cannot do this.
+        `ended` hears of its end. Raises TreeError outside a turn, and where the trial cannot do this.
         """
-
-    async def end_jobs(self) -> None:
-        """Kill every background process; so do `remember` and the end of the trial."""
 
     async def checkpoint(self, name: str) -> Changes:
         """Remember the changes as they are now, under a name, as long as the trial lasts; returns them."""

@@ -105,8 +105,8 @@ class VeiledTrial(Veiled, frozen=True):
     ) -> Job:
         return await self.inner.launch(replace(command, hidden=self.veil.masked), ended, limits)
 
-    async def end_jobs(self) -> None:
-        await self.inner.end_jobs()
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return self.inner.turn()
 
     async def checkpoint(self, name: str) -> Changes:
         return await self.inner.checkpoint(name)

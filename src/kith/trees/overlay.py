@@ -340,11 +340,7 @@ async def open_overlay(
             return open_overlay(root, state, toolchains, hosts=hosts, base=folder)
 
         ground = OverlayGround(box, Layers(root, folder / "upper"))
-        trial = SideTrial(ground, folder, above=above if base is None else None)
-        try:
-            yield trial
-        finally:
-            await trial.end_jobs()
+        yield SideTrial(ground, folder, above=above if base is None else None)
 
 
 def _excludes(root: Path) -> tuple[tuple[Path, Path], ...]:

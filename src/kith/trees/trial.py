@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -175,6 +175,7 @@ class SideTrial:
         self._ground = self._alone = ground
         self._jobs: list[RunningJob] = []
         self._sharing: AsyncExitStack | None = None
+        self._at_work = False
         self._folder = folder
         self._by_products = ByProducts(folder / "by-products")
         self._checkpoints = Checkpoints(folder / "checkpoints")
@@ -247,6 +248,8 @@ class SideTrial:
         self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
     ) -> Job:
         async with self._turn:
+            if not self._at_work:  # perhaps since it waited here
+                raise TreeError("background processes run only while a model works")
             if sum(job.ran is None for job in self._jobs) >= MOST_RUNNING:
                 raise TreeError(f"{MOST_RUNNING} background processes are running; stop one first")
             if self._sharing is None:
@@ -258,12 +261,18 @@ class SideTrial:
             self._jobs.append(RunningJob(number, command, do, ended))
             return self._jobs[-1]
 
-    async def end_jobs(self) -> None:
-        """Stop every background process, and give up what all of them shared."""
-        async with self._turn:
-            await self._end_jobs()
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        self._at_work = True
+        try:
+            yield
+        finally:
+            self._at_work = False
+            async with self._turn:
+                await self._end_jobs()
 
     async def _end_jobs(self) -> None:
+        """Stop every background process, and give up what all of them shared."""
         if self._sharing is None:
             return
         await asyncio.gather(*(job.stop("turn") for job in self._jobs if job.ran is None))

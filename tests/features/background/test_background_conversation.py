@@ -1,5 +1,6 @@
 """`/jobs`: a person sees background processes, reads, starts and stops them."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from kith.trees.sandbox import look
+from outside import Serve
+from outside_fixtures import PRICES
 from played_screen import Beside, Seen, Stop, converse
 from waiting import running
 
@@ -47,6 +50,27 @@ def test_a_person_starts_one_and_the_model_hears_of_it(repository: Path) -> None
     text = shown(repository, "serve", Seen("begun"), Beside("/jobs start echo mine; exit 4"), replies=replies)
     assert "1 running, 0.0 s: echo mine; exit 4" in text and "I see it." in text
     assert "Background process 1 ended, exit code 4, " in text
+
+
+def test_a_process_started_beside_a_cloud_model_reads_no_private_files(
+    repository: Path, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / ".gitignore").write_text(".env\n")
+    (repository / ".env").write_text("DB_PASSWORD=hunter2-CANARY\n")
+    commands = ("echo begun", "sleep 2", "sleep 1")
+    busy = [{"calls": [{"name": "bash", "args": {"command": command}}]} for command in commands]
+    server = serve([*busy, {"calls": [background(1)]}, "Looked."], "vllm")
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    (config := home / ".config" / "kith").mkdir(parents=True)
+    endpoint = f'[endpoints.far]\nkind = "vllm"\nurl = "{server.url}"\ncloud = true\n'
+    (config / "config.toml").write_text(f'cloud = "allow"\n{endpoint}')
+    (config / "prices.toml").write_text(PRICES)
+    start = Beside("/jobs start cat .env; echo over")
+    beside = [Seen("begun"), start, Seen("Hidden from it"), Seen("ended, exit code")]
+    screen, _ = converse(repository, ["look", *beside], model="far/standin")
+    assert "Hidden from it, since the model is in the cloud: .env" in screen.text
+    sent = json.dumps(server.requests)
+    assert "process 1 ended" in sent and "over" in sent and "CANARY" not in sent + screen.text
 
 
 def background(number: int) -> dict[str, Any]:

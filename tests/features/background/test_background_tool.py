@@ -68,7 +68,7 @@ async def _nobody(question: Question) -> Answer:
 
 @asynccontextmanager
 async def calls_in(tree: LocalTree) -> AsyncIterator[Calls]:
-    async with tree.trial() as trial:
+    async with tree.trial() as trial, trial.turn():
         yield Calls(trial)
 
 
@@ -155,7 +155,7 @@ def test_outside_of_a_trial_nothing_is_started(tree: LocalTree) -> None:
 
 def test_files_that_are_hidden_from_a_model_are_hidden_from_its_processes(tree: LocalTree) -> None:
     async def main() -> None:
-        async with tree.trial() as trial:
+        async with tree.trial() as trial, trial.turn():
             call = Calls(hide(trial, Veil(masked=(".env",))))
             result = await call(command="cat .env a; ls -l .env")
             assert "secret" not in result.text and "first" in result.text

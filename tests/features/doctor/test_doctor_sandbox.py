@@ -63,7 +63,7 @@ def test_nothing_gets_out_beside_a_background_process(tmp_path: Path, sandbox: N
             tree = open_tree(stage.root, stage.state, tmp_path / "cache")
             if not tree.hosts_jobs:
                 pytest.skip("there are no overlays here")
-            async with tree.trial() as trial, _listening(stage):
+            async with tree.trial() as trial, trial.turn(), _listening(stage):
                 await trial.launch(Command("while sleep 0.1; do date > dated; done"), lambda job: None)
                 stage.before = stage.look()
                 found = [await _make(attempt, trial, stage) for attempt in attempts()]

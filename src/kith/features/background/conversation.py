@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Final
 
+from kith.agent.asking.hidden import find_masked
 from kith.core.errors import UsageError
+from kith.core.events import Engaged
 from kith.core.trial_names import trials_of
-from kith.core.workspace import Job, Trial
+from kith.core.workspace import Command, Job, Trial
 from kith.features.background.start import start_job
 from kith.features.background.words import job_line
 from kith.memory.session import Session
 from kith.terminal.conversation.talk import Talk
-from kith.tools.answers import plain_output
+from kith.tools.answers import listed, plain_output
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -45,9 +47,18 @@ async def jobs(talk: Talk, rest: str) -> None:
 
 
 async def _start(talk: Talk, session: Session, trial: Trial, line: str) -> None:
-    """Start one beside the task, and tell the model of it."""
-    job = await start_job(line, trial, talk.project.exec_limits(0), session.emit)
+    """Start one beside the task, and tell the model of it.
+
+    A cloud model could read through it what is hidden from the model's own commands.
+    """
+    engaged = (record.event for record in talk.project.log.events(talk.id, kinds=("Engaged",)))
+    in_cloud = any(isinstance(event, Engaged) and event.cloud for event in engaged)
+    hidden = await find_masked(talk.project) if in_cloud else ()
+    limits = talk.project.exec_limits(0)
+    job = await start_job(Command(line, hidden=hidden), trial, limits, session.emit)
     talk.say(job_line(job))
+    if hidden:
+        talk.say(f"Hidden from it, since the model is in the cloud: {printable(listed(hidden))}", "dim")
     words = _STARTED.format(job.number, line)
     talk.steer(words)
     talk.pending.steer(words)

@@ -7,14 +7,14 @@ from kith.features.background.events import JobEnded, JobStarted
 
 
 async def start_job(
-    line: str, trial: Trial, limits: ExecLimits, emit: Callable[[JobStarted | JobEnded], object]
+    command: Command, trial: Trial, limits: ExecLimits, emit: Callable[[JobStarted | JobEnded], object]
 ) -> Job:
     """Start a command in a trial. Raises TreeError where the trial cannot do this."""
 
     def log_end(job: Job) -> None:
         if ran := job.ran:
-            emit(JobEnded(job.number, line, ran.code, ran.seconds, job.ended_by, ran.stopped))
+            emit(JobEnded(job.number, command.line, ran.code, ran.seconds, job.ended_by, ran.stopped))
 
-    job = await trial.launch(Command(line), log_end, limits)
-    emit(JobStarted(job.number, line))
+    job = await trial.launch(command, log_end, limits)
+    emit(JobStarted(job.number, command.line))
     return job

@@ -9,7 +9,7 @@ from kith.agent.project import Project
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
-from kith.core.workspace import Job, Trial
+from kith.core.workspace import Command, Job, Trial
 from kith.features.background import BackgroundSettings
 from kith.features.background.start import start_job
 from kith.features.background.words import job_line, job_state
@@ -62,7 +62,7 @@ async def _execute(args: Mapping[str, Any], run: Run) -> ToolResult:
 async def _start(line: str, trial: Trial, run: Run) -> ToolResult:
     if not line.strip() or "\0" in line:
         return refused(_EMPTY)
-    job = await start_job(line, trial, run.limits.exec, run.emit)
+    job = await start_job(Command(line), trial, run.limits.exec, run.emit)
     await job.wait(_START_S, for_news=True)
     await job.wait(_MORE_S)
     result = _report(job, run)
