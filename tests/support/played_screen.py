@@ -110,6 +110,12 @@ class Stop(str):
     __slots__ = ()
 
 
+class Seen(str):
+    """Not said: the person waits until this is on the screen, or in the status line."""
+
+    __slots__ = ()
+
+
 class Beside(str):
     """Said while the model works on what was said before."""
 
@@ -147,6 +153,10 @@ def converse(
                 while each not in screen.text + screen.live_text("activity").partition("\n")[2]:
                     await asyncio.sleep(0.02)
                 driver.stop()
+                continue
+            if isinstance(each, Seen):
+                while each not in screen.text + talk.status.line(width):
+                    await asyncio.sleep(0.02)
                 continue
             if isinstance(each, Beside):
                 while not talk.at_work:

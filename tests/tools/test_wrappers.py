@@ -155,6 +155,12 @@ def test_lists_and_ends_are_exempt() -> None:
     assert not hands.use("read", path="a").ok  # a list set in between is no progress
 
 
+def test_a_tool_that_waits_may_be_asked_the_same_again() -> None:
+    hands = Hands()
+    (waiting,) = watch_repeats((replace(hands._make("read"), waits=True),))
+    assert all(asyncio.run(waiting.fn({}, None)).ok for _ in range(10))  # type: ignore[arg-type]
+
+
 def test_each_task_remembers_for_itself() -> None:
     hands = Hands()
     again = watch_repeats(hands.tools)

@@ -314,7 +314,8 @@ async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progr
     """One attempt of the model, and what the gates say of it."""
     number, thread = progress.attempts, leg.thread
     with run.step(f"attempt {number}", kind="attempt", attempt=number) as step:
-        await converse(step, leg.role, thread, number)
+        async with trial.turn():
+            await converse(step, leg.role, thread, number)
         verdict = Verdict(True, by="edits")
         if not progress.landed:
             verdict = await land_edits(step, trial, thread, number)

@@ -371,8 +371,13 @@ class Progress(Struct, frozen=True):
     transient: ClassVar[bool] = True
 
 
+class FeatureEvent(Struct, frozen=True):
+    """The base of events that features define (`Feature.events`)."""
+
+
 Event = (
-    RunStarted
+    FeatureEvent
+    | RunStarted
     | RunEnded
     | Resumed
     | Stepped

@@ -87,8 +87,7 @@ class Feature(Struct, frozen=True):
     meaning: str
     needs: tuple[str, ...] = ()
     extends: Mapping[str, Lazy[Any]] = field(default_factory=dict)
-    # Tools that the worker is offered: core.model.Tool, or a function of the agent.project.Project that
-    # gives any number of them.
+    # Tools that the worker is offered: core.model.Tool, or agent.asking.task_worker.OfferTools.
     tools: tuple[Lazy[Any], ...] = ()
     # Gates that every change passes before the checks: a function of a Run that gives a core.run.Gate.
     gates: tuple[Lazy[Any], ...] = ()
@@ -123,6 +122,8 @@ class Feature(Struct, frozen=True):
     outside_tools: Lazy[Any] | None = None
     # Tells how its long work stands, for `kith status`: terminal.status.Underway.
     status: Lazy[Any] | None = None
+    # Words for the status line of a conversation at work: terminal.conversation.talk.StatusWords.
+    status_line: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
     # Edits that need no model: agent.direct.MoreEdits.

@@ -49,6 +49,8 @@ class Tool(Struct, frozen=True):
     # Some tools (git) are harmless or not by what they are asked; None means `effect` always holds.
     effect_of: Callable[[Mapping[str, Any]], Effect] | None = None
     beforehand: Callable[[Mapping[str, Any], Run], Awaitable[Beforehand]] | None = None
+    # Its calls wait for what goes on elsewhere: the same call with the same answer is no circle.
+    waits: bool = False
 
     def effect_for(self, args: Mapping[str, Any]) -> Effect:
         return self.effect_of(args) if self.effect_of else self.effect

@@ -318,6 +318,7 @@ class Ran(Struct, frozen=True):
     sandboxed: bool = True
     reached: tuple[Reached, ...] = ()  # over the network, where kith stands in between
     whole: str = ""  # the file with all of the output, where commands see it
+    stopped: str = ""  # why kith stopped it, besides its time
 
 
 # --- what is decided -------------------------------------------------------------------------

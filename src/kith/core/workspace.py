@@ -1,9 +1,9 @@
 """The workspace of a tree: the only way anything in kith reaches files or processes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -42,6 +42,53 @@ class Command(Struct, frozen=True):
     hidden: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     input: bytes = b""
+
+
+class Printed(Struct, frozen=True):
+    """A part of a process's output: its bytes, where it ends, and the bytes before it that nobody kept."""
+
+    data: bytes
+    end: int
+    missed: int = 0
+
+
+# The end of a background process: "turn" is the end of the model's turn, "limit" one that it exceeded.
+EndedBy = Literal["", "itself", "asked", "turn", "limit"]
+
+
+class Job(Protocol):
+    """A background process of a trial, with all that it started. It ends with the trial at the latest."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the trial, from 1."""
+
+    @property
+    def command(self) -> Command: ...
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since it began, or until it ended."""
+
+    @property
+    def ran(self) -> Ran | None:
+        """Its result; None while it runs."""
+
+    @property
+    def ended_by(self) -> EndedBy:
+        """The cause of its end, "" while it runs."""
+
+    def printed(self, since: int = 0) -> Printed:
+        """Return the output behind the first `since` bytes, as far as it was kept."""
+
+    def news(self) -> Printed:
+        """Return the output since the last call of this."""
+
+    async def wait(self, seconds: float, *, for_news: bool = False) -> None:
+        """Wait for its end, or also for what `news` would return, but no longer than this."""
+
+    async def stop(self, by: EndedBy = "asked") -> None:
+        """Kill it, and wait until all of it is gone."""
 
 
 class Workspace(Protocol):
@@ -93,7 +140,25 @@ class Trial(Workspace, Protocol):
         """Return the differences from the user's tree: the result of `git diff`, plus untracked files."""
 
     async def check(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
-        """Run a command whose by-products are not part of the change (tests leave caches and reports)."""
+        """Run a command whose by-products are not part of the change (tests leave caches and reports).
+
+        It shares no network with background processes.
+        """
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """Every background process of the trial since it was opened, also those that ended."""
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """A turn of a model: background processes run only inside it, and end with it."""
+
+    async def launch(
+        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = ExecLimits()
+    ) -> Job:
+        """Start a process in the background; it and later commands share a loopback network.
+
+        `ended` hears of its end. Raises TreeError outside a turn, and where the trial cannot do this.
+        """
 
     async def checkpoint(self, name: str) -> Changes:
         """Remember the changes as they are now, under a name, as long as the trial lasts; returns them."""

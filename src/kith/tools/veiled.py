@@ -1,6 +1,6 @@
 """A workspace, and tools, in which what is private stays out of sight: for models in the cloud."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Changes, Ran, ToolResult
-from kith.core.workspace import Command, ExecLimits, Trial, Workspace
+from kith.core.workspace import Command, ExecLimits, Job, Trial, Workspace
 from kith.tools.paths import clean_path, visible
 
 _DEFAULT = ExecLimits()
@@ -95,6 +95,18 @@ class VeiledTrial(Veiled, frozen=True):
 
     async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
         return await self.inner.check(replace(command, hidden=self.veil.masked), limits)
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        return self.inner.jobs
+
+    async def launch(
+        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
+    ) -> Job:
+        return await self.inner.launch(replace(command, hidden=self.veil.masked), ended, limits)
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        return self.inner.turn()
 
     async def checkpoint(self, name: str) -> Changes:
         return await self.inner.checkpoint(name)

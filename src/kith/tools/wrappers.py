@@ -181,7 +181,7 @@ def watch_repeats(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     Only equal answers count (times and dates aside): a command with new output is progress.
     """
     past = _Past()
-    return tuple(tool if tool.name in EXEMPT else _watched(tool, past) for tool in tools)
+    return tuple(tool if tool.waits or tool.name in EXEMPT else _watched(tool, past) for tool in tools)
 
 
 def _watched(tool: Tool, past: _Past) -> Tool:

@@ -12,7 +12,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
@@ -313,7 +312,7 @@ class CopyGround(Struct, frozen=True):
 
     async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
         if self.box:
-            return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)
+            return await run_boxed(self.box.clean if clean else self.box, command, limits)
         if not clean:
             return await run_plain(self.tree, self.folder, self.toolchains, command, limits)
         fresh = Path(tempfile.mkdtemp(dir=self.folder))
@@ -321,6 +320,12 @@ class CopyGround(Struct, frozen=True):
             return await run_plain(self.tree, fresh, self.toolchains, command, limits)
         finally:
             remove_tree(fresh)
+
+    def share(self) -> AbstractAsyncContextManager["CopyGround"]:
+        raise TreeError("background processes need a sandbox with an overlay, which this machine lacks")
+
+    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+        raise NotImplementedError  # a ground that is never shared runs none
 
     def has_own_history(self) -> bool:
         return True  # its repository is a copy

@@ -80,7 +80,17 @@ class Captured(Struct, frozen=True):
         if self.stopped:
             words += f"\n[stopped: {self.stopped}]\n"
         whole = self.whole if self.cut else ""
-        return Ran(command, self.code, words, self.seconds, self.timed_out, self.cut, sandboxed, whole=whole)
+        return Ran(
+            command,
+            self.code,
+            words,
+            self.seconds,
+            self.timed_out,
+            self.cut,
+            sandboxed,
+            whole=whole,
+            stopped=self.stopped,
+        )
 
 
 async def run_process(

@@ -56,16 +56,34 @@ def launch_on(overlay: Path, root: Path, limits: ExecLimits) -> Iterator[Launch]
     The mount lives in the command's own namespaces and ends with them, and so does every process. The shell,
     which becomes the command, is the first process of its namespace.
     """
-    # One of its own for each: a volatile overlay refuses one that was used before.
-    work = Path(tempfile.mkdtemp(dir=overlay / "work"))
-    layers = _LAYERS.format(lower=f"{BASE}:lower" if (overlay / BASE).exists() else "lower")
-    mount = f"mount -i -n -t overlay -o {layers}work/{work.name} overlay {shlex.quote(str(root))}"
-    # In a shell of its own: a shell exports the folder that it left, and the command would see it.
-    there = f"(cd -- {shlex.quote(str(overlay))} && {mount}) || exit"
-    try:
+    with mount_work(overlay) as work:
+        there = mount_line(overlay, root, work)
         yield Launch(("unshare", "-Urmpf"), (there, *process_lines(limits), *_limit_of_root(limits)))
+
+
+@contextmanager
+def mount_work(overlay: Path) -> Iterator[Path]:
+    """A work folder for one mount: a volatile overlay refuses one that was used before."""
+    work = Path(tempfile.mkdtemp(dir=overlay / "work"))
+    try:
+        yield work
     finally:
         _remove(work)
+
+
+def mount_line(overlay: Path, root: Path, work: Path) -> str:
+    """The line for a shell that mounts the overlay at `root`.
+
+    In a shell of its own: a shell exports the folder that it left, and the command would see it.
+    """
+    layers = _LAYERS.format(lower=f"{BASE}:lower" if (overlay / BASE).exists() else "lower")
+    mount = f"mount -i -n -t overlay -o {layers}work/{work.name} overlay {shlex.quote(str(root))}"
+    return f"(cd -- {shlex.quote(str(overlay))} && {mount}) || exit"
+
+
+def launch_in(front: Sequence[str], limits: ExecLimits) -> Launch:
+    """Launch a command in namespaces that others made: `front` enters them."""
+    return Launch(tuple(front), (*process_lines(limits), *_limit_of_root(limits)))
 
 
 def _remove(work: Path) -> None:

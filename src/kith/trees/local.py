@@ -1,8 +1,8 @@
 """The user's own tree: it is read, and changed only through the journal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -37,7 +37,8 @@ class LocalTree:
     """A Workspace over the user's files at `root`.
 
     `state` is kith's own folder for the journal. `runner` runs commands and `trials` makes throw-away
-    copies; `confined` says whether the runner's sandbox holds. `own` are folders of kith's, in which nothing
+    copies; `confined` says whether the runner's sandbox holds, `hosts_jobs` if trials can have background
+    processes. `own` are folders of kith's, in which nothing
     is changed.
     """
 
@@ -49,6 +50,7 @@ class LocalTree:
         runner: Runner,
         trials: Trials,
         confined: bool,
+        hosts_jobs: bool = False,
         limits: SizeLimits = LIMITS,
         own: tuple[Path, ...] = (),
     ) -> None:
@@ -59,6 +61,8 @@ class LocalTree:
         self._runner = runner
         self._trials = trials
         self._confined = confined
+        self._hosts_jobs = hosts_jobs
+        self._open: list[tuple[str, Trial]] = []
         self._limits = limits
         self._own = own
 
@@ -69,6 +73,15 @@ class LocalTree:
     @property
     def confined(self) -> bool:
         return self._confined
+
+    @property
+    def hosts_jobs(self) -> bool:
+        """True if processes can run in the background of a trial."""
+        return self._hosts_jobs
+
+    def open_trials(self, beginning: str) -> tuple[Trial, ...]:
+        """The trials in which this process works now, of those whose names begin so."""
+        return tuple(trial for name, trial in self._open if name.startswith(beginning))
 
     async def files(self) -> Sequence[str]:
         return await list_files(self._root)
@@ -131,7 +144,16 @@ class LocalTree:
         return apply_changes(self._root, self._state, changes, self._limits)
 
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
-        return self._trials(self, name)
+        return self._noted(name, self._trials(self, name))
+
+    @asynccontextmanager
+    async def _noted(self, name: str, opening: AbstractAsyncContextManager[Trial]) -> AsyncIterator[Trial]:
+        async with opening as trial:
+            self._open.append((name, trial))
+            try:
+                yield trial
+            finally:
+                self._open.remove((name, trial))
 
     def waiting(self) -> tuple[Waiting, ...]:
         """The changes of this tree that were not applied, oldest first."""
@@ -218,7 +240,16 @@ def open_tree(
             tree.root, state, toolchains, name, boxed=can.sandbox, confined=confined, hosts=hosts
         )
 
-    return LocalTree(root, state, runner=run, trials=begin, confined=confined, limits=limits, own=own)
+    return LocalTree(
+        root,
+        state,
+        runner=run,
+        trials=begin,
+        confined=confined,
+        hosts_jobs=can.overlay,
+        limits=limits,
+        own=own,
+    )
 
 
 def _make_state(state: Path, root: Path) -> Path:

@@ -20,18 +20,22 @@ from kith.trees.files import (
     PROTECTED,
     FileState,
     Folder,
+    delete_file,
+    is_folder,
     look_at,
     open_folder,
     read_link,
     show_path,
     split_path,
     told,
+    write_file,
 )
 from kith.trees.git import git_argv, git_env
 from kith.trees.launch import BASE
 from kith.trees.listing import SKIPPED, ignored, list_files
 from kith.trees.refused_names import holds_repository
-from kith.trees.sandbox import HOME, Box, capture_boxed, run_boxed
+from kith.trees.sandbox import BARE, HOME, Box, capture_boxed, run_boxed
+from kith.trees.shared_space import open_shared_space
 from kith.trees.trial import SideTrial
 from kith.trees.trial_folder import claim_folder
 from kith.trees.walk import LONGEST, remove_tree, walk
@@ -369,7 +373,34 @@ class OverlayGround(Struct, frozen=True):
         return self.layers.readlink(path)
 
     def put(self, path: str, state: FileState | None) -> None:
-        self.layers.put(path, state)
+        if self.box.shared is None:
+            self.layers.put(path, state)
+        elif state is not None:
+            self._write_inside(self.box.shared.tree, path, state)
+        elif self.layers.look(path) is not None:
+            delete_file(self.box.shared.tree, path)
+
+    def _write_inside(self, tree: Path, path: str, state: FileState) -> None:
+        """Through the mount that processes have: they notice at once."""
+        if is_folder(tree, path):
+            if any(visit.files for visit in walk(tree / path)):
+                raise TreeError(f"{show_path(path)} is a folder")
+            remove_tree(tree / path)
+        write_file(tree, path, state.content, state.mode)
+
+    @asynccontextmanager
+    async def share(self) -> AsyncIterator["OverlayGround"]:
+        assert self.box.overlay is not None
+        async with open_shared_space(self.box.overlay, self.root, self.box.hosts, BARE) as shared:
+            yield replace(self, box=replace(self.box, shared=shared))
+
+    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+        assert self.box.overlay is not None
+        scratch = self.box.overlay / name
+        try:
+            return await run_boxed(replace(self.box, scratch=scratch), command, limits)
+        finally:
+            remove_tree(scratch)
 
     def shares(self, path: str) -> bool:
         return self.layers.layer_of(path) == self.root
@@ -417,7 +448,7 @@ class OverlayGround(Struct, frozen=True):
         return below or os.path.lexists(self.layers.upper / ".git")
 
     async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
-        return await run_boxed(replace(self.box, scratch=None) if clean else self.box, command, limits)
+        return await run_boxed(self.box.clean if clean else self.box, command, limits)
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         done = await self._capture(git_argv(*args), input)

@@ -22,11 +22,12 @@ from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment
 from kith.trees.exec import Captured, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
-from kith.trees.launch import Launch, launch_limited, launch_on
+from kith.trees.launch import Launch, launch_in, launch_limited, launch_on
 from kith.trees.limits import machine_memory
 from kith.trees.network import open_gateway
 from kith.trees.scratch import Scratch
 from kith.trees.seccomp import make_filter
+from kith.trees.shared_space import SharedSpace
 from kith.trees.trial_folder import claim_folder
 from kith.trees.walk import walk
 
@@ -51,7 +52,8 @@ class Box(Struct, frozen=True):
     `extra` ones are shown read-only at another path (second) than their own (first). `overlay` is the
     folder of a trial whose layers are mounted at `root` first. `hosts` are the person's own, which every
     command may reach. `scratch` is the folder that shows as /tmp, which is empty at each start without
-    one.
+    one. `shared` are the namespaces of a trial with background processes, in which all its commands run;
+    one that is `alone` does not share the network.
     """
 
     root: Path
@@ -64,6 +66,13 @@ class Box(Struct, frozen=True):
     masked: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     scratch: Path | None = None
+    shared: SharedSpace | None = None
+    alone: bool = False
+
+    @property
+    def clean(self) -> "Box":
+        """The same, for checks: they learn of other commands only by the files of the tree."""
+        return replace(self, scratch=None, alone=True)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -235,9 +244,13 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     hear = who_hears()
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     box = replace(box, masked=tuple(map(check_path, command.hidden)))
-    async with open_gateway(command.hosts, box.hosts) as gateway:
-        box = replace(box, extra=(*box.extra, *gateway.shown))
-        env = {**gateway.env, **environment_in(box, command.env)}
+    # Hosts are allowed for one command: with hosts of its own it shares no network with the others.
+    shared = None if box.alone or command.hosts else box.shared
+    async with open_gateway(command.hosts, () if shared else box.hosts) as gateway:
+        way_out = shared.gateway if shared else gateway
+        before = way_out.reached()
+        box = replace(box, extra=(*box.extra, *way_out.shown))
+        env = {**way_out.env, **environment_in(box, command.env)}
         scratch = Scratch(box.scratch, limits.scratch) if box.scratch else None
         if scratch:
             scratch.prepare(box.folders, box.files)
@@ -250,7 +263,7 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 input=command.input,
                 sandboxed=True,
                 launch=launch,
-                prepare=lambda: wires.tell(bwrap_options(box, env, folder)),
+                prepare=lambda: wires.tell(bwrap_options(box, env, folder, shared is not None)),
                 pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
                 hear=lambda output: hear(output.replace(_KILLED.encode(), b"")),
@@ -262,7 +275,8 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
             elif not wires.came_up():
                 raise TreeError(f"the sandbox did not start: {ran.output.strip() or ran.code}")
         told = await asyncio.to_thread(scratch.settle) if scratch else ""
-        return replace(ran, output=ran.output + told, reached=gateway.reached())
+        reached = tuple(each for each in way_out.reached() if each not in before)
+        return replace(ran, output=ran.output + told, reached=reached)
 
 
 async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input: bytes = b"") -> Captured:
@@ -295,6 +309,9 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
 @contextmanager
 def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
     """Yield the command that starts bwrap for this box."""
+    if box.shared:
+        yield launch_in(box.shared.front, limits)
+        return
     if box.overlay is None:
         yield launch_limited(limits)
         return
@@ -351,9 +368,12 @@ class Wires:
             os.close(fd)
 
 
-def bwrap_options(box: Box, env: Mapping[str, str], folder: str = ".") -> list[str]:
+def bwrap_options(
+    box: Box, env: Mapping[str, str], folder: str = ".", shares_network: bool = False
+) -> list[str]:
     """Build the options of bubblewrap for the box, without the numbers of file descriptors."""
-    options = [*_ISOLATION, "--uid", str(os.getuid()), "--gid", str(os.getgid()), "--clearenv"]
+    network = ("--share-net",) if shares_network else ()
+    options = [*_ISOLATION, *network, "--uid", str(os.getuid()), "--gid", str(os.getgid()), "--clearenv"]
     for name, value in env.items():
         options += ["--setenv", name, value]
     return [*options, *mounts_of(box), "--chdir", os.path.normpath(box.root / folder)]

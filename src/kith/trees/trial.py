@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +14,11 @@ from msgspec.structs import replace
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import Command, ExecLimits, Job, Trial
 from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is_cache
 from kith.trees.files import FileState, check_link, check_path, resolve_links, show_path, told
 from kith.trees.git import run_git
+from kith.trees.jobs import FOREVER_S, MOST_RUNNING, RunningJob
 from kith.trees.listing import list_files
 from kith.trees.refused_names import check_new_name, check_repositories, check_twins
 from kith.trees.waiting_changes import PROPOSED, Checkpoints, keep_change, way_back
@@ -146,19 +148,34 @@ class Ground(Protocol):
     def has_own_history(self) -> bool:
         """False while nothing has written into the trial's repository, so that it is the user's."""
 
+    def share(self) -> AbstractAsyncContextManager["Ground"]:
+        """The same ground while background processes run: all commands in one mount and one network.
+
+        Raises TreeError where it cannot be shared.
+        """
+
+    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+        """Run a background process of a shared ground to its end; /tmp and its home are its own."""
+
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
         """Run a git command in the trial; return its output, None when it failed."""
 
 
 class SideTrial:
-    """A `Trial` on its ground. It does one thing at a time: two mounts of the same layers would clash."""
+    """A `Trial` on its ground. It does one thing at a time: two mounts of the same layers would clash.
+
+    Beside background processes, commands run in the one mount that these have.
+    """
 
     def __init__(
         self, ground: Ground, folder: Path, notes: tuple[str, ...] = (), *, above: Above | None = None
     ) -> None:
         self.notes = notes  # what could not be taken along, in sentences
         self._above = above
-        self._ground = ground
+        self._ground = self._alone = ground
+        self._jobs: list[RunningJob] = []
+        self._sharing: AsyncExitStack | None = None
+        self._at_work = False
         self._folder = folder
         self._by_products = ByProducts(folder / "by-products")
         self._checkpoints = Checkpoints(folder / "checkpoints")
@@ -220,7 +237,47 @@ class SideTrial:
             try:
                 return await self._ground.run(command, limits, clean=True)
             finally:
-                self._by_products.add(before, self._ground.stamps())
+                if self._sharing is None:  # else a background process may have written it
+                    self._by_products.add(before, self._ground.stamps())
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        return tuple(self._jobs)
+
+    async def launch(
+        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
+    ) -> Job:
+        async with self._turn:
+            if not self._at_work:  # perhaps since it waited here
+                raise TreeError("background processes run only while a model works")
+            if sum(job.ran is None for job in self._jobs) >= MOST_RUNNING:
+                raise TreeError(f"{MOST_RUNNING} background processes are running; stop one first")
+            if self._sharing is None:
+                sharing = AsyncExitStack()
+                self._ground = await sharing.enter_async_context(self._alone.share())
+                self._sharing = sharing
+            number, limits = len(self._jobs) + 1, replace(limits, seconds=FOREVER_S)
+            do = partial(self._ground.run_job, command, limits, f"job-{number}")
+            self._jobs.append(RunningJob(number, command, do, ended))
+            return self._jobs[-1]
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        self._at_work = True
+        try:
+            yield
+        finally:
+            self._at_work = False
+            async with self._turn:
+                await self._end_jobs()
+
+    async def _end_jobs(self) -> None:
+        """Stop every background process, and give up what all of them shared."""
+        if self._sharing is None:
+            return
+        await asyncio.gather(*(job.stop("turn") for job in self._jobs if job.ran is None))
+        sharing, self._sharing, self._ground = self._sharing, None, self._alone
+        await sharing.aclose()
 
     async def changes(self) -> Changes:
         async with self._turn:
@@ -251,6 +308,7 @@ class SideTrial:
 
     async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
         async with self._turn:
+            await self._end_jobs()
             if changes is None:
                 with told("what the trial holds"):
                     changes = await self._changes(moved=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Trial
+from kith.core.workspace import Command, Trial
 from kith.features.doctor.sandbox import Attempt, EscapeOutcome, _listening, _make, _stage, attempts
 from kith.trees.local import open_tree
 
@@ -54,6 +54,23 @@ def test_nothing_gets_out(tmp_path: Path, sandbox: None) -> None:
     told = json.loads(ran.stdout)
     assert [row for row in told["attempts"] if not row["held"]] == [] and ran.returncode == 0
     assert len(told["attempts"]) == len(list(attempts())) > 50 and told["escaped"] == 0
+
+
+@pytest.mark.slow
+def test_nothing_gets_out_beside_a_background_process(tmp_path: Path, sandbox: None) -> None:
+    async def main() -> list[EscapeOutcome]:
+        with _stage(tmp_path) as stage:
+            tree = open_tree(stage.root, stage.state, tmp_path / "cache")
+            if not tree.hosts_jobs:
+                pytest.skip("there are no overlays here")
+            async with tree.trial() as trial, trial.turn(), _listening(stage):
+                await trial.launch(Command("while sleep 0.1; do date > dated; done"), lambda job: None)
+                stage.before = stage.look()
+                found = [await _make(attempt, trial, stage) for attempt in attempts()]
+                assert not trial.jobs[0].ended_by
+                return found
+
+    assert [outcome for outcome in asyncio.run(main()) if not outcome.held] == []
 
 
 def test_without_a_sandbox_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

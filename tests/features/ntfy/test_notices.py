@@ -13,7 +13,7 @@ from kith.features.ntfy import NtfySettings
 from kith.features.ntfy.notices import Notifier
 from mending import DONE, edit
 from outside import Kith, StandIn
-from waiting import soon
+from waiting import until
 
 
 @dataclass
@@ -75,7 +75,7 @@ def test_a_short_task_and_a_quick_answer_are_not_told(
 def test_a_question_that_nobody_answers_is_told(topic: Topic) -> None:
     notifier = Notifier(NtfySettings(topic.url, after_seconds=0.05), "repository", "abcdef012345")
     notifier(Asked(Question("1", "tool", "Allow rm -rf?", ("yes", "no"))), ())
-    soon(lambda: topic.posted)
+    until(lambda: topic.posted)
     assert topic.posted[0][1] == "kith asks you something. Session abcdef."
 
 

@@ -57,6 +57,11 @@ def test_the_first_lines_say_what_is_needed(serve: Serving, repository: Path) ->
     assert str(repository) in said and said.count(serve.token) == 1 and "Ctrl-C" in said
 
 
+def test_a_qr_code_stands_above_them(start_serving: Start) -> None:
+    serving = start_serving("--qr", "--allowed-host", "box.example")
+    assert serving.said.count("█") > 200
+
+
 def test_its_note_is_for_its_user_alone(serve: Serving) -> None:
     place = serve.state / f"serve-{serve.port}.json"
     assert stat.S_IMODE(place.stat().st_mode) == 0o600

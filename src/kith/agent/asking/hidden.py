@@ -38,6 +38,11 @@ async def find_hidden(project: Project) -> Hidden:
     return Hidden(_veil(private), tuple(dict.fromkeys(values)))
 
 
+async def find_masked(project: Project) -> tuple[str, ...]:
+    """List the files that nothing beside a cloud model may read."""
+    return _veil(await find_private(project.tree.root, _tells)).masked
+
+
 async def keep_secrets(project: Project, told: T) -> T:
     """Remove secrets from data that leaves the machine."""
     redactor = Redactor((await find_hidden(project)).values)

@@ -109,8 +109,8 @@ def make_worker(
     else:
         model = opened.wrap(Account(budget_of(project.settings)), past.compacted)
     added = _tools_of_features(project, tools, terms.run.emit if terms and not said else _ignore)
-    added += project.servers.tools(opened.window) if project.servers else ()
-    added = terms.hook(added, opened) if terms else added
+    outside = project.servers.tools(opened.window) if project.servers else ()
+    added = terms.show(opened, added) + terms.hook(outside, opened) if terms else added + outside
     spec = offer(in_own_words(find_role("worker", project.settings), project.settings), added)
     veiled = terms is not None and terms.veils(opened)
     player = make_player(project, spec, opened, model, tools + added, veiled=veiled)

@@ -141,4 +141,4 @@ def _spaced(step: str) -> str:
     return step.replace("_", " ")
 
 
-PART: Final = WebPart(panel=draw_build)
+PART: Final = WebPart(panel=draw_build, title="Build")

@@ -41,13 +41,13 @@ def write_session(log: Log, session: str, format: str) -> str:
     if format != "json":
         check_extra("web", f"kith export --format {format}")
     from kith.features.web.html.export import export_data, export_markdown, export_page
-    from kith.features.web.part import draw_panel
+    from kith.features.web.part import draw_panels
 
     seen = read_session(log, session)
     if format == "json":
         return json.dumps(export_data(session, seen), indent=2) + "\n"
     if format == "html":
-        return export_page(session, seen, partial(draw_panel, log, session))
+        return export_page(session, seen, partial(draw_panels, log, session))
     return export_markdown(session, seen)
 
 

@@ -21,7 +21,7 @@ from kith.features.web.html.controls import CONTROLLING, Controls
 from kith.features.web.html.listing import title_of
 from kith.features.web.html.patches import Patch
 from kith.features.web.html.scene import Scene
-from kith.features.web.part import draw_panel
+from kith.features.web.part import draw_panels
 from kith.memory.inbox import Inbox
 from kith.memory.live import Position, Seen, read_seen
 from kith.memory.queries import is_undone
@@ -39,7 +39,7 @@ class SessionStream:
         Raises Refused for a session that is not of these projects.
         """
         project = found(desk, session).root.name
-        build = partial(draw_panel, desk.log, session)
+        build = partial(draw_panels, desk.log, session)
         scene, controls = _FOLDED.get((desk.log.path, session), (None, None))
         if scene is None or controls is None or (upto and _order(scene.position) > _order(upto)):
             scene, controls = Scene(session, project=project), Controls(session, project)

@@ -1,7 +1,7 @@
 """The last line of the screen: model, window, cache, speed, time, money, mode, and where bytes went."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ class StatusLine(Struct):
     clock: Callable[[], float] = time.time
     listed: Callable[[Engaged], str] = lambda engaged: engaged.model  # the name by which a person knows it
     names: dict[str, str] = field(default_factory=dict)  # of models that are not called so in the log
+    more: Callable[[], Iterable[str]] = tuple  # words of features
 
     def hear(self, event: Event) -> None:
         """One more event."""
@@ -67,6 +68,7 @@ class StatusLine(Struct):
             yield f"reads {figure(meter.read_rate)} writes {figure(meter.write_rate)} tok/s"
         if meter.began:
             yield _took((self.clock() if meter.running else meter.last) - meter.began)
+        yield from map(shown, self.more())
         if self.places:
             yield f"-> {', '.join(map(shown, self.places))}"
 

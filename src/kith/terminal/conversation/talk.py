@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from kith.memory.inbox import Inbox, Letter
 from kith.memory.past import Past
 from kith.memory.session import Session
 from kith.settings import load_settings
+from kith.settings.features import all_parts
 from kith.terminal.conversation.item_view import Voice
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.conversation.modes import Mode
@@ -108,15 +109,22 @@ class Talk:
         self.project, self.flags = project, flags
         self.terminal, self.status, self.voice = terminal, StatusLine(), Voice(terminal)
         self.status.listed = lambda each: listed_name(self.project.settings, each.model, each.server)
+        self.status.more = self._status_words
         self.pending = Pending(terminal)
         self.id = new_id()
         self.mode: Mode = "ask"
         self.opened: Opened | None = None
         self.notes: list[str] = []  # for the model, with the next task: what a council decided, what was run
         self.working = False  # on a task, or on a command that takes time
-        self.at_work = False  # on its session
+        self.at_work: Session | None = None  # its session, while something is done in it
         self.closing = False  # the person has left
         self._asking = asyncio.Lock()
+
+    def _status_words(self) -> Iterator[str]:
+        """Words of features for the status line, while something is done."""
+        if self.working:
+            found: Iterator[StatusWords] = all_parts(lambda each: each.status_line)
+            yield from (words for find in found if (words := find(self)))
 
     @property
     def root(self) -> Path:
@@ -154,12 +162,12 @@ class Talk:
         with Session(self.project.log, self.id) as session:
             session.listeners.append(self.hear)
             self.voice.begin()
-            self.at_work = True
+            self.at_work = session
             try:
                 with hearing_commands(self.voice.hear_output):
                     yield session
             finally:
-                self.at_work = False
+                self.at_work = None
 
     def hear(self, event: Event, path: tuple[str, ...] = ()) -> None:
         """An event of the session, or of a model that is opened."""
@@ -214,6 +222,10 @@ class Talk:
         if result.report["waiting"]:
             session = result.report["session"]
             self.say(_WAITS.format(id="" if session == self.id else f" {short_session(session)}"), "dim")
+
+
+# A few words of a feature for the status line of a conversation at work; "" for none.
+StatusWords = Callable[[Talk], str]
 
 
 def open_talk(root: Path, flags: Mapping[str, Any], terminal: LiveScreen, mode: Mode | None = None) -> Talk:

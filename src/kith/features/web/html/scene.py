@@ -30,6 +30,7 @@ from kith.features.web.html.items import id_of, item_html
 from kith.features.web.html.patches import LazyPatch, Patch, draw_all, shielded, tell_bug
 from kith.features.web.html.questions import plan_html, question_html, todo_html
 from kith.features.web.html.receipt import meter_html, receipt_html, took
+from kith.features.web.part import redrawing
 from kith.memory.database import COMMAND as ASIDE
 from kith.memory.live import Position, Seen, read_seen
 from kith.memory.past import fold
@@ -297,8 +298,8 @@ def question_section(session: str, question: Question | None, plan: Plan | None,
 
 
 def build_section(draw: Draw | None) -> Html:
-    """The section `build`, hidden where nothing is built."""
-    return _section("build", "Build", draw() if draw else NOTHING)
+    """The section `build` with the panels of features, hidden where they have none."""
+    return _section("build", "", draw() if draw else NOTHING)
 
 
 def _section(id: str, title: str, inner: Html) -> Html:
@@ -368,7 +369,8 @@ class Scene:
     def give_up(self) -> list[Patch]:
         """The worker has died: what was being written is lost, and its question is asked again."""
         self._activity = Activity()
-        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin()]
+        panels = [Patch("replace", "build", build_section(self._build))] if self._build else []
+        return [*(patch.draw() for patch in self._ask(None)), *self.rejoin(), *panels]
 
     def earlier(self, before: str, count: int = NEWEST) -> tuple[Patch, ...]:
         """So many items before the one with this id, for a page that has not shown them."""
@@ -450,7 +452,7 @@ class Scene:
             self.title = event.title
         elif isinstance(event, RunStarted | Resumed | RunEnded):
             yield from self._turn(event)
-        if self._build and isinstance(event, _BUILDING):
+        if self._build and isinstance(event, (*_BUILDING, *redrawing())):
             yield LazyPatch("replace", "build", partial(build_section, self._build))
         if isinstance(event, RECEIPT):
             self._task.append(event)

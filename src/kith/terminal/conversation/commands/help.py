@@ -74,7 +74,7 @@ def _tell(talk: Talk, command: SlashCommand) -> None:
     """Show a command's name, purpose and details."""
     command = slash_commands()[command.same_as or command.name]
     meaning = f"{command.meaning[:1].upper()}{command.meaning[1:]}."
-    beside = "It only looks, so it need not wait while the model works." if command.anytime else ""
+    beside = "It need not wait while the model works." if command.anytime else ""
     talk.say(_usage(command), "bold")
     for line in filter(None, (meaning, command.more, beside)):
         talk.terminal.show_lines(wrap(words(line), min(talk.terminal.width, _WIDEST), _INDENT, _INDENT))
