@@ -3,12 +3,14 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from kith.agent.context_usage import Explained, explain_task
+from kith.agent.final_answer import read_schema
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE
+from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.run import new_id, short_session
 from kith.terminal.options import settings_flags
@@ -27,7 +29,8 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         return EXIT_DONE
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)
-    wanted = Task(task, plan=args.plan, resume=args.resume or "")
+    schema = _read_schema(args.output_schema) if args.output_schema else None
+    wanted = Task(task, plan=args.plan, resume=args.resume or "", schema=schema)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
     id = project.log.find(wanted.resume) if wanted.resume else new_id()
     try:
@@ -45,8 +48,24 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         print(json.dumps(result.report, indent=2))
     elif format == "text":
         again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
-        print_text(result.report, asked=asked, again=again)
+        print_text(result.report, asked=asked, again=again, as_json=_asks_json(project, id))
     return result.code
+
+
+def _asks_json(project: Project, session: str) -> bool:
+    """True if the answer has to follow a schema: one given now, or when the task began."""
+    started = project.log.past(session).started
+    return started is not None and started.options.schema is not None
+
+
+def _read_schema(file: str) -> dict[str, Any]:
+    """Read the file of `--output-schema`. Raises UsageError."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read: {why}.") from error
+    return read_schema(text, file)
 
 
 def print_costs(explained: Explained, format: str) -> None:
