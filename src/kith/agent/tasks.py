@@ -20,7 +20,7 @@ from kith.agent.final_answer import announce, give_answer
 from kith.agent.forecasts import tell_forecast
 from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
-from kith.agent.judges import Judges
+from kith.agent.judges import Judges, with_gates
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.mentions import read_named
 from kith.agent.partial_reply import keep_partial
@@ -76,7 +76,7 @@ class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
     `history` is a conversation from elsewhere, with which a new session begins. `schema` is a JSON Schema
-    that the answer has to follow.
+    that the answer has to follow. `gates` judge this task's changes before all others.
     """
 
     words: str
@@ -84,6 +84,7 @@ class Task(Struct, frozen=True):
     resume: str = ""
     history: tuple[Message, ...] = ()
     schema: dict[str, Any] | None = None
+    gates: tuple[Gate, ...] = ()
 
 
 class Job(Struct, frozen=True):
@@ -246,7 +247,7 @@ async def _ask_model(job: Job) -> Outcome:
     terms = Terms(project, run, job.id)
     chooses = project.settings.is_routed and held is None
     route: Route = need_router().route(terms) if chooses else Pinned(terms, held)
-    judges = project.judges(run, job.words)
+    judges = with_gates(project.judges(run, job.words), job.task.gates)
     if not (project.settings.read_only or job.past.applied):
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:

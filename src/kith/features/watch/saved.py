@@ -1,0 +1,140 @@
+"""Find the AI comments that a person has saved since kith began to watch."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Final
+
+from msgspec import Struct
+
+from kith.core.errors import TreeError
+from kith.core.values import Change, Changes
+from kith.features.watch.comments import AiComment, find_comments
+from kith.features.watch.repository import GitState, git_state, versions_in_git
+from kith.trees.local import LocalTree
+
+LARGEST: Final = 1_000_000  # bytes of a file that is read
+Stamps = Mapping[str, tuple[int, int]]
+
+
+class Look(Struct, frozen=True):
+    """The result of one look: `new` comments, those that git has put there, and if any file changed."""
+
+    new: tuple[AiComment, ...] = ()
+    from_git: tuple[AiComment, ...] = ()
+    quiet: bool = True
+    git_busy: bool = False
+
+
+class SavedComments:
+    """The AI comments in a tree, and which of them are new at each look.
+
+    Not new is a comment that was in the file before, and one that git or a change of kith put there. In a new
+    file, those of all other files are not new either: it may be a copy.
+    """
+
+    def __init__(self, tree: LocalTree) -> None:
+        self._tree = tree
+        self._stamps: Stamps = {}
+        self._known: dict[str, Counter[str]] = {}  # the comments of each file, by their texts
+        self._git = GitState()
+        self._changes: dict[str, Changes] = {}  # of kith, since the beginning, by their ids
+
+    async def begin(self) -> int:
+        """Take what is there now as known; return the number of files."""
+        self._git = git_state(self._tree.root)
+        self._stamps = await self._tree.stamps()
+        self._changes = dict.fromkeys(await self._tree.applied(), ())
+        for path, comments in (await self._read(self._stamps)).items():
+            self._know(path, comments)
+        return len(self._stamps)
+
+    async def look(self) -> Look:
+        """Read the files that changed since the last look; none while a git command is writing."""
+        before = git_state(self._tree.root)
+        stamps = await self._tree.stamps()
+        changed = [path for path, stamp in stamps.items() if self._stamps.get(path) != stamp]
+        if not changed:
+            self._stamps, self._git = stamps, before
+            return Look()
+        read = await self._read({path: stamps[path] for path in changed})
+        after = git_state(self._tree.root)
+        if after.busy:  # its files are looked at when it has ended, all at once
+            return Look(quiet=False, git_busy=True)
+        new, from_git = list[AiComment](), list[AiComment]()
+        for path, comments in read.items():
+            fresh = self._fresh(path, comments, first=path not in self._stamps)
+            self._know(path, comments)
+            if fresh:
+                written = await self._written(path)
+                fresh = [each for each in fresh if each.text not in written]
+            brought = await self._from_git(path, fresh, after) if fresh else []
+            from_git += brought
+            new += [each for each in fresh if each not in brought]
+        self._stamps, self._git = stamps, before
+        return Look(tuple(new), tuple(from_git), quiet=False)
+
+    async def still_there(self, comments: Iterable[AiComment]) -> tuple[AiComment, ...]:
+        """These comments as they are in the files now, without those that are gone."""
+        wanted = {each.key for each in comments}
+        contents = await self._tree.read_many(sorted({path for path, _ in wanted}))
+        found = (each for path, content in contents.items() for each in find_comments(path, content))
+        return tuple(each for each in found if each.key in wanted)
+
+    async def _read(self, stamps: Stamps) -> dict[str, tuple[AiComment, ...]]:
+        """The comments of files, whatever could be read."""
+        paths = sorted(path for path, (size, _) in stamps.items() if size <= LARGEST)
+        contents = await self._tree.read_many(paths)
+        return await asyncio.to_thread(_comments_of, contents)
+
+    def _know(self, path: str, comments: Sequence[AiComment]) -> None:
+        if comments or path in self._known:
+            self._known[path] = Counter(each.text for each in comments)
+
+    def _fresh(self, path: str, comments: Sequence[AiComment], first: bool) -> list[AiComment]:
+        known = Counter(self._known.get(path))
+        if first:  # a copy, or a file with another name
+            for each in self._known.values():
+                known |= each
+        fresh = []
+        for comment in comments:
+            if known[comment.text]:
+                known[comment.text] -= 1
+            else:
+                fresh.append(comment)
+        return fresh
+
+    async def _written(self, path: str) -> set[str]:
+        """The comments that changes of kith have put into a file, of this process or another one."""
+        for id in await self._tree.applied():
+            if id not in self._changes:
+                self._changes[id] = ()
+                with suppress(TreeError):
+                    self._changes[id], _ = self._tree.recall(id)
+        return {text for each in chain(*self._changes.values()) if each.path == path for text in _added(each)}
+
+    async def _from_git(self, path: str, fresh: Sequence[AiComment], now: GitState) -> list[AiComment]:
+        """The comments that git put there: it was at work meanwhile, and holds them."""
+        was = self._git
+        if now == was:
+            return []
+        if now.stash != was.stash:
+            return list(fresh)  # popped, so git does not hold it any more
+        held = {
+            each.text
+            for content in await versions_in_git(self._tree.root, path)
+            for each in find_comments(path, content)
+        }
+        return [each for each in fresh if each.text in held]
+
+
+def _added(change: Change) -> Counter[str]:
+    """The comments that a change adds to its file."""
+    before, after = (find_comments(change.path, each or b"") for each in (change.before, change.after))
+    return Counter(each.text for each in after) - Counter(each.text for each in before)
+
+
+def _comments_of(contents: Mapping[str, bytes]) -> dict[str, tuple[AiComment, ...]]:
+    return {path: find_comments(path, content) for path, content in contents.items()}
