@@ -197,3 +197,13 @@ def test_odd_files_are_passed(folder: Path) -> None:
     (folder / "link.py").symlink_to("/etc/passwd")
     (folder / "latin.py").write_bytes(b"# \xe9t\xe9 AI!\n")
     assert [each.path for each in look(saved).new] == ["latin.py"]
+
+
+def test_a_comment_is_done_only_while_it_is_there(folder: Path) -> None:
+    _, saved = watching(folder)
+    save(folder / "a.py", ASKED)
+    found = look(saved).new
+    save(folder / "a.py", f"import math\n{ASKED}")
+    assert [each.line for each in run_loop(saved.still_there(found))] == [3]
+    save(folder / "a.py", PLAIN)
+    assert run_loop(saved.still_there(found)) == ()

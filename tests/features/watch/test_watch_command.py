@@ -31,12 +31,12 @@ def asked(folder: Path, comment: str, path: str = "utils.py") -> None:
     file.write_text(f"{file.read_text()}{comment}\n")
 
 
-def watch(folder: Path, do: Callable[[], Awaitable[None]], **options: bool) -> None:
+def watch(folder: Path, do: Callable[[], Awaitable[None]], beside: bool = False) -> None:
     """Let a person do things while kith watches; then Ctrl-C."""
 
     async def both() -> None:
         project = Project.open(folder, {"check": ("none",)})
-        watching = asyncio.ensure_future(Watch(project, yes=True, **options).follow())
+        watching = asyncio.ensure_future(Watch(project, yes=True, beside=beside, pause_s=0.05).follow())
         try:
             await asyncio.sleep(0.3)
             await do()
@@ -88,14 +88,14 @@ def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn,
 
     async def person() -> None:
         asked(kith.folder, "\n<!-- as here AI -->", "README.md")
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.8)
         assert not server.requests
         asked(kith.folder, "# now do it AI!")
         await soon(lambda: len(server.requests) == 3)
         await soon(holds(file, "and do more"))
         asked(kith.folder, "# next AI!")
         await soon(holds(file, "NEXT = 4\n"))
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.8)
 
     watch(kith.folder, person)
     first = str(server.requests[0]["messages"][-1])
@@ -127,20 +127,6 @@ def test_a_question_can_be_answered_beside_the_code(kith: Kith, stand_in: StandI
         await soon(holds(file, "# It is the mean.\n"))
 
     watch(kith.folder, person, beside=True)
-
-
-def test_a_comment_that_is_withdrawn_is_not_done(kith: Kith, stand_in: StandIn) -> None:
-    file = kith.folder / "utils.py"
-    before, server = file.read_text(), stand_in(["Nothing."])
-
-    async def person() -> None:
-        asked(kith.folder, "# do it AI!")
-        await asyncio.sleep(0.6)
-        file.write_text(before)
-        await asyncio.sleep(1.5)
-
-    watch(kith.folder, person)
-    assert not server.requests
 
 
 # --- from outside ----------------------------------------------------------------------------------

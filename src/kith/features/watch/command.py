@@ -38,8 +38,10 @@ Words = Callable[[Iterable[AiComment]], str]
 class Watch:
     """Tasks from the comments of one project: found beside the work, done one at a time."""
 
-    def __init__(self, project: Project, yes: bool = False, beside: bool = False) -> None:
-        self._project, self._yes, self._beside = project, yes, beside
+    def __init__(
+        self, project: Project, yes: bool = False, beside: bool = False, pause_s: float = PAUSE_S
+    ) -> None:
+        self._project, self._yes, self._beside, self._pause_s = project, yes, beside, pause_s
         self._saved = SavedComments(project.tree)
         self._pending: dict[tuple[str, str], AiComment] = {}
         self._ready = asyncio.Event()
@@ -77,7 +79,7 @@ class Watch:
             if look.git_busy and not told and began - locked_since > _LOCKED_S:
                 told = True
                 self._tell_if_idle("Waiting for git: .git/index.lock is there.")
-            await asyncio.sleep(max(PAUSE_S, _SHARE * (time.monotonic() - began)))
+            await asyncio.sleep(max(self._pause_s, _SHARE * (time.monotonic() - began)))
 
     def _take(self, look: Look) -> None:
         """Collect new comments; they are ready when one asks for something and nothing else was saved."""
