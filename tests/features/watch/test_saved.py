@@ -147,6 +147,38 @@ def test_saved_beside_a_commit_of_other_files_it_is_new(folder: Path) -> None:
     assert [each.words for each in found.new] == ["guard it"] and not found.from_git
 
 
+def test_attributes_of_a_repository_hide_no_comment_of_git(folder: Path) -> None:
+    """In the file it reads other than in git."""
+    git(folder, "switch", "other")
+    (folder / ".gitattributes").write_text("*.py ident\n")
+    (folder / "a.py").write_text("# $Id$ do it AI!\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "ident")
+    git(folder, "switch", "main")
+    _, saved = watching(folder)
+    git(folder, "switch", "other")
+    assert "$Id: " in (folder / "a.py").read_text()
+    assert look(saved).new == ()
+
+
+def test_an_odd_name_in_git_is_not_new(folder: Path) -> None:
+    git(folder, "switch", "other")
+    (folder / "odd\nname.py").write_text("# do it AI!\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "odd")
+    git(folder, "switch", "main")
+    _, saved = watching(folder)
+    git(folder, "switch", "other")
+    assert look(saved).new == ()
+
+
+def test_a_new_file_beside_a_commit_of_others_is_new(folder: Path) -> None:
+    _, saved = watching(folder)
+    git(folder, "commit", "--allow-empty", "-m", "three")
+    (folder / "fresh.py").write_text("# do it AI!\n")
+    assert [each.path for each in look(saved).new] == ["fresh.py"]
+
+
 def test_while_git_writes_nothing_is_read(folder: Path) -> None:
     _, saved = watching(folder)
     (folder / ".git" / "index.lock").touch()

@@ -30,7 +30,8 @@ from kith.view.printing import printable
 
 PAUSE_S: Final = 0.5  # between two looks
 _SHARE: Final = 20  # a look of 100 ms is followed by a pause of 2 s
-_LOCKED_S: Final = 10.0  # that git's lock may last before a person hears of it
+_LOCKED_S: Final = 10.0  # that git's lock, or a fault, may last before a person hears of it
+_SHOWN: Final = 5  # places in one line
 AUTHOR: Final = "watch"
 Words = Callable[[Iterable[AiComment]], str]
 
@@ -69,14 +70,19 @@ class Watch:
             await leave(looking)
 
     async def _look_for_ever(self) -> None:
-        locked_since, told = 0.0, False
+        well, free, told = time.monotonic(), time.monotonic(), False
         while True:
             began = time.monotonic()
-            look = await self._saved.look()
+            try:
+                look = await self._saved.look()
+                well = began
+            except TreeError:  # files come and go
+                if began - well > _LOCKED_S:
+                    raise
+                look = Look(quiet=False)
             self._take(look)
-            locked_since = (locked_since or began) if look.git_busy else 0.0
-            told = told and look.git_busy
-            if look.git_busy and not told and began - locked_since > _LOCKED_S:
+            free, told = (free, told) if look.git_busy else (began, False)
+            if began - free > _LOCKED_S and not told:
                 told = True
                 self._tell_if_idle("Waiting for git: .git/index.lock is there.")
             await asyncio.sleep(max(self._pause_s, _SHARE * (time.monotonic() - began)))
@@ -85,10 +91,10 @@ class Watch:
         """Collect new comments; they are ready when one asks for something and nothing else was saved."""
         self._pending |= {each.key: each for each in look.new}
         if look.from_git:
-            places = ", ".join(f"{each.path}:{each.line}" for each in look.from_git)
-            self._tell_if_idle(
-                f"Ignored, since git has these comments: {places}. Change one to have it done."
-            )
+            places = ", ".join(f"{each.path}:{each.line}" for each in look.from_git[:_SHOWN])
+            more = f" and {len(look.from_git) - _SHOWN} more" if len(look.from_git) > _SHOWN else ""
+            words = f"Ignored, since git has these comments: {places}{more}. Change one to have it done."
+            self._tell_if_idle(words)
         for each in look.new:
             if each.kind == "note":
                 self._tell_if_idle(

@@ -37,7 +37,7 @@ def find_comments(path: str, content: bytes) -> tuple[AiComment, ...]:
     """The AI comments of a file, from top to bottom."""
     if not _MAY_HOLD.search(content) or b"\0" in content:
         return ()
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = content.decode("utf-8", "replace").split("\n")
     pattern = _comment_in(language_of(path, lines[0]))
     found = []
     for number, line in enumerate(lines, 1):

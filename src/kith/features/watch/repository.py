@@ -61,17 +61,30 @@ def _stamp(path: Path) -> Stamp:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
-async def versions_in_git(root: Path, path: str) -> tuple[bytes, ...]:
-    """Each version of a file that git could have put into the tree: committed, staged, in conflict, stashed.
+async def is_as_git_left_it(root: Path, path: str) -> bool:
+    """True if git has put the file there: it is unchanged since, in conflict, or git cannot tell.
 
-    Returns () where git cannot tell.
+    Git compares, since a file may differ from its blob by what attributes make of it.
     """
+    try:
+        staged = await run_git(root, "ls-files", "--stage", "-z", "--", path)
+        entries = staged.stdout.count(b"\0")
+        if staged.ok and entries == 1:
+            compared = await run_git(root, "diff-files", "--quiet", "--", path)
+            return compared.code != 1
+    except TreeError:
+        return True
+    return entries > 1 or not staged.ok
+
+
+async def versions_in_git(root: Path, path: str) -> tuple[bytes, ...]:
+    """Each version of a file that git holds: committed, staged, in conflict, stashed."""
     asked = "".join(f"{version}{path}\n" for version in _VERSIONS)
     try:
         ran = await run_git(root, "cat-file", "--batch", input=os.fsencode(asked))
     except TreeError:
         return ()
-    return tuple(_blobs(ran.stdout)) if "\n" not in path else ()
+    return tuple(_blobs(ran.stdout))
 
 
 def _blobs(output: bytes) -> Iterator[bytes]:

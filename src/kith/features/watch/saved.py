@@ -12,7 +12,7 @@ from msgspec import Struct
 from kith.core.errors import TreeError
 from kith.core.values import Change, Changes
 from kith.features.watch.comments import AiComment, find_comments
-from kith.features.watch.repository import GitState, git_state, versions_in_git
+from kith.features.watch.repository import GitState, git_state, is_as_git_left_it, versions_in_git
 from kith.trees.local import LocalTree
 
 LARGEST: Final = 1_000_000  # bytes of a file that is read
@@ -120,11 +120,14 @@ class SavedComments:
         was = self._git
         if now == was:
             return []
-        if now.stash != was.stash:
-            return list(fresh)  # popped, so git does not hold it any more
+        root = self._tree.root
+        if now.stash != was.stash or await is_as_git_left_it(root, path):
+            return list(fresh)  # git does not hold any more what was popped
+        if "\n" in path:
+            return list(fresh)  # a name that git cannot be asked about
         held = {
             each.text
-            for content in await versions_in_git(self._tree.root, path)
+            for content in await versions_in_git(root, path)
             for each in find_comments(path, content)
         }
         return [each for each in fresh if each.text in held]
