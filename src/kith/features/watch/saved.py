@@ -52,28 +52,32 @@ class SavedComments:
         return len(self._stamps)
 
     async def look(self) -> Look:
-        """Read the files that changed since the last look; none while a git command is writing."""
-        before = git_state(self._tree.root)
+        """Read the files that changed since the last look.
+
+        A look in which git was at work is none: what it has written is looked at when it has ended.
+        """
+        root = self._tree.root
+        git = git_state(root)
         stamps = await self._tree.stamps()
         changed = [path for path, stamp in stamps.items() if self._stamps.get(path) != stamp]
         if not changed:
-            self._stamps, self._git = stamps, before
+            self._stamps, self._git = stamps, git
             return Look()
         read = await self._read({path: stamps[path] for path in changed})
-        after = git_state(self._tree.root)
-        if after.busy:  # its files are looked at when it has ended, all at once
-            return Look(quiet=False, git_busy=True)
         new, from_git = list[AiComment](), list[AiComment]()
         for path, comments in read.items():
-            fresh = self._fresh(path, comments, first=path not in self._stamps)
-            self._know(path, comments)
+            fresh = self._fresh(path, comments)
             if fresh:
                 written = await self._written(path)
                 fresh = [each for each in fresh if each.text not in written]
-            brought = await self._from_git(path, fresh, after) if fresh else []
+            brought = await self._from_git(path, fresh, git) if fresh else []
             from_git += brought
             new += [each for each in fresh if each not in brought]
-        self._stamps, self._git = stamps, before
+        if git.busy or git_state(root) != git:
+            return Look(quiet=False, git_busy=True)
+        for path, comments in read.items():
+            self._know(path, comments)
+        self._stamps, self._git = stamps, git
         return Look(tuple(new), tuple(from_git), quiet=False)
 
     async def still_there(self, comments: Iterable[AiComment]) -> tuple[AiComment, ...]:
@@ -93,9 +97,10 @@ class SavedComments:
         if comments or path in self._known:
             self._known[path] = Counter(each.text for each in comments)
 
-    def _fresh(self, path: str, comments: Sequence[AiComment], first: bool) -> list[AiComment]:
+    def _fresh(self, path: str, comments: Sequence[AiComment]) -> list[AiComment]:
+        """The comments that were not there at the last look."""
         known = Counter(self._known.get(path))
-        if first:  # a copy, or a file with another name
+        if path not in self._stamps:  # a copy, or a file with another name
             for each in self._known.values():
                 known |= each
         fresh = []
