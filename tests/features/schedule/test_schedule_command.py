@@ -123,7 +123,7 @@ def test_only_systemd_takes_its_own_times(kith: Kith, cron: Any) -> None:
     ("words", "why"),
     [
         (("every night",), "What should be done then?"),
-        (("every blue moon", "x"), "kith does not know the time"),
+        (("every blue moon", "x"), "'every blue moon' is not known"),
         (("remove", "x"), "There is no schedule 'x'"),
         (("run", "../../x"), "There is no schedule '../../x'"),
         (("remove",), "required: ID"),

@@ -61,7 +61,7 @@ def test_a_phrase_means_these_times(text: str, cron: str) -> None:
     ("text", "why"),
     [
         ("", "When should it run?"),
-        ("every blue moon", "'every blue moon'; it knows \"every night\""),
+        ("every blue moon", "'every blue moon' is not known; kith knows \"every night\""),
         ("every day at 25:00", "There is no time '25:00'"),
         ("every day at 13 pm", "There is no time '13 pm'"),
         ("every day at 9:75", "There is no time '9:75'"),
@@ -73,11 +73,11 @@ def test_a_phrase_means_these_times(text: str, cron: str) -> None:
         ("0 9-5 * * *", "'9-5' is not the hour"),
         ("*/0 * * * *", "'*/0' is not the minute"),
         ("0 0 1 * 1", "make two schedules"),
-        ("1 2 3 4", "does not know the time"),
+        ("1 2 3 4", "is not known; kith knows"),
         ("Mon\n*:00:00", "one line"),
-        ("@reboot", "does not know the time"),
-        ("tomorrow at 9", "does not know the time"),
-        ("x" * 5_000, "does not know the time"),
+        ("@reboot", "is not known; kith knows"),
+        ("tomorrow at 9", "is not known; kith knows"),
+        ("x" * 5_000, "is not known; kith knows"),
     ],
 )
 def test_other_words_are_one_sentence(text: str, why: str) -> None:

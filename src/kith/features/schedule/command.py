@@ -156,8 +156,8 @@ def _lines(schedule: Schedule, last: LastRun | None, fault: str) -> Iterator[str
     """A schedule for a person: its times, its task, and its last run."""
     upcoming = _next(read_when(schedule.when))
     when = f"{printable(schedule.when)}{f', next {upcoming}' if upcoming else ''}"
-    yield f"{schedule.id}  {when}  {printable(_short_root(schedule.root))}"
-    yield f"{_INDENT}{brief(first_line(schedule.task), len(_INDENT))}"
+    yield f"{schedule.id}  {when}"
+    yield f"{_INDENT}{brief(f'{_short_root(schedule.root)}: {first_line(schedule.task)}', len(_INDENT))}"
     if not timer_of(schedule.timer).has(schedule.id):
         yield f"{_INDENT}its timer is gone; kith schedule remove {schedule.id}, and make it again"
     if fault:

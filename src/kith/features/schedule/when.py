@@ -84,7 +84,7 @@ def read_when(text: str) -> When:
         return found
     if re.search(r"\d:\d\d|[*]:|[*]-[*\d]", text) and not re.search(r"\b(?:every|at|on)\b", words):
         return When(calendar=_one_line(text))
-    raise UsageError(f"kith does not know the time {text.strip()!r:.80}; it knows {EXAMPLES}.")
+    raise UsageError(f"The time {text.strip()!r:.80} is not known; kith knows {EXAMPLES}.")
 
 
 def _one_line(text: str) -> str:
