@@ -78,6 +78,13 @@ def test_comments_from_before_and_their_copies_are_not_new(folder: Path) -> None
     assert [each.words for each in look(saved).new] == ["and this"]
 
 
+def test_a_formatter_makes_no_comment_new(folder: Path) -> None:
+    save(folder / "a.py", "#do   it AI!\n")
+    _, saved = watching(folder)
+    save(folder / "a.py", "# do it  AI!\n")
+    assert look(saved) == Look(quiet=False)
+
+
 def test_two_equal_comments_are_two(folder: Path) -> None:
     _, saved = watching(folder)
     save(folder / "b.py", "# AI! x\n")

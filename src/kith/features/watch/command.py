@@ -166,9 +166,9 @@ async def _left(run: Run, path: str, comments: Sequence[AiComment]) -> AsyncIter
         content = await run.workspace.read(path)
     except TreeError:  # it was deleted, or has another name now
         return
-    asked = {each.text for each in comments if each.path == path}
+    asked = {each.meaning for each in comments if each.path == path}
     for found in find_comments(path, content):
-        if found.text in asked:
+        if found.meaning in asked:
             yield f"{path}:{found.line}: {found.text}"
 
 

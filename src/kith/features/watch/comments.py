@@ -32,6 +32,11 @@ class AiComment(Struct, frozen=True):
         """The comment, wherever in the file it has moved to."""
         return self.path, self.text
 
+    @property
+    def meaning(self) -> str:
+        """The comment without its form, which a formatter may change."""
+        return f"{self.kind} {' '.join(self.words.casefold().split())}"
+
 
 def find_comments(path: str, content: bytes) -> tuple[AiComment, ...]:
     """The AI comments of a file, from top to bottom."""

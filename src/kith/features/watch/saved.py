@@ -38,7 +38,7 @@ class SavedComments:
     def __init__(self, tree: LocalTree) -> None:
         self._tree = tree
         self._stamps: Stamps = {}
-        self._known: dict[str, Counter[str]] = {}  # the comments of each file, by their texts
+        self._known: dict[str, Counter[str]] = {}  # the comments of each file, by their meanings
         self._git = GitState()
         self._changes: dict[str, Changes] = {}  # of kith, since the beginning, by their ids
 
@@ -69,7 +69,7 @@ class SavedComments:
             fresh = self._fresh(path, comments)
             if fresh:
                 written = await self._written(path)
-                fresh = [each for each in fresh if each.text not in written]
+                fresh = [each for each in fresh if each.meaning not in written]
             brought = await self._from_git(path, fresh, git) if fresh else []
             from_git += brought
             new += [each for each in fresh if each not in brought]
@@ -95,7 +95,7 @@ class SavedComments:
 
     def _know(self, path: str, comments: Sequence[AiComment]) -> None:
         if comments or path in self._known:
-            self._known[path] = Counter(each.text for each in comments)
+            self._known[path] = Counter(each.meaning for each in comments)
 
     def _fresh(self, path: str, comments: Sequence[AiComment]) -> list[AiComment]:
         """The comments that were not there at the last look."""
@@ -105,8 +105,8 @@ class SavedComments:
                 known |= each
         fresh = []
         for comment in comments:
-            if known[comment.text]:
-                known[comment.text] -= 1
+            if known[comment.meaning]:
+                known[comment.meaning] -= 1
             else:
                 fresh.append(comment)
         return fresh
@@ -118,7 +118,9 @@ class SavedComments:
                 self._changes[id] = ()
                 with suppress(TreeError):
                     self._changes[id], _ = self._tree.recall(id)
-        return {text for each in chain(*self._changes.values()) if each.path == path for text in _added(each)}
+        return {
+            every for each in chain(*self._changes.values()) if each.path == path for every in _added(each)
+        }
 
     async def _from_git(self, path: str, fresh: Sequence[AiComment], now: GitState) -> list[AiComment]:
         """The comments that git put there: it was at work meanwhile, and holds them."""
@@ -131,17 +133,17 @@ class SavedComments:
         if "\n" in path:
             return list(fresh)  # a name that git cannot be asked about
         held = {
-            each.text
+            each.meaning
             for content in await versions_in_git(root, path)
             for each in find_comments(path, content)
         }
-        return [each for each in fresh if each.text in held]
+        return [each for each in fresh if each.meaning in held]
 
 
 def _added(change: Change) -> Counter[str]:
     """The comments that a change adds to its file."""
     before, after = (find_comments(change.path, each or b"") for each in (change.before, change.after))
-    return Counter(each.text for each in after) - Counter(each.text for each in before)
+    return Counter(each.meaning for each in after) - Counter(each.meaning for each in before)
 
 
 def _comments_of(contents: Mapping[str, bytes]) -> dict[str, tuple[AiComment, ...]]:
