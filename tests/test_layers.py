@@ -47,6 +47,7 @@ HEAVY = {"httpx2", "rich", "prompt_toolkit", "tree_sitter", "rapidfuzz", "json_r
 HEAVY |= {"fastapi", "uvicorn", "pydantic", "mcp", "acp", "nh3", "markdown_it", "prometheus_client"}
 HEAVY |= {"yaml", "tomlkit"}  # only where a file is in YAML, or is changed
 HEAVY |= {"pyflakes"}  # only where a Python file is changed
+HEAVY |= {"jsonschema", "referencing"}  # only where an answer has to follow a schema
 HEAVY |= {"statistics"}  # it brings fractions and decimals
 # What only some tasks need: the cloud, pools, errands, several models in one role.
 SELDOM = {

@@ -187,7 +187,7 @@ def _refuse_unknown_part(words: Sequence[str]) -> None:
     parts = parts_of(words[0])
     if not parts or not words[1:] or words[1].startswith("-"):
         return
-    takes_any = commands()[words[0]].words.startswith(("[WORD", "[MODEL"))
+    takes_any = commands()[words[0]].words.startswith(("[WORD", "[MODEL", "[WHEN"))
     close = difflib.get_close_matches(words[1], parts, 1, 0.8 if takes_any else 0.6)
     if takes_any and not close:
         return

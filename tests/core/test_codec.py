@@ -49,6 +49,15 @@ st.register_type_strategy(
 )
 
 
+st.register_type_strategy(
+    events.RunEnded,
+    st.builds(events.RunEnded, st.sampled_from(["done", "failed"]), words, answer=json_values),
+)
+st.register_type_strategy(
+    Options, st.builds(Options, words, schema=st.none() | objects, check=st.lists(words).map(tuple))
+)
+
+
 def with_every_field(kind: type) -> st.SearchStrategy[Any]:
     """Build a struct from a value for each field: Hypothesis cannot call the factory of a default."""
     return st.builds(kind, **{name: st.from_type(hint) for name, hint in get_type_hints(kind).items()})

@@ -1,7 +1,7 @@
 """plan -> attempt -> gates -> adopt: a change is made on the side, judged, and adopted or thrown away."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,12 +58,16 @@ FILES_BACK = "Your correction does not pass, so it was rolled back: the files ar
 
 
 class Outcome(Struct, frozen=True):
-    """The end of a task; what checks said of the tree `before`, and last of the change (None: nothing)."""
+    """The end of a task; what checks said of the tree `before`, and last of the change (None: nothing).
+
+    `answer` is the JSON value that the person's schema asks for.
+    """
 
     status: Status
     text: str
     before: tuple[Judged, ...] = ()
     evidence: Evidence | None = None
+    answer: Any = None
 
 
 class Progress(Struct, frozen=True):

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.events import Judged
@@ -96,6 +97,17 @@ class Judges(Struct, frozen=True):
     stands: Callable[[], Awaitable[Sequence[Stands]]] = no_stands
     failures: FindFailures = no_failures
     aclose: Callable[[], Awaitable[None]] = nothing_to_close
+
+
+def with_gates(judges: Judges, own: Sequence[Gate]) -> Judges:
+    """The judges, with a task's own gates before theirs."""
+    if not own:
+        return judges
+
+    async def gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
+        return [*own, *await judges.gates(claimed, tries)]
+
+    return replace(judges, gates=gates)
 
 
 class Checking(Struct, frozen=True):

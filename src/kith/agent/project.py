@@ -250,7 +250,7 @@ class Project(Struct, frozen=True):
         except Exception as error:
             run.emit(RunEnded("failed", f"A bug in kith: {error!r}"))
             raise
-        run.emit(RunEnded(outcome.status, outcome.text))
+        run.emit(RunEnded(outcome.status, outcome.text, answer=outcome.answer))
         return STATUS_CODES[outcome.status]
 
     async def tell_state(self, run: Run) -> None:

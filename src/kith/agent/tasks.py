@@ -1,6 +1,7 @@
 """Tasks: from a person's words, or an unfinished session, to an end that the log holds."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
@@ -15,10 +16,11 @@ from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct
 from kith.agent.direct_words import describe, nearest_form, parse_direct
 from kith.agent.edit_checks import EditChecks
+from kith.agent.final_answer import announce, give_answer
 from kith.agent.forecasts import tell_forecast
 from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
-from kith.agent.judges import Judges
+from kith.agent.judges import Judges, with_gates
 from kith.agent.knowledge import gather, tell_faults, tell_known
 from kith.agent.mentions import Named, read_named
 from kith.agent.partial_reply import keep_partial
@@ -76,7 +78,8 @@ class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
     `history` is a conversation from elsewhere, with which a new session begins. `images` come with the words,
-    beside those that the words name.
+    beside those that the words name. `schema` is a JSON Schema that the answer has to follow. `gates` judge
+    this task's changes before all others.
     """
 
     words: str
@@ -84,6 +87,8 @@ class Task(Struct, frozen=True):
     resume: str = ""
     history: tuple[Message, ...] = ()
     images: tuple[Image, ...] = ()
+    schema: dict[str, Any] | None = None
+    gates: tuple[Gate, ...] = ()
 
 
 class Job(Struct, frozen=True):
@@ -188,7 +193,7 @@ def _copied(history: Sequence[Message]) -> Forked:
 
 async def _do(job: Job) -> Outcome:
     project, run, task, past = job.project, job.run, job.task, job.past
-    if past.applied:
+    if past.applied and task.schema is None:
         there = holds(project.log.applied(str(project.root)), past.applied[-1].change_id)
         since = "" if there else ", and was undone since"
         return Outcome("done", f"The change had been applied already{since}.")
@@ -197,7 +202,7 @@ async def _do(job: Job) -> Outcome:
     said = await _hear_hooks(job)
     if said.refusal:
         return Outcome("rejected", said.no)
-    if done := await _do_directly(project, run, task):
+    if task.schema is None and (done := await _do_directly(project, run, task)):
         return done
     if said.words:
         job = replace(job, task=replace(task, words=f"{task.words}\n\n{said.words}"))
@@ -246,8 +251,8 @@ async def _ask_model(job: Job) -> Outcome:
     terms = Terms(project, run, job.id)
     chooses = project.settings.is_routed and held is None
     route: Route = need_router().route(terms) if chooses else Pinned(terms, held)
-    judges = project.judges(run, job.words)
-    if not project.settings.read_only:
+    judges = with_gates(project.judges(run, job.words), job.task.gates)
+    if not (project.settings.read_only or job.past.applied):
         await judges.stands()  # the untouched tree is checked beside all that follows
     async with open_known(project, run.emit) as known:
         asking = _Asking(terms, route, judges, ToldChecks(judges), known)
@@ -264,6 +269,7 @@ async def _ask_model(job: Job) -> Outcome:
                 if 0 < opened.window < room or adaptation.id:
                     words = await _open_task(job, asking, opened.window, adaptation)
                 words, images = await _add_named(job, terms, opened, words)
+                words = words if job.task.schema is None else announce(words, job.task.schema)
                 if job.opens:
                     words = _begin(project, run, opened.window, words)
             if job.is_new:
@@ -298,18 +304,36 @@ async def _work(job: Job, asking: _Asking, task: Message, opened: Opened) -> Out
     """The task that begins with this message: answered, or done in a trial."""
     project, route = job.project, asking.route
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
-    leg = await _leg(job, asking, opened)
+    legs = [await _leg(job, asking, opened)]
+    leg = legs[0]
+    if job.past.applied:  # it was stopped before it gave its answer
+        return await _with_answer(run, job, leg, Outcome("done", leg.thread.last_words))
     if project.settings.read_only:
-        return await chat(run, leg.role, leg.thread, task if task.text else None, job.ending)
+        answered = await chat(run, leg.role, leg.thread, task if task.text else None, job.ending)
+        return await _with_answer(run, job, leg, answered)
 
     async def relieve(given_up: GivenUp) -> Leg | None:
         following = await route.follow(given_up)
-        return await _leg(job.now(), asking, following) if following else None
+        legs.extend([await _leg(job.now(), asking, following)] if following else ())
+        return legs[-1] if following else None
 
     audit = route.audit(leg.goal, f"{job.id}/{job.past.tasks}")
     judges = replace(asking.judges, ending=job.ending, audit=audit)
     earlier = None if job.is_new else _progress_of(job.past)
-    return await attempt(run, leg, task, judges, plan=job.task.plan, earlier=earlier, relief=relieve)
+    ended = await attempt(run, leg, task, judges, plan=job.task.plan, earlier=earlier, relief=relieve)
+    return await _with_answer(run, job, legs[-1], ended)
+
+
+async def _with_answer(run: Run, job: Job, leg: Leg, ended: Outcome) -> Outcome:
+    """Add the value that the person's schema asks for; a task that is done is failed without it."""
+    if job.task.schema is None or ended.status != "done":
+        return ended
+    answer = await give_answer(run, leg.role, leg.thread, job.task.schema)
+    if answer.fault:
+        applied = "The change is applied, but the" if job.now().past.applied else "The"
+        words = f"{applied} answer of {leg.role.model.name} does not follow the schema: {answer.fault}"
+        return replace(ended, status="failed", text=words)
+    return replace(ended, text=json.dumps(answer.value, ensure_ascii=False), answer=answer.value)
 
 
 async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
@@ -371,6 +395,7 @@ def _options(project: Project, task: Task, before: Past) -> Options:
         symbols=has_symbols(project) if begins else bool(before.symbols),
         system=chosen.system,
         append_system=chosen.append_system,
+        schema=task.schema,
     )
 
 
@@ -400,7 +425,7 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     if "check" in kept and was.goal:
         origin = {**origin, "check": "flag"}
     project = replace(project, settings=replace(project.settings, **kept, origin=origin))
-    return project, Task(started.task, was.plan or "no", task.resume)
+    return project, Task(started.task, was.plan or "no", task.resume, schema=task.schema or was.schema)
 
 
 async def warm_up(project: Project, tell: Emit = lambda event: None) -> None:

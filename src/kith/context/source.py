@@ -105,6 +105,35 @@ _COMMENTS: Final = {
 }
 _SLASHED: Final = lazy_pattern(r"^[ \t]*+(?://[^\n]*+|/\*.*?(?:\*/|\Z))", re.M | re.S)
 
+_MARKS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_HASHED.split(), ("#",)),
+    **dict.fromkeys(_DASHED, ("--",)),
+    **dict.fromkeys(_MARKED_UP, ("<!--",)),
+    **dict.fromkeys(("HTML", "Svelte", "Vue"), ("<!--", "{#", "{{--", "//", "/*")),
+    **dict.fromkeys(("Clojure", "Lisp", "Assembly"), (";", "#")),
+    **dict.fromkeys(("Erlang", "LaTeX"), ("%",)),
+    "CSS": ("/*", "//"),
+    "Fortran": ("!",),
+    "INI": ("#", ";"),
+    "Nix": ("#", "/*"),
+    "OCaml": ("(*",),
+    "PHP": ("//", "#", "/*"),
+    "Pascal": ("//", "{", "(*"),
+    "SQL": ("--", "/*", "#"),
+    "Text": ("#",),
+    "HCL": ("#", "//", "/*"),
+    "Visual Basic": ("'",),
+    "reStructuredText": ("..",),
+    "Jupyter": (),
+    "": ("#", "//", "--", ";", "/*", "<!--"),
+}
+_SLASHES: Final = ("//", "/*")
+
+
+def comment_marks(language: str) -> tuple[str, ...]:
+    """The beginnings of comments in a language ("": unknown, then the usual ones)."""
+    return _MARKS.get(language, _SLASHES)
+
 
 def count_lines(language: str, text: str) -> LineCount:
     """Count the lines of a text by sort.

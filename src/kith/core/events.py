@@ -36,11 +36,12 @@ class Options(Struct, frozen=True):
 
     `kind` is the command ("": a plain task), `plan` is None where planning does not apply. `goal`: the
     person named the checks in the command. `symbols`: models were offered the index; None before one was
-    asked. `system` and `append_system` are the person's own system prompt, `commit` is the tree's commit
-    at the start. `agree`: a build shows its tasks first. `quiet`: the model is not told of the person's
-    own command. `source`: the session that a fork copies, and `news` the changes to files that its model
-    must know. `gone`: the change that an undo did not find. Coaching records the digest of the model's
-    weights (`digest`), the kind of `work`, the `strategy` and the `recorded` task that it tries.
+    asked. `system` and `append_system` are the person's own system prompt, `schema` is that of the answer.
+    `commit` is the tree's commit at the start. `agree`: a build shows its tasks first. `quiet`: the model
+    is not told of the person's own command. `source`: the session that a fork copies, and `news` the
+    changes to files that its model must know. `gone`: the change that an undo did not find. Coaching
+    records the digest of the model's weights (`digest`), the kind of `work`, the `strategy` and the
+    `recorded` task that it tries.
     """
 
     kind: str = ""
@@ -51,6 +52,7 @@ class Options(Struct, frozen=True):
     symbols: bool | None = None
     system: str = ""
     append_system: str = ""
+    schema: dict[str, Any] | None = None
     commit: str = ""
     agree: bool = False
     quiet: bool = False
@@ -83,11 +85,15 @@ class RunStarted(Struct, frozen=True):
 
 
 class RunEnded(Struct, frozen=True):
-    """The task is over, and why; `cause` says of a failure what kith has to know of it."""
+    """The task is over, and why; `cause` says of a failure what kith has to know of it.
+
+    `answer` is the JSON value that follows the person's schema; None without one.
+    """
 
     status: Status
     text: str
     cause: Literal["", "hopeless"] = ""
+    answer: Any = None
 
 
 class Resumed(Struct, frozen=True):

@@ -19,6 +19,7 @@ def describe_run(session: str, past: Past) -> dict[str, Any]:
     return {
         "status": ended.status if ended else "unfinished",
         "text": ended.text if ended else "",
+        "answer": ended.answer if ended else None,
         "session": session,
         "applied": applied.change_id if applied else None,
         "changes": [

@@ -13,6 +13,7 @@ from kith.terminal.options import (
     add_template,
     add_work,
     add_yes,
+    place,
     positive,
     some_id,
 )
@@ -190,6 +191,8 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--review", action="store_const", const=True, help="ask the model what may go wrong with its change")
     add("--explain-prompt", action="store_true", help="show what each part of the prompt costs, ask nothing")
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
+    schema = "a JSON Schema that the final answer has to follow; stdout gets that value alone"
+    add("--output-schema", type=place, metavar="FILE", help=schema)
     add("--resume", type=some_id, metavar="ID", help="go on with an unfinished session")
     add("--image", action="append", default=[], metavar="FILE", help="show the model this picture")
     for add_more in all_parts(lambda feature: feature.task_options):

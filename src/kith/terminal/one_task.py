@@ -3,8 +3,10 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from kith.agent.context_usage import Explained, explain_task
+from kith.agent.final_answer import read_schema
 from kith.agent.mentions import load_picture
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
@@ -32,7 +34,9 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         return EXIT_DONE
     format = args.output_format
     voice, answerer, asked = choose_voice(format == "text", args.yes)
-    wanted = Task(task, plan=args.plan, resume=args.resume or "", images=_load_images(args))
+    schema = _read_schema(args.output_schema) if args.output_schema else None
+    images = _load_images(args)
+    wanted = Task(task, plan=args.plan, resume=args.resume or "", images=images, schema=schema)
     ways = all_parts(lambda feature: feature.way)
     do: DoTask = next((found for way in ways if (found := way(args))), run_task)
     listeners = [voice.hear] if format != "stream-json" else [print_event]
@@ -52,7 +56,7 @@ def do_task(args: argparse.Namespace, root: Path, task: str) -> int:
         print(json.dumps(result.report, indent=2))
     elif format == "text":
         again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
-        print_text(result.report, asked=asked, again=again)
+        print_text(result.report, asked=asked, again=again, as_json=_asks_json(project, id))
     return result.code
 
 
@@ -67,6 +71,22 @@ def _load_images(args: argparse.Namespace) -> tuple[Image, ...]:
             )
         found.append(picture)
     return tuple(found)
+
+
+def _asks_json(project: Project, session: str) -> bool:
+    """True if the answer has to follow a schema: one given now, or when the task began."""
+    started = project.log.past(session).started
+    return started is not None and started.options.schema is not None
+
+
+def _read_schema(file: str) -> dict[str, Any]:
+    """Read the file of `--output-schema`. Raises UsageError."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"{file} cannot be read: {why}.") from error
+    return read_schema(text, file)
 
 
 def print_costs(explained: Explained, format: str) -> None:

@@ -46,16 +46,18 @@ def print_event(event: Event, path: tuple[str, ...]) -> None:
     print(json.dumps(line), flush=True)
 
 
-def print_text(report: dict[str, Any], asked: bool, again: str = "") -> None:
+def print_text(report: dict[str, Any], asked: bool, again: str = "", as_json: bool = False) -> None:
     """The answer on stdout; a diff that nobody could be asked about is printed there too.
 
-    `again` is the command that goes on with it.
+    `again` is the command that goes on with it. `as_json`: nothing goes to stdout but the answer's value.
     """
     text = report["text"]
     if report["status"] == "rejected" and report["changes"] and not asked:
-        print("".join(change["diff"] for change in report["changes"]), end="")
+        print("" if as_json else "".join(change["diff"] for change in report["changes"]), end="")
         text = "Nothing was applied, since nobody could be asked; --yes applies."
-    if text and report["status"] == "done":
+    if as_json and report["status"] == "done":
+        print(json.dumps(report["answer"], indent=2))
+    elif text and report["status"] == "done":
         print_words(text)
     elif text:
         print(wrapped(f"kith: {text}", sys.stderr), file=sys.stderr)
