@@ -8,9 +8,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.core.errors import EXIT_DONE, BusyError, KithError, UsageError
 from kith.core.event_loop import run_until_signal
-from kith.features.forges.client import ForgeKind, Patience, RefusedError
+from kith.core.numbers import time_text
+from kith.features.forges.client import ForgeKind, LimitedError, Patience, RefusedError
 from kith.features.forges.comments import SUMMARY, Comments, Remark, comments_of, marked
 from kith.features.forges.reviews import MOST_BYTES, Found, Review, read_review
 from kith.features.forges.settings import (
@@ -93,6 +94,8 @@ async def _post(place: Place, review: Review, most: int) -> Posted:
             return await post(comments_of(place, client), review, most)
     except RefusedError as error:
         raise KithError(_hint(place, error)) from error
+    except LimitedError as error:
+        raise BusyError(f"{error}; it can be asked again in {time_text(error.after_s)}.") from error
 
 
 def _hint(place: Place, error: RefusedError) -> str:
