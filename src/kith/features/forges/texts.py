@@ -20,7 +20,7 @@ _ACTING: Final = re.compile(
 )
 _CLOSING: Final = re.compile(r"\b([cfri])(los|ix|esolv|mplement)(?=(?:e[sd]?|ing|ed|s)?\b)", re.IGNORECASE)
 _LINKS: Final = re.compile(r"(?<=:)(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$@:=^\"'])")
+_MARKS: Final = re.compile(r"([\\`*_\[\]<>&~$|])")  # in the middle of a line
 
 
 def make_title(request: str, unproven: bool, most: int) -> str:
@@ -58,7 +58,8 @@ def neutral(text: str) -> str:
 
 def plain(text: str) -> str:
     """Foreign text for the middle of a line: neutral, and without Markdown, HTML or links."""
-    return neutral(_MARKS.sub(r"\\\1", _LINKS.sub(_BREAK, " ".join(printable(text).split()))))
+    marks = _MARKS.sub(r"\\\1", " ".join(printable(text).split()))
+    return _LINKS.sub(_BREAK, neutral(marks))
 
 
 def fenced(text: str, most: int) -> str:
