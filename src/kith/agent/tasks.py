@@ -73,13 +73,15 @@ THREAD = "task"
 class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
-    `history` is a conversation from elsewhere, with which a new session begins.
+    `history` is a conversation from elsewhere, with which a new session begins. `material` is text of others
+    that the model gets with the words. It decides nothing: it names no files and excuses no test.
     """
 
     words: str
     plan: Planning = "no"
     resume: str = ""
     history: tuple[Message, ...] = ()
+    material: str = ""
 
 
 class Job(Struct, frozen=True):
@@ -336,7 +338,8 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after the checks' results, or the outcome of its last change."""
-    words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
+    phrased = "\n\n".join(filter(None, (adaptation.phrase(job.task.words), job.task.material)))
+    words = with_news(job.project, job.past, phrased, window)
     if not job.opens:
         return words
     if job.past.todo:  # in a conversation that begins, only a person can have set it
@@ -362,6 +365,7 @@ def _options(project: Project, task: Task, before: Past) -> Options:
         symbols=has_symbols(project) if begins else bool(before.symbols),
         system=chosen.system,
         append_system=chosen.append_system,
+        material=task.material,
     )
 
 
@@ -391,7 +395,7 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     if "check" in kept and was.goal:
         origin = {**origin, "check": "flag"}
     project = replace(project, settings=replace(project.settings, **kept, origin=origin))
-    return project, Task(started.task, was.plan or "no", task.resume)
+    return project, Task(started.task, was.plan or "no", task.resume, material=was.material)
 
 
 async def warm_up(project: Project, tell: Emit = lambda event: None) -> None:

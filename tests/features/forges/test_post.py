@@ -145,7 +145,7 @@ def test_the_token_goes_to_no_other_address(site: Site) -> None:
 REFUSALS: list[tuple[Answer, int, str]] = [
     ((401, {"message": "Bad credentials"}, {}), 1, "KITH_GITHUB_TOKEN"),
     ((403, {"message": "Resource not accessible by integration"}, {}), 1, "pull-requests: write"),
-    ((404, {"message": "Not Found"}, {}), 1, "may not see team/project"),
+    ((404, {"message": "Not Found"}, {}), 1, "no such pull request"),
     ((403, {"message": "rate limit"}, {"Retry-After": "900"}), 75, "15 min"),
     ((502, {}, {}), 75, "502"),
 ]

@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import add_folder
+from kith.terminal.options import add_folder, add_json, add_work, add_yes
 
 _here = lazy_in(__name__)
 
@@ -20,6 +20,14 @@ FEATURE = Feature(
             "URL [FILE]",
             group="Change code",
         ),
+        Command(
+            "issue",
+            "Turn an issue into a branch",
+            Lazy(f"{__name__}:issue_arguments"),
+            _here("issue:issue_command"),
+            "URL | FILE",
+            group="Change code",
+        ),
     ),
 )
 
@@ -34,3 +42,12 @@ def comment_arguments(parser: argparse.ArgumentParser) -> None:
     what = "what kith review --save-json wrote (-: standard input)"
     add("file", metavar="FILE", nargs="?", default="-", help=what)
     add("--dry-run", action="store_true", help="print the comments, and post nothing")
+
+
+def issue_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("issue", metavar="URL | FILE", help="the issue on a forge, or a Markdown file")
+    add_yes(parser)
+    add("--push", action="store_true", help="push the branch and open a draft without asking")
+    add_json(parser)
+    add_work(parser)

@@ -107,6 +107,10 @@ class Forge(ABC):
     ) -> None:
         self.url, self._token, self._transport, self._patience = url, token, transport, patience
 
+    @property
+    def has_token(self) -> bool:
+        return bool(self._token)
+
     def project(self, repository: str) -> str:
         """The project of a repository's URL; "" for a repository elsewhere."""
         if "://" not in repository:  # git@host:path

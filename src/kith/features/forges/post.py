@@ -8,11 +8,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from kith.core.errors import EXIT_DONE, BusyError, KithError, UsageError
+from kith.core.errors import EXIT_DONE, KithError, UsageError
 from kith.core.event_loop import run_until_signal
-from kith.core.numbers import time_text
 from kith.features.forges.client import ForgeKind, LimitedError, Patience, RefusedError
 from kith.features.forges.comments import SUMMARY, Comments, Remark, comments_of, marked
+from kith.features.forges.refusals import tell, word_limit, word_refusal
 from kith.features.forges.reviews import MOST_BYTES, Found, Review, read_review
 from kith.features.forges.settings import (
     ForgesSettings,
@@ -32,11 +32,6 @@ _TEXT: Final = 2_000  # characters of a finding
 _SUGGESTION: Final = 4_000
 _LISTED: Final = 100  # findings in a summary
 _LONGEST: Final = 60_000  # GitHub takes 65,536
-_NEEDED: Final[dict[ForgeKind, str]] = {
-    "github": "pull requests: read and write (in a workflow: `pull-requests: write`)",
-    "gitlab": "the scope `api` and the role Reporter or higher",
-    "gitea": "the scopes `write:issue`, `write:repository` and `read:user`",
-}
 
 
 class Posted(Struct, frozen=True):
@@ -56,7 +51,7 @@ def comment_command(args: argparse.Namespace) -> int:
     tokens = take_tokens()
     settings = load_settings(find_root(args.folder), {})
     own = settings.section(ForgesSettings)
-    place = find_place(args.url, "pull request", find_forges(own, tokens, Patience(_tell)))
+    place = find_place(args.url, "pull request", find_forges(own, tokens, Patience(tell)))
     review = read_review(_read(args.file), "standard input" if args.file == "-" else args.file)
     if args.dry_run:
         print("\n".join(_shown(review, own.comments)))
@@ -68,10 +63,6 @@ def comment_command(args: argparse.Namespace) -> int:
     posted = run_until_signal(_post(place, review, own.comments))
     print(_words(posted))
     return EXIT_DONE
-
-
-def _tell(words: str) -> None:
-    print(f"kith: {words}", file=sys.stderr, flush=True)
 
 
 def _read(file: str) -> bytes:
@@ -93,23 +84,9 @@ async def _post(place: Place, review: Review, most: int) -> Posted:
         async with place.forge.client() as client:
             return await post(comments_of(place, client), review, most)
     except RefusedError as error:
-        raise KithError(_hint(place, error)) from error
+        raise KithError(word_refusal(place, "pull request", error)) from error
     except LimitedError as error:
-        raise BusyError(f"{error}; it can be asked again in {time_text(error.after_s)}.") from error
-
-
-def _hint(place: Place, error: RefusedError) -> str:
-    """The refusal of a forge, and what helps."""
-    kind = place.forge.kind
-    match error.status:
-        case 401:
-            return f"{error}. Is the token in {token_name(kind)} still valid?"
-        case 403:
-            return f"{error}. The token needs {_NEEDED[kind]}; for a fork it may only read."
-        case 404:
-            return f"{error}. The token may not see {place.project}, or there is no such pull request."
-        case _:
-            return str(error)
+        raise word_limit(error) from error
 
 
 async def post(comments: Comments, review: Review, most: int) -> Posted:
