@@ -70,7 +70,7 @@ class PullRequest(Struct, frozen=True):
 
 
 class Issue(Struct, frozen=True):
-    """What people wrote into an issue. All of it is foreign text."""
+    """An issue: foreign text, all of it."""
 
     title: str
     body: str

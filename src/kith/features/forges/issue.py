@@ -43,7 +43,7 @@ built, tested or deployed."""
 
 
 class Wanted(Struct, frozen=True):
-    """What is to be done: an issue in words for people, its text, and its place on a forge if it has one."""
+    """An issue to work on: the task in words, its text, and its place on a forge if it has one."""
 
     words: str
     slug: str
@@ -61,7 +61,7 @@ class Remote(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """How far it came."""
+    """The end of `kith issue`: the branch, its commit, and where they went."""
 
     branch: str = ""
     commit: str = ""

@@ -90,7 +90,7 @@ async def _post(place: Place, review: Review, most: int) -> Posted:
 
 
 async def post(comments: Comments, review: Review, most: int) -> Posted:
-    """Add a comment for each finding that has none yet, at most so many, and write the summary anew.
+    """Add a comment for each finding that has none yet, at most so many, and update the summary.
 
     Raises RefusedError, BusyError, and KithError for a review of another commit.
     """
@@ -195,7 +195,7 @@ def _summary_lines(review: Review, without: set[str], posted: Posted) -> Iterato
 
 
 def _shown(review: Review, most: int) -> Iterator[str]:
-    """What would be posted, where nothing is there yet."""
+    """Show the comments and the summary as the first run would post them."""
     chosen = [each for each in review.findings if each.place][:most]
     for each in chosen:
         remark = _remark(each, "github")

@@ -1,4 +1,4 @@
-"""What a forge refuses, in a sentence with what helps."""
+"""Word the refusals of a forge, each with what helps."""
 
 import sys
 from typing import Final

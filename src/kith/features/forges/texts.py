@@ -46,7 +46,7 @@ def tell_change(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tell_request(request: str) -> str:
-    """What was asked for, as a part of such a text."""
+    """The request, as a part of such a text."""
     return f"Task:\n\n{fenced(request, _REQUEST)}"
 
 
