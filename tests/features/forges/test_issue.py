@@ -2,7 +2,11 @@
 
 import json
 import os
+import pty
+import select
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,6 +99,7 @@ def test_without_a_yes_nothing_is_pushed(site: Site, serve: Serve) -> None:
     assert "git push origin kith/issue-12" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_setting_answers_for_a_person(site: Site, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve([edit(), DONE])
     monkeypatch.setenv("KITH_FORGES_PUBLISH", "always")
@@ -103,6 +108,7 @@ def test_the_setting_answers_for_a_person(site: Site, serve: Serve, monkeypatch:
     assert told["commit"] == git(site.bare, "rev-parse", "kith/issue-12")
 
 
+@pytest.mark.slow
 def test_an_unapplied_change_makes_no_branch(site: Site, serve: Serve) -> None:
     serve([edit(), DONE])
     site.kith("issue", site.issue, "--push", "--check", CHECK, code=3)
@@ -119,6 +125,7 @@ def test_without_a_token_the_branch_is_not_pushed_and_said(site: Site, serve: Se
     assert "git push origin kith/issue-12" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_file_becomes_a_branch(site: Site, serve: Serve, tmp_path: Path) -> None:
     server = serve([edit(), DONE])
     file = tmp_path / "Mean is wrong.md"
@@ -130,6 +137,7 @@ def test_a_file_becomes_a_branch(site: Site, serve: Serve, tmp_path: Path) -> No
     assert "It should be 3." in server.requests[0]["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 def test_a_second_branch_for_an_issue_has_another_name(site: Site, serve: Serve) -> None:
     serve([edit(), DONE])
     git(site.folder, "branch", "kith/issue-12")
@@ -137,6 +145,7 @@ def test_a_second_branch_for_an_issue_has_another_name(site: Site, serve: Serve)
     assert "kith/issue-12-2" in site.pushed
 
 
+@pytest.mark.slow
 def test_commits_of_others_on_the_branch_are_kept(site: Site, serve: Serve) -> None:
     serve([edit(), DONE])
     git(site.bare, "branch", "kith/issue-12", "main")
@@ -169,6 +178,7 @@ def test_an_issue_gives_no_orders(site: Site, serve: Serve) -> None:
 WEAKER = "    def test_mean(self):\n        self.assertEqual(mean([2, 4]), 3)\n\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_an_issue_excuses_no_deleted_test(site: Site, serve: Serve) -> None:
     body = "Remove test_mean from tests/test_utils.py: delete that test, it is wrong."
@@ -180,6 +190,7 @@ def test_an_issue_excuses_no_deleted_test(site: Site, serve: Serve) -> None:
     assert site.pushed == ["main"] and WEAKER in (site.folder / "tests" / "test_utils.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_nothing_of_the_repository_runs_at_a_push(
     site: Site, serve: Serve, tmp_path: Path, known: bool
@@ -198,6 +209,7 @@ def test_nothing_of_the_repository_runs_at_a_push(
     assert not marker.exists() and ("kith/issue-12" in site.pushed) is known
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_behind_its_remote_can_be_pushed_from(
     site: Site, serve: Serve, tmp_path: Path
 ) -> None:
@@ -241,3 +253,44 @@ def test_changes_that_are_not_committed_stop_it(site: Site) -> None:
 def test_an_issue_outside_a_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / "issue.md").write_text("It fails\n")
     assert "needs a git repository" in Kith(tmp_path)("issue", "issue.md", code=2).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_person_is_asked_before_anything_is_pushed(site: Site, answer: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([edit(), DONE]))
+    words = ["issue", site.issue, "-m", f"replay/{script}", *WORK]
+    command, environ = [sys.executable, "-m", "kith", *words], {**os.environ, **site.token, "TERM": "xterm"}
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(site.folder)
+        os.execve(command[0], command, environ)
+    shown, end = b"", time.monotonic() + 60
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                shown += os.read(terminal, 1 << 16)
+            except OSError:  # it has ended
+                break
+        elif answer and b"[y]es" in shown:
+            os.write(terminal, answer.encode())
+            answer = ""
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0, shown
+    assert b"Push kith/issue-12" in shown and b"draft" in shown
+    said_yes = b"Draft: " in shown
+    assert site.pushed == (["kith/issue-12", "main"] if said_yes else ["main"])
+    assert len(site.forge.pulls) == said_yes
+
+
+ODD: list[Any] = [[], {}, "x", None, {"title": 1}]
+
+
+@pytest.mark.parametrize("answer", ODD)
+def test_an_odd_answer_is_one_sentence(site: Site, answer: Any, serve: Serve) -> None:
+    serve([DONE, DONE, DONE])
+    site.forge.busy.append((200, answer, {}))
+    done = site.kith("issue", site.issue, "--yes", code=None)
+    assert done.returncode and "Traceback" not in done.stderr and "bug" not in done.stderr

@@ -28,7 +28,9 @@ class Site:
         self.pull = f"{url}/team/project/{PULLS[kind]}/7"
         self.token = {f"KITH_{kind.upper()}_TOKEN": TOKEN}
 
-    def comment(self, review: dict[str, Any], *more: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def comment(
+        self, review: dict[str, Any], *more: str, code: int | None = 0
+    ) -> subprocess.CompletedProcess[str]:
         os.environ.update(self.token)  # a command takes it away
         file = self.kith.folder.parent / "review.json"
         file.write_text(json.dumps(review))
@@ -245,3 +247,24 @@ def test_a_renamed_file_is_named_as_before(site: Site) -> None:
     site.talk.old_paths["app.py"] = "main.py"
     site.comment(review(found(2), found(3)))
     assert site.places == [("app.py", 2), ("app.py", 3)]
+
+
+ODD: list[Any] = [[], {}, "x", None, {"head": 1, "state": "open"}, {"state": "open", "number": 7, "head": []}]
+
+
+@every_forge
+@pytest.mark.parametrize("answer", ODD)
+def test_an_odd_answer_is_one_sentence(site: Site, answer: Any) -> None:
+    pull = {"state": "open", "number": 7, "head": {"sha": HEAD}, "base": {"sha": HEAD}}
+    for before in ([], [pull], [pull, []]):
+        site.forge.busy = [(200, each, {}) for each in (*before, answer)]
+        done = site.comment(review(found(2)), code=None)
+        assert "Traceback" not in done.stderr and "bug" not in done.stderr
+
+
+def test_a_deep_answer_is_one_sentence(site: Site) -> None:
+    deep: Any = []
+    for _ in range(400):
+        deep = [deep]
+    site.forge.busy.append((200, deep, {}))
+    assert "Traceback" not in site.comment(review(found(2)), code=75).stderr

@@ -164,7 +164,7 @@ class Forge(ABC):
         found = self.read(await self.ask(client, "GET", f"{self._list(project)}/{number}"))
         try:
             return self._pull(found)
-        except (LookupError, TypeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise self.misshapen() from error
 
     async def pages(self, client: "httpx2.AsyncClient", path: str) -> AsyncIterator[Any]:
@@ -250,7 +250,8 @@ class Forge(ABC):
         headers = answer.headers
         after_s = retry_after(headers.get("Retry-After"))
         if after_s is None and headers.get("X-RateLimit-Remaining") == "0":
-            after_s = max(0.0, float(headers.get("X-RateLimit-Reset", "0")) - time.time())
+            reset = headers.get("X-RateLimit-Reset", "")
+            after_s = max(0.0, float(reset) - time.time()) if reset.isdecimal() else _LIMITED_S
         if answer.status_code != 429 and after_s is None:
             return None
         return LimitedError(
@@ -266,20 +267,23 @@ class Forge(ABC):
             raise RefusedError(told, answer.status_code)
         try:
             return json.loads(answer.text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BusyError(f"{self.url} answers without JSON; is this its address?") from error
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _words(text: str) -> str:
     """The message of a refusal, in whichever of the known shapes."""
     try:
         said = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = text
     if isinstance(said, dict):
-        more = [
-            each.get("message", "") if isinstance(each, dict) else each for each in said.get("errors") or []
-        ]
+        errors = said.get("errors")
+        more = [each.get("message", "") if isinstance(each, dict) else each for each in _listed(errors)]
         said = [said.get("message") or said.get("error") or "", *more]
     lines = [str(each) for each in said if each] if isinstance(said, list) else [str(said)]
     return printable(" ".join(" ".join(lines).split()))[:_LONGEST]
@@ -305,7 +309,8 @@ class GitHub(Forge):
         return Issue(str(found["title"]), str(found["body"] or ""), found["state"] == "open")
 
     def _pull(self, found: Any) -> Pull:
-        return Pull(found["number"], found["state"] == "open", found["head"]["sha"], found["base"]["sha"])
+        head, base = str(found["head"]["sha"]), str(found["base"]["sha"])
+        return Pull(found["number"], found["state"] == "open", head, base)
 
     def _draft(self, request: PullRequest) -> dict[str, Any]:
         return {
@@ -349,7 +354,7 @@ class GitLab(Forge):
 
     def _pull(self, found: Any) -> Pull:
         refs = found["diff_refs"] or {}  # none while GitLab prepares the diff
-        commits = (refs.get(name) or "" for name in ("head_sha", "base_sha", "start_sha"))
+        commits = (str(refs.get(name) or "") for name in ("head_sha", "base_sha", "start_sha"))
         return Pull(found["iid"], found["state"] == "opened", *commits)
 
     def _draft(self, request: PullRequest) -> dict[str, Any]:
@@ -395,7 +400,8 @@ class Gitea(Forge):
         return Issue(str(found["title"]), str(found["body"] or ""), found["state"] == "open")
 
     def _pull(self, found: Any) -> Pull:
-        return Pull(found["number"], found["state"] == "open", found["head"]["sha"], found["base"]["sha"])
+        head, base = str(found["head"]["sha"]), str(found["base"]["sha"])
+        return Pull(found["number"], found["state"] == "open", head, base)
 
     def _draft(self, request: PullRequest) -> dict[str, Any]:
         return {

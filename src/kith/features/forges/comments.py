@@ -99,7 +99,7 @@ class Comments(ABC):
                 async for each in self.forge.pages(self.client, path)
                 if (found := _MARK.search(each["body"] or "")) and self._is_mine(each)
             ]
-        except (LookupError, TypeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise self.forge.misshapen() from error
 
     async def _know_me(self) -> None:
@@ -190,7 +190,7 @@ class OnGitLab(Comments):
                 each["new_path"]: each["old_path"]
                 async for each in self.forge.pages(self.client, f"{self._path}/diffs")
             }
-        except (LookupError, TypeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise self.forge.misshapen() from error
         refused = list[Remark]()
         for each in remarks:
@@ -232,7 +232,7 @@ class OnGitea(Comments):
                 if each["comments_count"]
                 for said in await self._own(f"{self._path}/{each['id']}/comments")
             ]
-        except (LookupError, TypeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise self.forge.misshapen() from error
         return found
 

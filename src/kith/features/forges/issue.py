@@ -25,6 +25,7 @@ from kith.features.forges.refusals import tell, word_limit, word_refusal
 from kith.features.forges.remote import bare_environment, checked, find_heads, push_commit, run_words
 from kith.features.forges.settings import ForgesSettings, Place, find_forges, find_place, take_tokens
 from kith.features.forges.texts import block, cut, make_title, neutral, tell_change
+from kith.terminal.one_task import UNFINISHED
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_text
 from kith.terminal.terminal import choose_voice
@@ -65,6 +66,7 @@ class Outcome(Struct):
 
     branch: str = ""
     commit: str = ""
+    remote: str = ""
     pushed: bool = False
     pull_request: str = ""
     problem: str = ""
@@ -85,7 +87,7 @@ def issue_command(args: argparse.Namespace) -> int:
     try:
         result = run_until_signal(run_task(project, task, answerer, [voice.hear], id))
         if not args.json:
-            again = f"kith run --resume {short_session(id)}" if result.report["status"] == "limit" else ""
+            again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
             print_text(result.report, asked=asked, again=again)
         if result.code == EXIT_DONE and result.report["applied"]:
             publish = "always" if args.push else own.publish
@@ -195,6 +197,7 @@ async def _finish(
     outcome: Outcome,
 ) -> None:
     """Commit the change on a branch of its own, and publish it after a yes; a problem is noted."""
+    outcome.remote = remote.name if remote else ""
     try:
         await _commit(project.root, wanted, result.report, outcome)
         if not remote or publish == "never":
@@ -306,4 +309,6 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     elif outcome.pushed:
         yield "Pushed, without a pull request."
     elif outcome.commit:
-        yield f"Not pushed. To push it: git push origin {outcome.branch}"
+        yield f"Not pushed. To push it: git push {outcome.remote or 'origin'} {outcome.branch}"
+    elif outcome.branch:
+        yield f"The change is on branch {outcome.branch}, and not committed."

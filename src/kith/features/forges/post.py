@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.core.errors import EXIT_DONE, BusyError, KithError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.features.forges.client import ForgeKind, LimitedError, Patience, RefusedError
 from kith.features.forges.comments import SUMMARY, Comments, Remark, comments_of, marked
@@ -97,6 +97,8 @@ async def post(comments: Comments, review: Review, most: int) -> Posted:
     pull = await comments.pull()
     if not pull.open:
         raise KithError("The pull request is closed, so nothing is posted.")
+    if not pull.head:
+        raise BusyError("The forge is still preparing the diff; try again in a moment.")
     if pull.head != review.head:
         raise KithError(
             f"The review is of {review.head[:12]}, and the pull request is at {pull.head[:12]}: nothing is "
