@@ -73,15 +73,14 @@ THREAD = "task"
 class Task(Struct, frozen=True):
     """A person's task: words, if to plan first, or a session to resume.
 
-    `history` is a conversation from elsewhere, with which a new session begins. `material` is text of others
-    that the model gets with the words. It decides nothing: it names no files and excuses no test.
+    `history` is a conversation from elsewhere, with which a new session begins.
     """
 
     words: str
     plan: Planning = "no"
     resume: str = ""
+    material: str = ""  # text of others beside the words; it decides nothing, and names no files
     history: tuple[Message, ...] = ()
-    material: str = ""
 
 
 class Job(Struct, frozen=True):
