@@ -268,3 +268,8 @@ def test_a_deep_answer_is_one_sentence(site: Site) -> None:
         deep = [deep]
     site.forge.busy.append((200, deep, {}))
     assert "Traceback" not in site.comment(review(found(2)), code=75).stderr
+
+
+def test_a_review_that_failed_says_so_without_its_reason(site: Site) -> None:
+    site.comment(review(status="unavailable", text="http://10.0.0.5:8080 does not answer"))
+    assert "did not end well" in site.summary and "10.0.0.5" not in site.summary

@@ -13,7 +13,7 @@ from kith.features.forges.settings import Place
 if TYPE_CHECKING:
     import httpx2
 
-_MARK: Final = re.compile(r"<!-- kith:([0-9a-z]{1,64}) -->\s*\Z")
+MARK: Final = re.compile(r"<!-- kith:([0-9a-z]{1,64}) -->\s*\Z")
 SUMMARY: Final = "summary"
 _NOT_HERE: Final = (400, 422)  # a line that is not part of the diff, as GitLab and GitHub say it
 _UNKNOWN: Final = (403, 404)  # a token of a job may not ask who it is
@@ -97,7 +97,7 @@ class Comments(ABC):
             return [
                 Said(found[1], str(each["id"]), each["body"])
                 async for each in self.forge.pages(self.client, path)
-                if (found := _MARK.search(each["body"] or "")) and self._is_mine(each)
+                if (found := MARK.search(each["body"] or "")) and self._is_mine(each)
             ]
         except (LookupError, TypeError, AttributeError) as error:
             raise self.forge.misshapen() from error

@@ -11,7 +11,7 @@ from msgspec import Struct
 from kith.core.errors import EXIT_DONE, BusyError, KithError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.features.forges.client import ForgeKind, LimitedError, Patience, RefusedError
-from kith.features.forges.comments import SUMMARY, Comments, Remark, comments_of, marked
+from kith.features.forges.comments import MARK, SUMMARY, Comments, Remark, comments_of, marked
 from kith.features.forges.refusals import tell, word_limit, word_refusal
 from kith.features.forges.reviews import MOST_BYTES, Found, Review, read_review
 from kith.features.forges.settings import (
@@ -189,7 +189,7 @@ def _summary_lines(review: Review, without: set[str], posted: Posted) -> Iterato
     if review.parts.unanswered:
         yield f"The model did not review {review.parts.unanswered} of {count(review.parts.all, 'part')}."
     if review.status != "done":
-        yield f"The review did not end well: {plain(cut(review.text, _TEXT))}"
+        yield "The review did not end well; the log of its job says why."  # the reason may name a server
     if review.not_reviewed:
         yield f"Not reviewed: {', '.join(code(each) for each in review.not_reviewed[:_LISTED])}."
     model = f", model {code(review.model)}" if review.model else ", no model"
@@ -209,7 +209,7 @@ def _shown(review: Review, most: int) -> Iterator[str]:
 
 
 def _unbroken(text: str) -> str:
-    return text.replace("\u200b", "")
+    return MARK.sub("", text).rstrip().replace("\u200b", "")
 
 
 def _words(posted: Posted) -> str:

@@ -48,7 +48,6 @@ class Review(Struct, frozen=True):
     status: str
     head: str
     findings: tuple[Found, ...] = ()
-    text: str = ""
     files: tuple[str, ...] = ()
     not_reviewed: tuple[str, ...] = ()
     counts: dict[str, int] = {}
