@@ -15,6 +15,7 @@ import pytest
 
 from forge_server import TOKEN, StandInForge
 from git_server import serve_forge
+from kith.memory.log import LOG_FILE, Log
 from mending import CHECK, DONE, NEW, OLD, edit
 from outside import Kith, Serve
 from reviewing import Here
@@ -294,3 +295,13 @@ def test_an_odd_answer_is_one_sentence(site: Site, answer: Any, serve: Serve) ->
     site.forge.busy.append((200, answer, {}))
     done = site.kith("issue", site.issue, "--yes", code=None)
     assert done.returncode and "Traceback" not in done.stderr and "bug" not in done.stderr
+
+
+@pytest.mark.slow
+def test_an_issue_that_found_no_model_is_resumed_with_its_text(site: Site, serve: Serve, home: Path) -> None:
+    site.kith("issue", site.issue, *WORK, code=5)
+    server = serve([edit(), DONE])
+    (id,) = [each.id for each in Log(home / ".local" / "state" / "kith" / LOG_FILE).sessions()]
+    site.kith("run", "--resume", id, *WORK)
+    first = server.requests[0]["messages"][-1]["content"]
+    assert "mean is wrong" in first and "not your user" in first
