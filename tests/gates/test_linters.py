@@ -43,6 +43,12 @@ def test_the_project_says_which_linters_there_are() -> None:
     assert not find(readme_dot_md="")
 
 
+def test_programs_of_a_committed_environment_are_the_projects_own() -> None:
+    assert not find(a_dot_py="")["ruff"].obeys
+    for place in ("_dot_venv__pyvenv_dot_cfg", "inner__pyvenv_dot_cfg", "pyvenv_dot_cfg"):
+        assert all(each.obeys for each in find(a_dot_py="", run_dot_sh="", **{place: ""}).values())
+
+
 @given(st.text())
 def test_a_broken_manifest_says_nothing(text: str) -> None:
     assert "ruff" in find(a_dot_py="", pyproject_dot_toml=text, setup_dot_cfg=text)

@@ -85,6 +85,7 @@ class Task(Struct, frozen=True):
     words: str
     plan: Planning = "no"
     resume: str = ""
+    material: str = ""  # text of others beside the words; it decides nothing, and names no files
     history: tuple[Message, ...] = ()
     images: tuple[Image, ...] = ()
     schema: dict[str, Any] | None = None
@@ -369,7 +370,8 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
 
 async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after the checks' results, or the outcome of its last change."""
-    words = with_news(job.project, job.past, adaptation.phrase(job.task.words), window)
+    phrased = "\n\n".join(filter(None, (adaptation.phrase(job.task.words), job.task.material)))
+    words = with_news(job.project, job.past, phrased, window)
     if not job.opens:
         return words
     if job.past.todo:  # in a conversation that begins, only a person can have set it
@@ -396,6 +398,7 @@ def _options(project: Project, task: Task, before: Past) -> Options:
         system=chosen.system,
         append_system=chosen.append_system,
         schema=task.schema,
+        material=task.material,
     )
 
 
@@ -425,7 +428,8 @@ def _as_it_was(project: Project, session: Session, task: Task) -> tuple[Project,
     if "check" in kept and was.goal:
         origin = {**origin, "check": "flag"}
     project = replace(project, settings=replace(project.settings, **kept, origin=origin))
-    return project, Task(started.task, was.plan or "no", task.resume, schema=task.schema or was.schema)
+    schema = task.schema or was.schema
+    return project, Task(started.task, was.plan or "no", task.resume, material=was.material, schema=schema)
 
 
 async def warm_up(project: Project, tell: Emit = lambda event: None) -> None:

@@ -41,7 +41,8 @@ class Options(Struct, frozen=True):
     is not told of the person's own command. `source`: the session that a fork copies, and `news` the
     changes to files that its model must know. `gone`: the change that an undo did not find. Coaching
     records the digest of the model's weights (`digest`), the kind of `work`, the `strategy` and the
-    `recorded` task that it tries.
+    `recorded` task that it tries. `material` is text of
+    others that came with the task.
     """
 
     kind: str = ""
@@ -63,6 +64,7 @@ class Options(Struct, frozen=True):
     work: str = ""
     strategy: str = ""
     recorded: str = ""
+    material: str = ""
 
     @property
     def command(self) -> str:

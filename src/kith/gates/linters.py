@@ -48,6 +48,7 @@ from kith.gates.toolchains import Read
 
 _CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "package.json", "pyproject.toml", "setup.cfg"})
 _RUFF: Final = "ruff.toml"
+_VENV: Final = "pyvenv.cfg"
 _END: Final = "\0"  # no path holds it
 _READ_AT_MOST: Final = 8  # manifests of projects inside the project
 # The keys of mypy's configuration that name what is checked.
@@ -62,12 +63,17 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     """
     names = files if isinstance(files, frozenset) else frozenset(files)
     suffixes = frozenset({path[path.rfind(".") :] for path in files})
-    found = [] if suffixes.isdisjoint(RUFF_SUFFIXES) else [*_python(names, _as_text(files), read)]
+    text = _as_text(files)
+    found = [] if suffixes.isdisjoint(RUFF_SUFFIXES) else [*_python(names, text, read)]
     if not suffixes.isdisjoint(CPPCHECK_SUFFIXES):
         found.append(make_cppcheck())
     if not suffixes.isdisjoint(SHELLCHECK_SUFFIXES):
         found.append(make_shellcheck())
-    return (*found, *_of_packages(names, suffixes, read))
+    found += _of_packages(names, suffixes, read)
+    if _VENV in names or f"/{_VENV}{_END}" in text:
+        # A virtual environment that is part of the repository: its programs are the project's own.
+        found = [replace(each, obeys=True) for each in found]
+    return tuple(found)
 
 
 def _of_packages(files: Collection[str], suffixes: frozenset[str], read: Read) -> Iterator[Linter]:

@@ -18,13 +18,15 @@ from kith.features.fleet import publications
 from kith.features.fleet.artefacts import FolderStore
 from kith.features.fleet.attempts import Attempt, Batch, Result, Spent
 from kith.features.fleet.batches import RunRow, list_runs
-from kith.features.fleet.checkout import check_out, commit_all, find_heads, push_commit, take_bundle
+from kith.features.fleet.checkout import check_out, commit_all, mirror_of, take_bundle
 from kith.features.fleet.database import Fleet
-from kith.features.fleet.forges import Forge, Gitea, GitHub, GitLab, open_forge
+from kith.features.fleet.forges import open_forge
 from kith.features.fleet.job import Machine
 from kith.features.fleet.publish import publish
 from kith.features.fleet.settings import FleetSettings
 from kith.features.fleet.tasks import FleetTask, find_repository, name_tasks
+from kith.features.forges.client import Forge, Gitea, GitHub, GitLab
+from kith.features.forges.remote import find_heads, push_commit
 
 SETTINGS = FleetSettings(attempts=3, silence_seconds=1.0)
 FORGES: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "gitea": Gitea}
@@ -230,7 +232,7 @@ def test_a_late_push_finds_the_branch_changed(within: Within, site: Site) -> Non
         git(site.source, "push", "-q", site.target, f"HEAD:refs/heads/{branch}")
         for seen in ("", commit):
             with pytest.raises(TreeError):
-                await push_commit(mirrors, source, site.target, commit, branch, seen, ("", ""))
+                await push_commit(mirror_of(mirrors, source), site.target, commit, branch, seen, ("", ""))
         assert site.branch(batch) == "one"
 
     within(look)

@@ -8,8 +8,9 @@ import pytest
 from kith.core.codec import encode
 from kith.core.evidence import CheckEvidence, Evidence, Names
 from kith.features.fleet.publications import Publication
-from kith.features.fleet.pull_requests import body_of, neutral, title_of
+from kith.features.fleet.pull_requests import body_of, title_of
 from kith.features.fleet.tasks import FleetTask
+from kith.features.forges.texts import neutral
 
 EVIDENCE = Evidence(
     "proven", "fixed", (CheckEvidence("pytest", "proven", "fixed", fixed=Names.of(["test_mean"])),)

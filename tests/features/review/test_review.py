@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from kith.core.events import Reviewed
+from kith.core.values import Finding
+from kith.features.review.command import find_fingerprints
 from kith.memory.log import Log
 from outside import Kith, Serve
 from reviewing import BETTER, DIVIDES, Here, change, finding, replay, review
@@ -327,6 +329,34 @@ def test_the_exit_code_follows_the_severity(kith: Kith, fail_on: str, code: int)
     told = review(kith, "-m", replay(kith.folder, claims), "--fail-on", fail_on, "--max", "1", code=code)
     assert [each["severity"] for each in told["findings"]] == ["warning"]
     assert told["counts"] == {"error": 0, "warning": 1, "note": 1}
+
+
+def test_json_and_sarif_are_saved_beside_the_text(kith: Kith, tmp_path: Path) -> None:
+    change(kith.folder)
+    saved, sarif = tmp_path / "review.json", tmp_path / "review.sarif"
+    model = replay(kith.folder, [finding(replacement=BETTER)])
+    done = kith("review", "-m", model, "--save-json", str(saved), "--save-sarif", str(sarif), code=1)
+    assert "1 finding in 1 file" in done.stdout
+    (told,) = json.loads(saved.read_text())["findings"]
+    ((result,),) = [run["results"] for run in json.loads(sarif.read_text())["runs"]]
+    assert result["partialFingerprints"] == {"kithFinding/v1": told["fingerprint"]}
+    assert told["place"] == {"first": 3, "last": 9, "old": None}
+
+
+def test_a_file_that_cannot_be_saved_is_said(kith: Kith, tmp_path: Path) -> None:
+    change(kith.folder)
+    done = kith("review", "--no-model", "--save-json", str(tmp_path), code=1)
+    assert "cannot be written" in done.stderr
+
+
+def test_a_fingerprint_outlives_other_words_and_moved_lines() -> None:
+    one = Finding("a.py", 2, "error", "review", "It breaks.", "m")
+    rows = {"a.py": ["x = 1", "y = 2", "z = 2"]}
+    (before,) = find_fingerprints([one], rows)
+    said = Finding("a.py", 3, "note", "review", "Other words.", "another")
+    assert find_fingerprints([said], rows) != [before]  # the text of its line is another
+    assert find_fingerprints([said], {"a.py": ["", "", " y = 2 "]}) == [before]
+    assert len({*find_fingerprints([one, one], rows), before}) == 2
 
 
 def test_sarif_has_what_its_schema_requires(kith: Kith) -> None:

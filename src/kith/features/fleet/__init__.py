@@ -18,6 +18,7 @@ def _command(name: str, meaning: str, words: str = "", *, first: bool = False) -
 FEATURE = Feature(
     "fleet",
     "many tasks on many machines, over PostgreSQL",
+    needs=("forges",),
     settings=_here("settings:FleetSettings"),
     extends={"web": _here("web_part:PART"), "suites": _here("suites:do_in_fleet")},
     commands=(

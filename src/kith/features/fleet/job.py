@@ -29,10 +29,10 @@ from kith.features.fleet.attempts import Attempt, Result, Spent, Standing
 from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
 from kith.features.fleet.checkpoints import pack, unpack
 from kith.features.fleet.database import Fleet
-from kith.features.fleet.forges import Forge
-from kith.features.fleet.pull_requests import make_title
 from kith.features.fleet.settings import FleetSettings, without_dsn
 from kith.features.fleet.stream import Events, command_line, end_kith, start_kith
+from kith.features.forges.client import Forge
+from kith.features.forges.texts import make_title
 from kith.memory.database import copy_log
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.receipt import describe_run

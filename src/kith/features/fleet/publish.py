@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from kith.core.errors import KithError
 from kith.features.fleet import publications
-from kith.features.fleet.checkout import find_heads, push_commit, take_bundle
-from kith.features.fleet.forges import LimitedError, PullRequest, RefusedError
+from kith.features.fleet.checkout import mirror_of, take_bundle
 from kith.features.fleet.job import Machine, own_folder
 from kith.features.fleet.publications import Publication
 from kith.features.fleet.pull_requests import body_of, title_of
+from kith.features.forges.client import LimitedError, PullRequest, RefusedError
+from kith.features.forges.remote import find_heads, push_commit
 
 _LONGEST_PAUSE_S: Final = 600.0
 _SHORTEST_PAUSE_S: Final = 5.0
@@ -97,7 +98,8 @@ async def _push(machine: Machine, publication: Publication, place: Path) -> str 
     if there and there not in known:
         raise RefusedError(f"the branch {branch} has commits that are not kith's")
     if there != commit:
-        await push_commit(mirrors, task.repository, target, commit, branch, there, secret)
+        store = mirror_of(mirrors, task.repository)
+        await push_commit(store, target, commit, branch, there, secret)
     return task.revision if task.revision in heads else default
 
 

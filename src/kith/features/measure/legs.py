@@ -252,7 +252,8 @@ class LegDraft(Struct):
             usage=self.usage,
             evaluated=self.evaluated,
             words=self.words,
-            commit=self.started.options.commit,
+            # What came with a task from others is in no row, so such a task cannot be done again.
+            commit="" if self.started.options.material else self.started.options.commit,
             check=self.checks,
             failures=dict(self.failures),
         )

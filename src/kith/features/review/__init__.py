@@ -59,6 +59,8 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="as JSON")
     forms.add_argument("--sarif", action="store_true", help="as SARIF 2.1.0, for code hosts and editors")
+    add("--save-json", metavar="FILE", help="also write the JSON to FILE")
+    add("--save-sarif", metavar="FILE", help="also write the SARIF to FILE")
     add_offline(parser)
     add_sampling(parser)
     add_engine(parser)

@@ -32,13 +32,16 @@ class ReviewSubject(Struct, frozen=True):
     """The subject of a review.
 
     `changes` are the diff. `overlay` turns the user's tree into the new side of it, for tools that read whole
-    projects; empty where the tree already is that. `left_out` names files that cannot be reviewed.
+    projects; empty where the tree already is that. `left_out` names files that cannot be reviewed. `base` and
+    `head` are the two commits, "" where a side is none.
     """
 
     words: str
     changes: Changes
     overlay: Changes = ()
     left_out: tuple[str, ...] = ()
+    base: str = ""
+    head: str = ""
 
 
 class Sheet(Struct, frozen=True):
@@ -86,6 +89,30 @@ def _sheet(change: Change) -> Sheet:
     added = frozenset(line for hunk in hunks for line in _added(hunk) if line <= len(rows))
     shown = frozenset(line for hunk in hunks for line in lines_of(hunk))
     return Sheet(change.path, before, after, rows, hunks, added, shown)
+
+
+class LinePlace(Struct, frozen=True):
+    """A line of the new side in the diff: the lines of its hunk, and its number in the old side.
+
+    `old` is None for a line that is new or changed.
+    """
+
+    first: int
+    last: int
+    old: int | None
+
+
+def find_in_diff(sheet: Sheet, line: int) -> LinePlace | None:
+    """The place of a line in the diff; None for one that the diff does not show."""
+    hunk = next((each for each in sheet.hunks if line in lines_of(each)), None)
+    if hunk is None:
+        return None
+    shown, old, new = lines_of(hunk), hunk.start or 1, hunk.new_start or 1
+    for sign in hunk.signs:
+        if sign != "-" and new == line:
+            return LinePlace(shown[0], shown[-1], old if sign == " " else None)
+        old, new = old + (sign != "+"), new + (sign != "-")
+    return None
 
 
 def lines_of(hunk: Hunk) -> range:
@@ -156,7 +183,8 @@ async def _from_git(project: Project, wish: ReviewRequest) -> ReviewSubject:
         words, old, new = "what is not committed", last or await empty_tree(root), WORKTREE
     compared = await _compare(project, old, new)
     overlay = await _overlay(project, new) if compared.changes else ()
-    return ReviewSubject(words, compared.changes, overlay, compared.left_out)
+    begin, end = (each if each not in (INDEX, WORKTREE) else "" for each in (old, new))
+    return ReviewSubject(words, compared.changes, overlay, compared.left_out, begin, end)
 
 
 async def _ends(project: Project, revision: str) -> tuple[str, str]:

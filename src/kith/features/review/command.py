@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +14,12 @@ from urllib.parse import quote
 from kith import __version__
 from kith.agent.project import Project
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
 from kith.edits.rows import decode, hunk_between, split_keys
-from kith.features.review.changed_files import ReviewRequest
+from kith.features.review.changed_files import ReviewRequest, Sheets, find_in_diff, make_sheets
 from kith.features.review.review import FinishedReview, run_review
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_waiting
@@ -31,15 +32,37 @@ from kith.view.printing import printable
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def as_sarif(findings: Sequence[Finding], successful: bool) -> dict[str, Any]:
-    """One run of kith, with a result for each finding; paths are relative to the project's root."""
+def find_fingerprints(findings: Sequence[Finding], rows: Mapping[str, Sequence[str]]) -> list[str]:
+    """A name for each finding that later commits leave as it is: path, rule and the text of its line.
+
+    The words are no part of it: a model says the same in other words. A second finding of the same rule on
+    such a line counts up.
+    """
+    seen, found = Counter[tuple[str, str, str]](), list[str]()
+    for each in findings:
+        there = rows.get(each.path, ())
+        text = " ".join(there[each.line - 1].split()) if 0 < each.line <= len(there) else ""
+        key = (each.path, each.rule, text)
+        named = "\0".join((*key, str(seen[key])))
+        found.append(sha256(named.encode("utf-8", "surrogateescape")).hexdigest()[:16])
+        seen[key] += 1
+    return found
+
+
+def as_sarif(
+    findings: Sequence[Finding], successful: bool, rows: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """One run of kith, with a result for each finding; paths are relative to the project's root.
+
+    `rows` are the lines of each file's new side.
+    """
     rules = [{"id": id} for id in dict.fromkeys(map(_rule, findings))]
     driver = {"name": "kith", "version": __version__, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": successful}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each) for each in findings],
+        "results": [*map(_result, findings, find_fingerprints(findings, rows))],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -48,7 +71,7 @@ def _rule(finding: Finding) -> str:
     return printable(f"{finding.by}/{finding.rule}")
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Finding, fingerprint: str) -> dict[str, Any]:
     region = {"startLine": finding.line, "endLine": max(finding.line, finding.end)}
     place = {"physicalLocation": {"artifactLocation": _file(finding), "region": region}}
     result = {
@@ -56,6 +79,7 @@ def _result(finding: Finding) -> dict[str, Any]:
         "level": finding.severity,
         "message": {"text": printable(finding.text)},
         "locations": [place],
+        "partialFingerprints": {"kithFinding/v1": fingerprint},
     }
     return result | ({"fixes": [_fix(finding)]} if finding.replacement is not None else {})
 
@@ -107,8 +131,28 @@ def review_command(args: argparse.Namespace) -> int:
         )
     finally:
         voice.close()
+    _save(told, args)
     _print(told, args)
     return exit_code(told, args.fail_on)
+
+
+def _save(told: FinishedReview, args: argparse.Namespace) -> None:
+    """Write the review into the files that were asked for, beside what is printed."""
+    shown = told.review.findings[: args.max]
+    for path, make in ((args.save_json, _json_text), (args.save_sarif, _sarif_text)):
+        if path:
+            try:
+                Path(path).write_text(f"{make(told, shown)}\n", encoding="utf-8")
+            except OSError as error:
+                raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _json_text(told: FinishedReview, shown: Sequence[Finding]) -> str:
+    return json.dumps(as_json(told, shown), indent=2)
+
+
+def _sarif_text(told: FinishedReview, shown: Sequence[Finding]) -> str:
+    return json.dumps(as_sarif(shown, told.result.code == EXIT_DONE, _rows(told)), indent=2)
 
 
 def exit_code(told: FinishedReview, fail_on: str) -> int:
@@ -151,25 +195,33 @@ def _read_patch(path: str, name: str) -> str:
 def _print(told: FinishedReview, args: argparse.Namespace) -> None:
     shown = told.review.findings[: args.max]
     if args.sarif:
-        print(json.dumps(as_sarif(shown, told.result.code == EXIT_DONE), indent=2))
+        print(_sarif_text(told, shown))
     elif args.json:
-        print(json.dumps(as_json(told, shown), indent=2))
+        print(_json_text(told, shown))
     else:
         _print_text(told, shown, args.apply)
 
 
 def as_json(told: FinishedReview, shown: Sequence[Finding]) -> dict[str, Any]:
-    """A review as plain data; `diff` shows what a finding suggests."""
+    """A review as plain data: `diff` is what a finding suggests, `place` where the diff has its line."""
     rows, report, review = _rows(told), told.result.report, told.review
+    sheets = make_sheets(told.subject.changes)
+    fingerprints = find_fingerprints(shown, rows)
     return {
         "status": report["status"],
         "text": report["text"],
         "waiting": report["waiting"],
         "session": report["session"],
         "reviewed": told.subject.words,
+        "base": told.subject.base,
+        "head": told.subject.head,
         "files": [change.path for change in told.subject.changes],
         "not_reviewed": list(told.subject.left_out),
-        "findings": [encode(each) | {"diff": _diff(each, rows)} for each in shown],
+        "findings": [
+            encode(each)
+            | {"diff": _diff(each, rows), "fingerprint": fingerprint, "place": _place(each, sheets)}
+            for each, fingerprint in zip(shown, fingerprints, strict=True)
+        ],
         "counts": {severity: _number(told, severity) for severity in SEVERITIES},
         "thrown_out": encode(review.thrown_out),
         "parts": {"all": review.parts, "unanswered": review.unanswered},
@@ -177,6 +229,12 @@ def as_json(told: FinishedReview, shown: Sequence[Finding]) -> dict[str, Any]:
         "usage": report["usage"],
         "model": report["model"] if review.parts else "",
     }
+
+
+def _place(finding: Finding, sheets: Sheets) -> dict[str, Any] | None:
+    sheet = sheets.get(finding.path)
+    place = find_in_diff(sheet, finding.line) if sheet else None
+    return encode(place) if place else None
 
 
 def _number(told: FinishedReview, severity: str) -> int:
