@@ -13,6 +13,21 @@ from kith.core.run import new_id
 from kith.core.values import Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
 from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
+from kith.models.providers.control_tokens import MARK, defuse, restore
+
+
+def conversation_rows(
+    prompt: Prompt,
+    call_row: Callable[[ToolCall], Row],
+    result_row: Callable[[ToolResult, str], Row],
+    thinking: str,
+) -> Row:
+    """The fields of a request for a server that renders a chat template: its messages, and tools if any.
+
+    No text in them can begin or end a turn.
+    """
+    fields: Row = {"tools": defuse(tool_rows(prompt.tools))} if prompt.tools else {}
+    return {**fields, "messages": defuse(message_rows(prompt, call_row, result_row, thinking))}
 
 
 def tool_rows(tools: Iterable[Tool]) -> list[Row]:
@@ -83,11 +98,12 @@ class Draft(Struct):
     """Collects a server's stream in order, and emits each piece as a Delta.
 
     `taken` are call ids already used in the conversation. A call with one of them, or with none, gets a fresh
-    one, because an answer finds its call by id.
+    one, because an answer finds its call by id. `restores`: control tokens were marked in what was sent.
     """
 
     emit: Emit
     taken: set[str]
+    restores: bool = False
     pieces: list[_Piece] = field(default_factory=list)
     calls: dict[int, _Piece] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
@@ -105,7 +121,7 @@ class Draft(Struct):
     def say(self, text: str) -> None:
         if text:
             self._last("text").texts.append(text)
-            self.emit(Delta(text, "text", self.id))
+            self.emit(Delta(self._shown(text), "text", self.id))
 
     def call(
         self, index: int, name: str = "", args: object = "", call_id: str = "", opaque: str = ""
@@ -121,7 +137,7 @@ class Draft(Struct):
         call.name += name
         call.texts.append(text)
         if name or text:
-            self.emit(Delta(f"{name} {text}" if name else text, "tool", self.id))
+            self.emit(Delta(self._shown(f"{name} {text}" if name else text), "tool", self.id))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
         """Build the reply. `cut`: the token limit ended it, so unreadable arguments are not repaired."""
@@ -130,6 +146,10 @@ class Draft(Struct):
         ordered = (next(calls) if piece.kind == "tool" else piece for piece in self.pieces)
         message = Message("assistant", tuple(self._part(piece, cut) for piece in ordered), author)
         return Reply(message, "length" if cut else "tools" if message.calls else "end", author, usage, timing)
+
+    def _shown(self, text: str) -> str:
+        """A piece for people: a mark may be cut off its token, and nobody sees one that goes."""
+        return text.replace(MARK, "") if self.restores else text
 
     def _last(self, kind: Kind) -> _Piece:
         """The piece that grows: the last one, if it is of this kind and not sealed, else a new one."""
@@ -140,13 +160,13 @@ class Draft(Struct):
     def _part(self, piece: _Piece, cut: bool) -> Part:
         text = "".join(piece.texts)
         if piece.kind == "text":
-            return Text(text)
+            return Text(restore(text) if self.restores else text)
         if piece.kind == "thinking":
             return Thinking(text, piece.opaque)
         call_id = piece.id if piece.id and piece.id not in self.taken else new_id()
         self.taken.add(call_id)
         args, problem = read_args(text, cut)
-        return ToolCall(call_id, piece.name, args, problem, piece.opaque)
+        return ToolCall(call_id, piece.name, restore(args) if self.restores else args, problem, piece.opaque)
 
 
 def used_ids(messages: Iterable[Message]) -> set[str]:

@@ -12,7 +12,7 @@ from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usag
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import LOADING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError
-from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
+from kith.models.providers.messages import Draft, conversation_rows, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
@@ -110,7 +110,7 @@ class Ollama(Struct, frozen=True, eq=False):
         """Ask once. Raises ModelError, and NoModelError when the server does not have the model."""
         body, left_out = self._body(prompt)
         tell_once(left_out, self._told, emit)
-        draft = Draft(emit, used_ids(prompt.messages))
+        draft = Draft(emit, used_ids(prompt.messages), restores=True)
         heard = False
         try:
             async with self.endpoint.stream_lines(_CHAT, body) as lines:
@@ -168,9 +168,7 @@ class Ollama(Struct, frozen=True, eq=False):
         body: Row = self._settings(prompt.sampling)
         if prompt.shape is not None:
             body["format"] = dict(prompt.shape)
-        if prompt.tools:
-            body["tools"] = tool_rows(prompt.tools)
-        body["messages"] = message_rows(prompt, _call_row, _result_row, "thinking")
+        body |= conversation_rows(prompt, _call_row, _result_row, "thinking")
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:

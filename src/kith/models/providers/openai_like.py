@@ -15,7 +15,7 @@ from kith.models.providers.answers import Row, fraction, part, plain, rows, stri
 from kith.models.providers.facts import READING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
 from kith.models.providers.flavours import llama_facts, lmstudio_facts, vllm_facts, when_loaded
-from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
+from kith.models.providers.messages import Draft, conversation_rows, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import TITLES, sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
@@ -121,7 +121,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
             raise
 
     async def _ask(self, prompt: Prompt, body: Row, emit: Emit) -> Reply:
-        stream = Stream(Draft(emit, used_ids(prompt.messages)), emit)
+        stream = Stream(Draft(emit, used_ids(prompt.messages), restores=True), emit)
         async with self.endpoint.stream_events(_CHAT, body) as chunks:
             async for chunk in chunks:
                 if chunk is None:
@@ -193,9 +193,8 @@ class OpenAILike(Struct, frozen=True, eq=False):
             shape = {"name": "reply", "strict": True, "schema": dict(prompt.shape)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         if prompt.tools:
-            body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
-        body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content")
+        body |= conversation_rows(prompt, _call_row, _result_row, "reasoning_content")
         return body, (*left_out, *no_switch)
 
     def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:
