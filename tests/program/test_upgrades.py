@@ -6,6 +6,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -25,7 +26,19 @@ from outside import Kith
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "upgrades"
 EVERY = sorted(folder.name for folder in FIXTURES.iterdir())
-WAITS = [name for name in EVERY if list((FIXTURES / name).glob("state/trials/*/checkpoints"))]
+
+
+def files_of(version: str) -> dict[str, dict[str, str]]:
+    """The files of the project and of the state, by their names, and where its links lead."""
+    held: dict[str, dict[str, str]] = json.loads((FIXTURES / version / "files.json").read_text("utf-8"))
+    return held
+
+
+WAITS = [name for name in EVERY if any("-1/checkpoints/" in path for path in files_of(name)["state"])]
+BUILDS = [name for name in EVERY if any("-build/checkpoints/" in path for path in files_of(name)["state"])]
+TRUSTED = [
+    name for name in EVERY if re.search(r'"trust\.|FolderFiles', (FIXTURES / name / "log.sql").read_text())
+]
 WITH_ENGINE = [name for name in EVERY if (FIXTURES / name / "engine.json").exists()]
 FIXED, BROKEN = "sum(numbers) / len(numbers)", "sum(numbers) / (len(numbers) + 1)"
 ENDS = {
@@ -35,7 +48,7 @@ ENDS = {
     "Write a draft": "unfinished",
     "What does mean do?": "done",
 }
-TASKS = {*ENDS}
+BUILT = {"Add double": "done", "Add triple": "unfinished"}
 
 
 @pytest.fixture
@@ -47,25 +60,24 @@ def state(home: Path) -> Path:
 def kith(request: pytest.FixtureRequest, tmp_path: Path, state: Path) -> Kith:
     """kith in the project of a fixture, with the state that an older kith left."""
     source, project = FIXTURES / request.param, Path(os.path.realpath(tmp_path)) / "project"
-    shutil.copytree(source / "project", project)
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
-        subprocess.run(["git", *words], cwd=project, check=True)
     key = hashlib.sha256(os.fsencode(project)).hexdigest()[:10]
 
     def here(text: str) -> str:
         work = str(project.parent)
         return text.replace("@PROJECT@", str(project)).replace("@WORK@", work).replace("@TREE@", key)
 
-    state.mkdir(parents=True)
+    held = files_of(request.param)
+    for folder, files in ((project, held["project"]), (state, held["state"])):
+        for name, text in files.items():
+            placed = folder / here(name)
+            placed.parent.mkdir(parents=True, exist_ok=True)
+            placed.write_text(here(text), "utf-8")
+    for name, target in held["links"].items():
+        (state / here(name)).symlink_to(here(target))
     with closing(sqlite3.connect(state / "log.sqlite3")) as log:
         log.executescript(here((source / "log.sql").read_text("utf-8")))
-    for path in sorted((source / "state").rglob("*")):
-        if path.is_file():
-            placed = state / here(str(path.relative_to(source / "state")))
-            placed.parent.mkdir(parents=True, exist_ok=True)
-            placed.write_text(here(path.read_text("utf-8")), "utf-8")
-    for name, target in json.loads((source / "links.json").read_text("utf-8")).items():
-        (state / here(name)).symlink_to(here(target))
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "First"]):
+        subprocess.run(["git", *words], cwd=project, check=True)
     return Kith(project)
 
 
@@ -81,18 +93,17 @@ def sessions(kith: Kith) -> dict[str, dict[str, Any]]:
 
 
 def test_there_is_a_fixture_of_every_chapter() -> None:
-    assert (len(EVERY), len(WAITS), len(WITH_ENGINE)) >= (5, 3, 4)
+    assert [*map(len, (EVERY, WAITS, BUILDS, TRUSTED, WITH_ENGINE))] >= [5, 3, 4, 3, 4]
 
 
 @every_slowly
 def test_sessions_are_listed_and_exported(kith: Kith) -> None:
     found = sessions(kith)
-    assert {title for title in found if not title.startswith("undo ")} == TASKS
-    assert {title: each["status"] for title, each in found.items() if title in TASKS} == ENDS
-    for title, each in found.items():
-        exported = kith("export", each["id"], "--format", "md").stdout
-        assert title in exported and "damaged" not in exported
-    assert FIXED in kith("export", found["Fix mean"]["id"], "--format", "md").stdout
+    ends = {title: each["status"] for title, each in found.items() if title in {*ENDS, *BUILT}}
+    assert ends in (ENDS, ENDS | BUILT)
+    for title in ("Fix mean", *({"Add double"} & {*found})):
+        exported = kith("export", found[title]["id"], "--format", "md").stdout
+        assert title in exported and ("return 2 * n" if "double" in title else FIXED) in exported
 
 
 @every
@@ -122,6 +133,9 @@ def test_an_applied_change_is_undone_and_redone(kith: Kith, state: Path) -> None
     log = Log(state / "log.sqlite3")
     change = [event.change_id for _, event in log.applied(str(kith.folder))]
     log.close()
+    if (kith.folder / "double.py").exists():  # a build's, which came last
+        kith("undo", change.pop())
+        assert not (kith.folder / "double.py").exists()
     kith("undo", change[0])
     assert BROKEN in utils.read_text()
     kith("undo", change[-1])  # the undo of the second change, which it makes again
@@ -135,6 +149,29 @@ def test_a_waiting_change_is_shown_and_applied(kith: Kith) -> None:
     assert "+Remember the mean." in kith("diff", waiting["id"]).stdout
     kith("apply", waiting["id"], "--yes")
     assert (kith.folder / "NOTES.md").read_text() == "Remember the mean.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kith", BUILDS, indirect=True)
+def test_a_killed_build_is_resumed(kith: Kith, script: Any) -> None:
+    """Its tests are written and locked already: only the code is missing."""
+    found = sessions(kith)
+    steps = [line.split()[2:] for line in kith("log", found["Add double"]["id"]).stdout.splitlines()]
+    assert {"plan", "agree", "lock", "apply"} <= {step[0] for step in steps}
+    code = {"path": "triple.py", "content": "def triple(n):\n    return 3 * n\n"}
+    done = {"calls": [{"name": "done", "args": {"summary": "Done."}}]}
+    model = script({"calls": [{"name": "write", "args": code}]}, *[done] * 4)
+    kith("build", "--resume", found["Add triple"]["id"], "-m", model, "--yes")
+    assert (kith.folder / "triple.py").read_text() == code["content"]
+    assert "triple(1), 3" in (kith.folder / "tests/test_triple.py").read_text()
+
+
+@pytest.mark.parametrize("kith", TRUSTED, indirect=True)
+def test_a_trusted_folder_stays_trusted_until_it_changes(kith: Kith) -> None:
+    assert str(kith.folder) in kith("trust", "--list").stdout.replace("\n", "")
+    assert "You trust it as it is." in kith("trust", "--show").stdout
+    (kith.folder / "AGENTS.md").write_text("Keep it long.\n")
+    assert "You trust it" not in kith("trust", "--show").stdout
 
 
 @every
