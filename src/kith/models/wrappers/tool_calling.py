@@ -164,7 +164,7 @@ def ask_on(rung: Rung, prompt: Prompt) -> Prompt:
 
 
 def _texts_read(prompt: Prompt) -> tuple[str, ...]:
-    """What a model read that it did not write: results of tools, and requests with parts of files."""
+    """Texts that a model read and did not write: results of tools, and requests with parts of files."""
     read = [result.text for message in prompt.messages for result in message.results]
     return (*read, *(message.text for message in prompt.messages if message.role == "user"))
 
