@@ -13,7 +13,6 @@ from kith.core.events import Delta, Event
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Text, Thinking, ToolCall, ToolResult, say
 from kith.models.providers.control_tokens import MARK, defuse, restore
-from kith.models.providers.messages import tool_rows
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
@@ -135,4 +134,3 @@ def test_an_engine_counts_only_turns_of_the_conversation(engine_url: str) -> Non
     hostile = Prompt("Be brief.", (say(HOSTILE),), (POISONED,))
     endpoint = Endpoint(engine_url)
     assert control_tokens(hostile, endpoint) == control_tokens(harmless, endpoint) == 5
-    assert tool_rows([POISONED])[0]["function"]["description"] == HOSTILE

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,21 +16,21 @@ from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
 from kith.models.providers.control_tokens import MARK, defuse, restore
 
-
-def conversation_rows(
-    prompt: Prompt,
-    call_row: Callable[[ToolCall], Row],
-    result_row: Callable[[ToolResult, str], Row],
-    thinking: str,
-) -> Row:
-    """The fields of a request for a server that renders a chat template: its messages, and tools if any.
-
-    No text in them can begin or end a turn.
-    """
-    fields: Row = {"tools": defuse(tool_rows(prompt.tools))} if prompt.tools else {}
-    return {**fields, "messages": defuse(message_rows(prompt, call_row, result_row, thinking))}
+P = ParamSpec("P")
 
 
+def _without_control_tokens(make: Callable[P, list[Row]]) -> Callable[P, list[Row]]:
+    """The rows of a server that renders a chat template: no text in them can begin or end a turn."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> list[Row]:
+        rows: list[Row] = defuse(make(*args, **kwargs))
+        return rows
+
+    return made
+
+
+@_without_control_tokens
 def tool_rows(tools: Iterable[Tool]) -> list[Row]:
     """Tools as OpenAI, and every local server after it, describes them; their order is the caller's."""
     return [
@@ -41,6 +42,7 @@ def tool_rows(tools: Iterable[Tool]) -> list[Row]:
     ]
 
 
+@_without_control_tokens
 def message_rows(
     prompt: Prompt,
     call_row: Callable[[ToolCall], Row],

@@ -12,7 +12,7 @@ from kith.core.values import Reply, Sampling, Timing, ToolCall, ToolResult, Usag
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import LOADING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError
-from kith.models.providers.messages import Draft, conversation_rows, used_ids
+from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
@@ -168,7 +168,9 @@ class Ollama(Struct, frozen=True, eq=False):
         body: Row = self._settings(prompt.sampling)
         if prompt.shape is not None:
             body["format"] = dict(prompt.shape)
-        body |= conversation_rows(prompt, _call_row, _result_row, "thinking")
+        if prompt.tools:
+            body["tools"] = tool_rows(prompt.tools)
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "thinking")
         return body, left_out
 
     def _settings(self, sampling: Sampling) -> Row:

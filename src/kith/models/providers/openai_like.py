@@ -15,7 +15,7 @@ from kith.models.providers.answers import Row, fraction, part, plain, rows, stri
 from kith.models.providers.facts import READING, Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, UnsupportedError
 from kith.models.providers.flavours import llama_facts, lmstudio_facts, vllm_facts, when_loaded
-from kith.models.providers.messages import Draft, conversation_rows, used_ids
+from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import TITLES, sampling_fields, tell_once
 from kith.models.providers.waiting import waiting_for
@@ -193,8 +193,9 @@ class OpenAILike(Struct, frozen=True, eq=False):
             shape = {"name": "reply", "strict": True, "schema": dict(prompt.shape)}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         if prompt.tools:
+            body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
-        body |= conversation_rows(prompt, _call_row, _result_row, "reasoning_content")
+        body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content")
         return body, (*left_out, *no_switch)
 
     def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:
