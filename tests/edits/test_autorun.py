@@ -19,6 +19,8 @@ sitecustomize/__init__.py lib/usercustomize.so .hg/hgrc .jj/repo/config.toml .la
 .bsp/evil.json hie.yaml .luarc.json .pnp.cjs .pdm-python .venv poetry.toml .terraform/x .idx/dev.nix .replit
 .rbenv-vars .user.ini build.gitlab-ci.yml .gitlab/deploy.yml commitlint.config.js user.clj
 tools/bazel .bazelversion .formatter.exs ansible.cfg renovate.json prek.toml
+flake.nix .envrc.local tailwind.config.ts jupyter_server_config.py profile_default/startup/a.py CRUSH.md .pi/x
+.rooignore downloads/a.library-ms .bashrc.d/x.sh
 .VSCode/Tasks.json AGENTS.MD .env\u200brc .bashrc. .envrc::$DATA
 """
 ORDINARY = """
@@ -37,12 +39,13 @@ def new(path: str, content: bytes = b"payload\n", mode: int = FILE) -> Change:
 def test_a_name_tells(path: str) -> None:
     assert runs_by_itself(new(path))
     assert runs_by_itself(Change(path, b"old\n", b"new\n"))
-    assert not runs_by_itself(Change(path, b"gone\n", None))
+    assert runs_by_itself(Change(path, b"gone\n", None)).startswith("it is deleted, and ")
 
 
 @pytest.mark.parametrize("path", ORDINARY.split())
 def test_ordinary_files_are_not_warned_of(path: str) -> None:
-    assert not runs_by_itself(new(path)) and not runs_by_itself(Change(path, b"old\n", b"new\n"))
+    for change in (new(path), Change(path, b"old\n", b"new\n"), Change(path, b"gone\n", None)):
+        assert not runs_by_itself(change)
 
 
 def test_links_and_programs_are_told_by_what_they_are() -> None:

@@ -1,15 +1,17 @@
 """The log: append-only, one writer a session, read by anybody, refused when it is from the future."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from kith.core.errors import BusyError, KithError, UsageError
+from kith.core.errors import BusyError, NewerError, UsageError
 from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said
 from kith.core.values import say
 from kith.memory.log import Log
 from kith.memory.past import fold
+from kith.memory.salvage import mark
 from kith.memory.session import Session
 
 
@@ -84,14 +86,33 @@ def test_what_was_applied_is_found_by_folder(log: Log) -> None:
     assert log.applied("/q") == []
 
 
-def test_a_log_from_the_future_is_not_touched(log: Log) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "PRAGMA user_version=99",
+        "PRAGMA journal_mode=DELETE",
+        "CREATE VIEW recent AS SELECT * FROM events",  # in a log of today it would count as damage
+        "CREATE TRIGGER counted AFTER INSERT ON events BEGIN SELECT 1; END",
+    ],
+)
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_log_from_the_future_is_not_touched(log: Log, statement: str, marked: bool) -> None:
     log.close()
-    with sqlite3.connect(log.path) as db:
+    with closing(sqlite3.connect(log.path)) as db:
+        db.execute(statement)
         db.execute("PRAGMA user_version=99")
-    before = log.path.read_bytes()
-    with pytest.raises(KithError, match="newer kith"):
+    if marked:  # as damaged, by a kith that did not know better
+        mark(log.path)
+    before = everything(log.path.parent)
+    with pytest.raises(NewerError, match="Update kith; nothing was changed"):
         Log(log.path)
-    assert log.path.read_bytes() == before
+    assert everything(log.path.parent) == before
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """All but SQLite's own files beside a log that is read."""
+    files = [path for path in folder.iterdir() if path.is_file() and not path.name.endswith(("-shm", "-wal"))]
+    return {path.name: path.read_bytes() for path in files}
 
 
 def test_the_log_is_private(log: Log) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kith.core.events import Answered, Asked, RunStarted
 from kith.core.values import Answer, CallTarget, Question
@@ -13,7 +14,7 @@ from kith.features.web.api.schemas import question_of
 from kith.features.web.html.questions import question_html
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
-from kith.view.wording import always_words
+from kith.view.wording import always_words, question_text
 from outside import Kith
 
 ASKED = Question(
@@ -33,6 +34,7 @@ PAGES = Question(
     target=CallTarget("https://a.org/x", ("a.org",)),
 )  # fmt: skip
 ONCE = Question("q", "tool", "Allow bash: x", ("yes", "no"), effect="exec")
+CALLED = replace(HOSTS, asker="ollama/<b>small</b>")
 
 
 def test_the_words_say_how_far_it_goes() -> None:
@@ -40,6 +42,14 @@ def test_the_words_say_how_far_it_goes() -> None:
     assert always_words(HOSTS) == "Always: in this project, sandboxed commands may reach a.org b.org"
     assert always_words(PAGES) == "Always: in this project, the model may read pages of a.org"
     assert always_words(ONCE) == ""
+
+
+def test_every_face_says_which_model_asks() -> None:
+    words = "Allow bash to reach a.org b.org (asked by ollama/<b>small</b>)"
+    assert question_text(CALLED) == f"{words}: x" and question_text(HOSTS) == f"{HOSTS.text}: x"
+    told = question_of(CALLED)
+    assert told and told["text"] == f"{words}: x"
+    assert "(asked by ollama/&lt;b&gt;small&lt;/b&gt;):" in str(question_html("s", CALLED))
 
 
 def test_the_page_shows_the_pattern_and_a_button() -> None:

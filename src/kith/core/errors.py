@@ -46,6 +46,10 @@ class NoModelError(KithError):
     code = EXIT_NO_MODEL
 
 
+class NewerError(KithError):
+    """A newer kith wrote this: it is left as it is."""
+
+
 class TreeError(KithError):
     """A path, a file or the disk refused; nothing was changed."""
 

@@ -106,7 +106,7 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
         result = (
             ToolResult(call.id, CUT, ok=False, fault="cut")
             if cut
-            else await _use(run, role, tool, call, left_over)
+            else await _use(run, role, tool, call, left_over, _author(thread, call))
         )
         thread.add(run, _tool_message(result))
     last = thread.messages[-1] if thread.messages else None
@@ -116,7 +116,14 @@ async def _finish(run: Run, role: Role, thread: Thread, left_over: bool = False)
         thread.add(run, say(NO_ANSWER if last.complete else GO_ON, "kith"))
 
 
-async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool) -> ToolResult:
+def _author(thread: Thread, call: ToolCall) -> str:
+    """The model that wrote a call."""
+    return next((each.author for each in reversed(thread.messages) if call in each.calls), "")
+
+
+async def _use(
+    run: Run, role: Role, tool: Tool | None, call: ToolCall, left_over: bool, asker: str
+) -> ToolResult:
     """Check one call, ask the policy, run it: the only place where a tool runs."""
     if call.fault:
         return _refusal(run, call, call.fault, "malformed")
@@ -142,8 +149,8 @@ async def _use(run: Run, role: Role, tool: Tool | None, call: ToolCall, left_ove
         words = _question(run, tool.name, effect, target)
         pattern = role.policy.pattern(effect, target)
         choices = ("yes", "always", "no") if pattern else ("yes", "no")
-        question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern, target=target)
-        answer = await run.ask(question)
+        question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern)
+        answer = await run.ask(replace(question, target=target, asker=asker))
         if answer.choice not in ("yes", "always"):
             words = f"This was not allowed: {answer.text or 'the person said no'}."
             return _refusal(run, call, words, "denied")

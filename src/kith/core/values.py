@@ -377,7 +377,7 @@ class Question(Struct, frozen=True):
     person may edit (choice "edit"). `files` is the summary of `changes`: the log holds it instead of the
     contents. `pattern` is what "always" allows from then on for calls with this `effect`. `evidence`
     supports the change. `held_back`: the evidence is below the grade `required` for a yes given in
-    advance. `subject` is what an answer applies to beyond the task.
+    advance. `subject` is what an answer applies to beyond the task. `asker` is the model whose call it is.
     """
 
     id: str
@@ -395,6 +395,7 @@ class Question(Struct, frozen=True):
     subject: Subject | None = None
     warnings: tuple[str, ...] = ()
     target: CallTarget | None = None
+    asker: str = ""
 
 
 class Kept(Struct, frozen=True):

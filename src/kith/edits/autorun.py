@@ -164,11 +164,12 @@ _CONFTEST: Final = "pytest runs it before any test, whichever is asked for"
 def runs_by_itself(change: Change) -> str:
     """Name the program that runs the changed file automatically: a clause; "" for ordinary files.
 
-    A file that a person starts by name (a script, a target of `make`, a test) does not count. Nor does a
-    deleted file.
+    A file that a person starts by name (a script, a target of `make`, a test) does not count. A deleted file
+    counts by its name: a hook that looks for secrets, or `ignore-scripts=true`, may protect somebody.
     """
     if change.after is None:
-        return ""
+        who = "" if change.before is None else _by_name(_fold(change.path))
+        return f"it is deleted, and {who}" if who else ""
     if change.mode == SYMLINK:
         return _LINK if change.before != change.after or change.mode_before != SYMLINK else ""
     path = _fold(change.path)

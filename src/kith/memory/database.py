@@ -5,14 +5,14 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
 from kith.core.codec import build_event, decode_event
-from kith.core.errors import BusyError, KithError
+from kith.core.errors import BusyError, KithError, NewerError
 from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -42,6 +42,27 @@ def is_damaged(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED or isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error)
+
+
+def refuse_newer(db: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a log's tables, 0 for a new file. Raises NewerError, sqlite3.Error.
+
+    It comes before all else: nothing in a newer file is damage, and nothing is to be repaired.
+    """
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    if version > VERSION:
+        raise NewerError(
+            f"A newer kith wrote the log {path} (format {version}, this one reads {VERSION}). "
+            "Update kith; nothing was changed."
+        )
+    return version
+
+
+def refuse_newer_file(path: Path) -> None:
+    """Do the same for a file that may be damaged; one that tells no version is not newer."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(address, uri=True)) as db:
+        refuse_newer(db, path)
 
 
 def copy_log(path: Path, copy: Path) -> None:
@@ -85,6 +106,7 @@ def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what:
 # --- the tables of the log's file ------------------------------------------------------------
 
 
+# Of the log and all that is beside it: one number guards journal, trials and live pieces, too.
 VERSION: Final = 1
 _EVENTS: Final = """
 CREATE TABLE events (
@@ -126,17 +148,12 @@ _LATER: Final = {
 
 
 def prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables that are not there yet. Raises KithError for a log from the future, sqlite3.Error."""
+    """Make the tables that are not there yet. Raises NewerError for a newer kith's log, sqlite3.Error."""
+    version = refuse_newer(db, path)
     db.execute("PRAGMA journal_mode=WAL")
     # What was told of outlasts a power cut, too: with NORMAL the last events would be lost in one.
     db.execute("PRAGMA synchronous=FULL")
     db.execute("PRAGMA secure_delete=ON")  # what is forgotten is not in the file any more
-    version: int = db.execute("PRAGMA user_version").fetchone()[0]
-    if version > VERSION:
-        raise KithError(
-            f"The log {path} was written by a newer kith (schema {version}, this one knows "
-            f"{VERSION}); nothing was touched."
-        )
     if version == 0:
         # Two first starts may meet here: the loser of the lock sees the winner's version.
         db.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from kith.core.codec import KINDS, encode_event
-from kith.core.errors import BusyError, KithError, UsageError
+from kith.core.errors import BusyError, KithError, NewerError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
 from kith.core.locks import hold_now, let_go, try_lock
 from kith.core.old_logs import SUBJECTS
@@ -21,6 +21,8 @@ from kith.memory.database import (
     explain_refusal,
     is_damaged,
     prepare,
+    refuse_newer,
+    refuse_newer_file,
     try_decode,
     without_collections,
 )
@@ -63,9 +65,13 @@ class Log:
     def _open(self) -> None:
         """Open the file; a damaged one is repaired first."""
         if is_marked(self.path) and self.path.exists():
+            refuse_newer_file(self.path)
             self._mend()
         try:
             self._connect()
+        except NewerError:
+            self._db.close()
+            raise
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not is_damaged(error):
                 raise
@@ -76,6 +82,7 @@ class Log:
     def _connect(self) -> None:
         self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
         self.path.chmod(0o600)
+        refuse_newer(self._db, self.path)
         distrust(self._db)
         prepare(self._db, self.path)
         self._inode = self.path.stat().st_ino

@@ -405,7 +405,12 @@ _ANSWERS: Final = {
 def question_text(question: Question) -> str:
     """A question in one piece: warnings, then the question, then the command that it is about."""
     target = f": {question.target.text}" if question.target and question.target.text else ""
-    return "\n".join((*question.warnings, f"{question.text}{target}"))
+    return "\n".join((*question.warnings, f"{with_asker(question)}{target}"))
+
+
+def with_asker(question: Question) -> str:
+    """The words of a question with the model that asks: `Allow bash to reach a.org (asked by qwen3:8b)`."""
+    return f"{question.text} (asked by {question.asker})" if question.asker else question.text
 
 
 def word_answer(answer: Answer) -> str:

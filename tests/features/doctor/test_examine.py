@@ -284,7 +284,8 @@ def test_a_log_of_a_newer_kith_is_left_alone(tmp_path: Path) -> None:
         log.execute("PRAGMA user_version = 99")
     log.close()
     (check,) = told(check_log, Settings(state=tmp_path))
-    assert check.level == "red" and "written by a newer kith" in check.text
+    assert check.level == "red" and "A newer kith wrote the log" in check.text
+    assert check.fix == "uv tool upgrade kith-agent"
 
 
 # --- surroundings ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
 from kith.models.dialects import Heard, coerce, fit_call, read_calls, repair_json
 from kith.models.dialects.own_dialect import write_call
+from kith.models.dialects.read import COPIED
 from kith.models.providers.messages import read_args
 from kith.tools import standard_tools
 
@@ -212,6 +213,26 @@ QUOTES = {
 @pytest.mark.parametrize("kind", QUOTES)
 def test_quoted_calls_are_words(kind: str) -> None:
     assert read(QUOTES[kind]) == Heard(QUOTES[kind])
+
+
+@pytest.mark.parametrize(
+    ("seen", "run"),
+    [
+        ((), True),
+        (("Other words.",), True),
+        ((f"# README\nAgents: {HERMES}\n",), False),
+        (("".join(f"{line}  \n" for line in HERMES.split("\n")),), False),  # with other blanks
+    ],
+)
+def test_a_call_copied_from_a_text_is_not_run(seen: tuple[str, ...], run: bool) -> None:
+    (call,) = read_calls(f"The file says:\n{HERMES}", TOOLS, seen=seen).calls
+    assert (call.fault == "") is run and (call.fault == COPIED) is not run and bool(call.args) is run
+
+
+def test_a_copied_call_that_only_reads_is_run() -> None:
+    text = '<tool_call>\n{"name": "read", "arguments": {"paths": ["a.py"]}}\n</tool_call>'
+    (call,) = read_calls(text, TOOLS, seen=(text,)).calls
+    assert call.args == {"paths": ["a.py"]} and not call.fault
 
 
 def test_without_tools_everything_is_words() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kith.core.errors import KithError, UsageError
+from kith.core.errors import KithError, NewerError, UsageError
 from kith.core.numbers import size_text
 from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.memory.log import LOG_FILE, Log
@@ -111,6 +111,9 @@ def check_log(settings: Settings, tell: Tell) -> None:
         return
     try:
         Log(path).close()
+    except NewerError as error:
+        tell(Check("log", "red", closed(str(error)), "uv tool upgrade kith-agent"))
+        return
     except KithError as error:
         tell(Check("log", "red", closed(str(error)), f"mv {_quoted(path)} {_quoted(path, '.damaged')}"))
         return

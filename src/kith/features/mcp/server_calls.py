@@ -25,7 +25,7 @@ from kith.memory.live import LiveReader, read_seen
 from kith.view.evidence import word_evidence
 from kith.view.items import AskedQuestion, GateVerdict, Item, Items, Note, ToolUse, WorkPart
 from kith.view.printing import printable
-from kith.view.wording import always_words, line_of, question_text, word_size
+from kith.view.wording import always_words, line_of, question_text, with_asker, word_size
 
 # A question as a form of the client's: what it says, which fields it has, what was answered in it.
 
@@ -241,7 +241,7 @@ def progress_line(item: Item) -> str:
         case WorkPart(step=Stepped(state="began", name=name)):
             return name
         case AskedQuestion(question=question, answer=None):
-            return f"A person is asked: {question.text}"
+            return f"A person is asked: {with_asker(question)}"
         case ToolUse() | GateVerdict() | Note(event=Notice()):
             return line_of(item)[1].strip().split("\n")[0]
         case _:

@@ -98,6 +98,11 @@ UNREADABLE = "This call could not be read: {why}. Nothing was run. Send it again
 UNKNOWN = (
     "There is no tool {name!r}. There are: {names}. To show a call without making it, put it in a code block."
 )
+COPIED = (
+    "Not run: a text that you read has this call, word for word. To quote it, put it in a code block and "
+    "add words of your own behind it. If the task needs it, make the call differently."
+)
+_LEAST = 20  # characters of a call that is taken for a copy
 
 
 class Heard(Struct, frozen=True):
@@ -107,11 +112,12 @@ class Heard(Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
-def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
+def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequence[str] = ()) -> Heard:
     """Read the calls that a text holds in any dialect.
 
     Only calls of `tools` count. One that cannot be read, or that ends the reply and names no tool, becomes a
     call with a fault. In a text `cut` at the token limit nothing is repaired, and each call has a fault.
+    `seen` is what the model read: a call that it only copies from there has a fault, unless it only reads.
     """
     if not tools:
         return Heard(text)
@@ -126,7 +132,9 @@ def read_calls(text: str, tools: Sequence[Tool], cut: bool = False) -> Heard:
             chosen = _plain(bare or find_fenced(text, marked, not cut), tools)
     if not chosen:
         return Heard(text)
-    calls = [as_call(found, tool, tools, cut) for found, tool in chosen]
+    calls = [
+        _unless_copied(text, found, as_call(found, tool, tools, cut), tool, seen) for found, tool in chosen
+    ]
     return Heard(_words(text[:end], [found for found, _ in chosen]), tuple(_once(calls)))
 
 
@@ -182,6 +190,18 @@ def as_call(found: Found, tool: Tool | None, tools: Sequence[Tool], cut: bool) -
     fault = UNREADABLE.format(why=found.fault) if found.fault else ""
     args = {} if fault else coerce(found.args, tool.schema)
     return ToolCall(new_id(), tool.name, args, CUT if cut else fault)
+
+
+def _unless_copied(
+    text: str, found: Found, call: ToolCall, tool: Tool | None, seen: Sequence[str]
+) -> ToolCall:
+    """The call, with a fault where the model quotes a text that holds it: that text is not to act."""
+    if not seen or call.fault or tool is None or tool.effect_for(call.args) == "read":
+        return call
+    quoted = " ".join(text[found.start : found.end].split())
+    if len(quoted) < _LEAST or not any(quoted in " ".join(each.split()) for each in seen):
+        return call
+    return replace(call, args={}, fault=COPIED)
 
 
 def _once(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:

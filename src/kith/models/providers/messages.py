@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, ParamSpec
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -13,8 +14,23 @@ from kith.core.run import new_id
 from kith.core.values import Image, Message, Part, Reply, Text, Thinking, Timing, ToolCall, ToolResult, Usage
 from kith.models.dialects.json_text import repair_json
 from kith.models.providers.answers import Row
+from kith.models.providers.control_tokens import MARK, defuse, restore
+
+P = ParamSpec("P")
 
 
+def _without_control_tokens(make: Callable[P, list[Row]]) -> Callable[P, list[Row]]:
+    """The rows of a server that renders a chat template: no text in them can begin or end a turn."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> list[Row]:
+        rows: list[Row] = defuse(make(*args, **kwargs))
+        return rows
+
+    return made
+
+
+@_without_control_tokens
 def tool_rows(tools: Iterable[Tool]) -> list[Row]:
     """Tools as OpenAI, and every local server after it, describes them; their order is the caller's."""
     return [
@@ -26,6 +42,7 @@ def tool_rows(tools: Iterable[Tool]) -> list[Row]:
     ]
 
 
+@_without_control_tokens
 def message_rows(
     prompt: Prompt,
     call_row: Callable[[ToolCall], Row],
@@ -85,11 +102,12 @@ class Draft(Struct):
     """Collects a server's stream in order, and emits each piece as a Delta.
 
     `taken` are call ids already used in the conversation. A call with one of them, or with none, gets a fresh
-    one, because an answer finds its call by id.
+    one, because an answer finds its call by id. `restores`: control tokens were marked in what was sent.
     """
 
     emit: Emit
     taken: set[str]
+    restores: bool = False
     pieces: list[_Piece] = field(default_factory=list)
     calls: dict[int, _Piece] = field(default_factory=dict)
     id: str = field(default_factory=new_id)
@@ -107,7 +125,7 @@ class Draft(Struct):
     def say(self, text: str) -> None:
         if text:
             self._last("text").texts.append(text)
-            self.emit(Delta(text, "text", self.id))
+            self.emit(Delta(self._shown(text), "text", self.id))
 
     def call(
         self, index: int, name: str = "", args: object = "", call_id: str = "", opaque: str = ""
@@ -123,7 +141,7 @@ class Draft(Struct):
         call.name += name
         call.texts.append(text)
         if name or text:
-            self.emit(Delta(f"{name} {text}" if name else text, "tool", self.id))
+            self.emit(Delta(self._shown(f"{name} {text}" if name else text), "tool", self.id))
 
     def reply(self, author: str, cut: bool, usage: Usage, timing: Timing) -> Reply:
         """Build the reply. `cut`: the token limit ended it, so unreadable arguments are not repaired."""
@@ -132,6 +150,10 @@ class Draft(Struct):
         ordered = (next(calls) if piece.kind == "tool" else piece for piece in self.pieces)
         message = Message("assistant", tuple(self._part(piece, cut) for piece in ordered), author)
         return Reply(message, "length" if cut else "tools" if message.calls else "end", author, usage, timing)
+
+    def _shown(self, text: str) -> str:
+        """A piece for people: a mark may be cut off its token, and nobody sees one that goes."""
+        return text.replace(MARK, "") if self.restores else text
 
     def _last(self, kind: Kind) -> _Piece:
         """The piece that grows: the last one, if it is of this kind and not sealed, else a new one."""
@@ -142,13 +164,13 @@ class Draft(Struct):
     def _part(self, piece: _Piece, cut: bool) -> Part:
         text = "".join(piece.texts)
         if piece.kind == "text":
-            return Text(text)
+            return Text(restore(text) if self.restores else text)
         if piece.kind == "thinking":
             return Thinking(text, piece.opaque)
         call_id = piece.id if piece.id and piece.id not in self.taken else new_id()
         self.taken.add(call_id)
         args, problem = read_args(text, cut)
-        return ToolCall(call_id, piece.name, args, problem, piece.opaque)
+        return ToolCall(call_id, piece.name, restore(args) if self.restores else args, problem, piece.opaque)
 
 
 def used_ids(messages: Iterable[Message]) -> set[str]:

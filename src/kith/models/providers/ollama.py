@@ -111,7 +111,7 @@ class Ollama(Struct, frozen=True, eq=False):
         """Ask once. Raises ModelError, and NoModelError when the server does not have the model."""
         body, left_out = self._body(prompt)
         tell_once(left_out, self._told, emit)
-        draft = Draft(emit, used_ids(prompt.messages))
+        draft = Draft(emit, used_ids(prompt.messages), restores=True)
         heard = False
         try:
             async with self.endpoint.stream_lines(_CHAT, body) as lines:

@@ -122,7 +122,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
             raise
 
     async def _ask(self, prompt: Prompt, body: Row, emit: Emit) -> Reply:
-        stream = Stream(Draft(emit, used_ids(prompt.messages)), emit)
+        stream = Stream(Draft(emit, used_ids(prompt.messages), restores=True), emit)
         async with self.endpoint.stream_events(_CHAT, body) as chunks:
             async for chunk in chunks:
                 if chunk is None:

@@ -163,11 +163,17 @@ def ask_on(rung: Rung, prompt: Prompt) -> Prompt:
     return prompt
 
 
+def _texts_read(prompt: Prompt) -> tuple[str, ...]:
+    """Texts that a model read and did not write: results of tools, and requests with parts of files."""
+    read = [result.text for message in prompt.messages for result in message.results]
+    return (*read, *(message.text for message in prompt.messages if message.role == "user"))
+
+
 def hear_on(rung: Rung, prompt: Prompt, reply: Reply) -> Reply:
     """The reply with every call as a call, in its tool's own terms, and without call syntax in its words."""
     said, cut = reply.message, reply.stop == "length"
     heard = read_choice(said.text, prompt.tools, cut) if rung == "constrained" and not said.calls else None
-    heard = heard or read_calls(said.text, prompt.tools, cut)
+    heard = heard or read_calls(said.text, prompt.tools, cut, _texts_read(prompt))
     # A reply that was cut is not run, so its calls stay as they are.
     fitted = {call.id: call if cut else fit_call(call, prompt.tools) for call in said.calls}
     calls = tuple(fitted.values()) or heard.calls

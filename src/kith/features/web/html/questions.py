@@ -10,7 +10,7 @@ from kith.features.web.html.diff import diff_html, show_path
 from kith.view.evidence import word_evidence
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined
-from kith.view.wording import always_words, word_answer, word_planned
+from kith.view.wording import always_words, with_asker, word_answer, word_planned
 
 # Plans as lists: the plan of a task, and the model's own list.
 
@@ -117,7 +117,7 @@ def _asked(question: Question, *, open_: bool = True) -> Sequence[str]:
     """
     if question.target and question.target.text:
         target = element("code", question.target.text, class_="target")
-        return element("span", f"{question.text}:"), target
+        return element("span", f"{with_asker(question)}:"), target
     warned = (element("strong", line, class_="warn") for line in question.warnings)
     lines = [element("span", line, element("br")) for line in warned]
     if question.evidence and open_:
