@@ -56,6 +56,7 @@ from kith.settings import Brought, Settings, load_settings
 from kith.settings.features import find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
+from kith.trees.in_place import InPlaceTree
 from kith.trees.journal import GoneError, Recovered
 from kith.trees.local import LocalTree, open_tree
 
@@ -112,6 +113,7 @@ UNCONFINED: Final = (
     "No sandbox on this machine. kith asks before every command that can change something, except for checks "
     "that you name. Details: kith doctor"
 )
+IN_PLACE: Final = "kith works directly on these files: there is no trial, no diff and no undo."
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
     "failed": EXIT_FAILED,
@@ -244,7 +246,9 @@ class Project(Struct, frozen=True):
 
     async def tell_state(self, run: Run) -> None:
         """Say what a person should know of the tree before work begins in it."""
-        if not (self.root / ".git").exists():
+        if isinstance(self.tree, InPlaceTree):
+            run.emit(Notice(IN_PLACE, "warning"))
+        elif not (self.root / ".git").exists():
             run.emit(Notice("This is not a git repository; kith undo still works here."))
         if mended := self.log.mended:
             run.emit(Notice(mended, "warning"))

@@ -110,6 +110,8 @@ def receipt_lines(report: dict[str, Any]) -> list[str]:
 
 def _changes_line(report: dict[str, Any]) -> str:
     changes = report["changes"]
+    if report.get("in_place"):
+        return "worked in place; kith keeps no record of changed files"
     if not changes:
         return "no file changed"
     added, removed = (sum(change[way] for change in changes) for way in ("added", "removed"))
