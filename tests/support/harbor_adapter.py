@@ -1,6 +1,6 @@
 """Drives the agent for Harbor, in a Python that has Harbor, against an environment that only records.
 
-`python harbor_adapter.py SOURCE LOGS MODEL OPTIONS` prints what the agent did as JSON. LOGS holds kith's events.
+`python harbor_adapter.py SOURCE LOGS MODEL OPTIONS` prints what the agent did as JSON. LOGS holds events.
 """
 
 import asyncio
