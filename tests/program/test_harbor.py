@@ -149,8 +149,9 @@ def test_kith_is_installed_configured_and_run_in_place(harbor: str, tmp_path: Pa
     assert told["files"][f"/installed-agent/{wheel.name}"] == "a wheel"
     assert any(f"uv tool install --python 3.12 /installed-agent/{wheel.name}" in each for each in commands)
     run = told["commands"][-1]
-    assert "kith run --in-place --yes --output-format stream-json -m harbor/qwen3 --max-steps 1000" in (
-        run["command"]
+    assert (
+        "kith run --in-place --yes --output-format stream-json -m harbor/qwen3 --max-steps 1000"
+        in (run["command"])
     )
     assert told["files"]["/tmp/kith-harbor/task.txt"] == "Set `it` up, don't ask."
     assert (run["env"]["KITH_SANDBOX"], run["env"]["HARBOR_MODEL_KEY"]) == ("outside", "sk-of-the-server")

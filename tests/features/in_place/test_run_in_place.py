@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from outside import Kith, Serve
+from waiting import running, until
 
 DONE = {"calls": [{"name": "done", "args": {"summary": "The service runs."}}]}
 
@@ -52,11 +53,11 @@ def test_what_a_command_left_in_the_background_outlives_the_task(container: Kith
 
 
 def test_a_command_that_takes_too_long_ends_with_all_that_it_started(container: Kith, serve: Serve) -> None:
-    server = serve([bash("sleep 60 & echo $! > pid; wait", timeout=1), DONE])
+    seconds = f"61.{os.getpid()}"  # as no other process sleeps
+    server = serve([bash(f"sleep {seconds} & wait", timeout=1), DONE])
     run(container)
     assert "timed out" in server.requests[1]["messages"][-1]["content"]
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((container.folder / "pid").read_text()), 0)
+    until(lambda: not running(seconds), "it still sleeps")
 
 
 def test_commands_have_the_containers_variables_but_no_keys(
@@ -69,6 +70,19 @@ def test_commands_have_the_containers_variables_but_no_keys(
     seen = (container.folder / "seen.txt").read_text().splitlines()
     assert {"DATA_FOLDER=/data", f"HOME={home}"} <= set(seen)
     assert not [line for line in seen if "sk-of-the-server" in line or line.startswith("KITH_")]
+
+
+def test_a_local_model_sees_the_containers_secrets_but_not_the_persons_keys(
+    container: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "7Qw3pLk9ZxV2mN8t")
+    lines = ("password = 'x9K2mQ7vLp4TzR8w'", "AWS_KEY=AKIAQ3EGRVM7ZK2LPTWX", "mine: 7Qw3pLk9ZxV2mN8t")
+    (container.folder / ".env").write_text("\n".join(lines))
+    server = serve([bash("cat .env"), DONE])
+    told = container("run", "--in-place", "--output-format", "stream-json", "-m", "ollama/standin", "look")
+    seen = server.requests[1]["messages"][-1]["content"]
+    assert "x9K2mQ7vLp4TzR8w" in seen and "AKIAQ3EGRVM7ZK2LPTWX" in seen
+    assert "mine: [secret left out]" in seen and "7Qw3pLk9ZxV2mN8t" not in told.stdout
 
 
 def test_hosts_need_no_answer(container: Kith, serve: Serve) -> None:
