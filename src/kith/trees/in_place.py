@@ -11,10 +11,18 @@ from msgspec.structs import replace
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.run import new_id
-from kith.core.values import FILE, Changes, Ran
+from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.exec import run_process
-from kith.trees.files import check_path, delete_file, follow_links, look_at, show_path, write_file
+from kith.trees.files import (
+    FileState,
+    check_path,
+    delete_file,
+    follow_links,
+    look_at,
+    show_path,
+    write_file,
+)
 from kith.trees.journal import LIMITS
 from kith.trees.local import LocalTree, make_state
 from kith.trees.sandbox import shell
@@ -37,10 +45,15 @@ class InPlaceTree(LocalTree):
 
 
 class InPlaceTrial:
-    """The tree itself in the place of a trial. It compares nothing, so it never holds a change."""
+    """The tree itself in the place of a trial: what is written is there, so no change is left to adopt.
+
+    `changes` tells what was written through the trial, for looks at edits while the work goes on.
+    What commands write is not compared.
+    """
 
     def __init__(self, tree: InPlaceTree) -> None:
         self._tree = tree
+        self._before = dict[str, FileState | None]()  # of each file that was written
 
     @property
     def root(self) -> Path:
@@ -63,6 +76,7 @@ class InPlaceTrial:
         """Write at once, keeping the mode. Writing follows links inside the tree; deleting takes a link."""
         real = check_path(path) if data is None else follow_links(self.root, path)
         found = look_at(self.root, real)
+        self._before.setdefault(real, found)
         if data is not None:
             write_file(self.root, real, data, found.mode if found else FILE)
         elif found is None:
@@ -82,6 +96,7 @@ class InPlaceTrial:
             found = look_at(self.root, check_path(each.path))
             if (found.content if found else None) != each.before:
                 raise TreeError(f"{show_path(each.path)} has changed since this change was made")
+            self._before.setdefault(check_path(each.path), found)
             if each.after is not None:
                 write_file(self.root, each.path, each.after, each.mode)
             elif found:
@@ -89,12 +104,14 @@ class InPlaceTrial:
         return ""
 
     async def changes(self) -> Changes:
-        return ()
+        found = (_change(path, old, look_at(self.root, path)) for path, old in self._before.items())
+        return tuple(each for each in found if (each.before, each.mode_before) != (each.after, each.mode))
 
     async def checkpoint(self, name: str) -> Changes:
         return ()
 
     async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
+        """Nothing is to be judged or adopted later."""
         return ()
 
     async def recall(self, name: str) -> Changes:
@@ -108,6 +125,11 @@ class InPlaceTrial:
 
     def trial(self, name: str = "") -> AbstractAsyncContextManager[Trial]:
         raise TreeError("there is no copy of files that are worked on in place")
+
+
+def _change(path: str, old: FileState | None, new: FileState | None) -> Change:
+    mode_before, mode = old.mode if old else FILE, new.mode if new else FILE
+    return Change(path, old.content if old else None, new.content if new else None, mode, mode_before)
 
 
 def open_in_place(

@@ -85,6 +85,16 @@ def test_a_local_model_sees_the_containers_secrets_but_not_the_persons_keys(
     assert "mine: [secret left out]" in seen and "7Qw3pLk9ZxV2mN8t" not in told.stdout
 
 
+def test_the_model_hears_what_its_edit_breaks(container: Kith, serve: Serve) -> None:
+    write = {"calls": [{"name": "write", "args": {"path": "a.py", "content": "print(undefined_name)\n"}}]}
+    mended = bash("echo 'print(1)' > a.py")
+    server = serve([write, DONE, mended, DONE])
+    assert run(container)["status"] == "done"
+    told, asked = (server.requests[n]["messages"][-1]["content"] for n in (1, 2))
+    assert "[With this change: " in told and "undefined_name" in told
+    assert "Correct it, or call done again" in asked
+
+
 def test_hosts_need_no_answer(container: Kith, serve: Serve) -> None:
     server = serve([bash("echo reached", hosts=["pypi.org"]), DONE])
     run(container)

@@ -71,11 +71,9 @@ def _keys_of(chosen: Settings) -> frozenset[str]:
 
 
 def _without_trial(chosen: Settings) -> Settings:
-    """The settings without what compares a change with the files before it."""
+    """The settings without what runs on the files before a change, or judges it at the end."""
     system = chosen.system or str(_WORDS)
-    return replace(
-        chosen, check=("none",), no_worse=(), lint="off", review=False, edit_check_seconds=0.0, system=system
-    )
+    return replace(chosen, check=("none",), no_worse=(), lint="off", review=False, system=system)
 
 
 def _agreeing(answerer: Answerer) -> Answerer:
