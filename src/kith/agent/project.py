@@ -15,10 +15,11 @@ from kith import __version__
 from kith.agent.attempt import Outcome
 from kith.agent.checks import KeptResults
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges, no_findings
-from kith.agent.known_secrets import make_redactor
+from kith.agent.known_secrets import keys_of, make_redactor
 from kith.agent.models import end_of, places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
+from kith.context.redact import Redactor
 from kith.core.errors import (
     EXIT_DONE,
     EXIT_FAILED,
@@ -56,6 +57,7 @@ from kith.settings import Brought, Settings, load_settings
 from kith.settings.features import all_parts, find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
+from kith.trees.in_place import InPlaceTree
 from kith.trees.journal import GoneError, Recovered
 from kith.trees.local import LocalTree, open_tree
 
@@ -115,6 +117,7 @@ UNCONFINED: Final = (
     "No sandbox on this machine. kith asks before every command that can change something, except for checks "
     "that you name. Details: kith doctor"
 )
+IN_PLACE: Final = "kith works directly on these files: there is no trial, no diff and no undo."
 STATUS_CODES: Mapping[Status, int] = {
     "done": EXIT_DONE,
     "failed": EXIT_FAILED,
@@ -162,6 +165,11 @@ class Project(Struct, frozen=True):
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
         log = Log(settings.state / LOG_FILE)
         return cls(root, settings, log, tree_at(root, settings))
+
+    @property
+    def in_place(self) -> bool:
+        """True if the files belong to a container that is thrown away, and are worked on directly."""
+        return isinstance(self.tree, InPlaceTree)
 
     def check_writable(self) -> None:
         """Raises UsageError where the person, or the project, lets nothing be changed."""
@@ -214,7 +222,8 @@ class Project(Struct, frozen=True):
     def begin(self, session: Session, answerer: Answerer) -> Run:
         """The handle of a run on the person's own tree, logged in `session`; any screen may answer."""
         Inbox(session.log, session.id).forget_stops()
-        session.keep_back(make_redactor(self.root, self.settings))
+        keys = Redactor(keys_of(self.settings), forms=False)
+        session.keep_back(keys if self.in_place else make_redactor(self.root, self.settings))
         self._add_listeners(session)
         limits = Limits(self.settings.max_steps, self.settings.tries, self.exec_limits(0))
         return Run(session.emit, shared(session, answerer), self.tree, limits, hear=hearing(session))
@@ -255,7 +264,9 @@ class Project(Struct, frozen=True):
 
     async def tell_state(self, run: Run) -> None:
         """Say what a person should know of the tree before work begins in it."""
-        if not (self.root / ".git").exists():
+        if self.in_place:
+            run.emit(Notice(IN_PLACE, "warning"))
+        elif not (self.root / ".git").exists():
             run.emit(Notice("This is not a git repository; kith undo still works here."))
         if mended := self.log.mended:
             run.emit(Notice(mended, "warning"))

@@ -111,11 +111,11 @@ class Redactor:
 
     Of long random values pieces go too (a test's report shows the beginning of what it compared). What the
     model called `own` said and signed goes back to it unread. Messages never change, so each is looked at
-    once.
+    once. Without `forms`, only the values are removed.
     """
 
-    def __init__(self, values: Iterable[str] = (), own: str | None = None) -> None:
-        self._own = own
+    def __init__(self, values: Iterable[str] = (), own: str | None = None, *, forms: bool = True) -> None:
+        self._own, self._forms = own, forms
         spelt = {each for value in values if value for each in _spellings(value)}
         self.has_phrases = any(" " in value for value in spelt)  # a part of one is no secret by itself
         self._values = Occurrences(spelt, filter(_is_known_in_pieces, spelt))
@@ -202,8 +202,9 @@ class Redactor:
         return ("".join((*pieces, text[at:])), len(merged)) if merged else (text, 0)
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
-        yield from ((span.start, span.end) for span in find_spans(text))
-        if "PRIVATE KEY" in text:
+        if self._forms:
+            yield from ((span.start, span.end) for span in find_spans(text))
+        if self._forms and "PRIVATE KEY" in text:
             yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
         yield from self._values.find(text)
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -41,8 +42,9 @@ def print_failure(error: KithError, format: str) -> None:
 
 
 def print_event(event: Event, path: tuple[str, ...]) -> None:
-    """One event as one line of JSON."""
-    line = {"event": type(event).__name__, "path": list(path), **encode(event)}
+    """One event as one line of JSON, with the time (seconds of the epoch) at which it is told."""
+    told = {"event": type(event).__name__, "at": round(time.time(), 3), "path": list(path)}
+    line = {**told, **encode(event)}
     print(json.dumps(line), flush=True)
 
 
@@ -112,6 +114,8 @@ def receipt_lines(report: dict[str, Any]) -> list[str]:
 
 def _changes_line(report: dict[str, Any]) -> str:
     changes = report["changes"]
+    if report.get("in_place"):
+        return "worked in place; kith keeps no record of changed files"
     if not changes:
         return "no file changed"
     added, removed = (sum(change[way] for change in changes) for way in ("added", "removed"))

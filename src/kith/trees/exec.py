@@ -103,11 +103,13 @@ async def run_process(
     input: bytes = b"",
     sandboxed: bool,
     scratch: Scratch | None = None,
+    leave: bool = False,
 ) -> Ran:
     """Run `argv` and say how it went, with `command` as its name; stdout and stderr are one stream.
 
     `limits` hold for each of its processes, where the kernel knows them, and for what all of them use
-    together. A program that cannot be started is a `Ran` with code 127.
+    together. A program that cannot be started is a `Ran` with code 127. With `leave`, what it left in the
+    background stays unless a limit stops it.
     """
     done = await capture(
         argv,
@@ -118,6 +120,7 @@ async def run_process(
         sandboxed=sandboxed,
         hear=who_hears(),
         scratch=scratch,
+        leave=leave,
     )
     return done.as_ran(command, sandboxed)
 
@@ -136,10 +139,11 @@ async def capture(
     place: Path | None = None,
     hear: Hear = _nobody,
     scratch: Scratch | None = None,
+    leave: bool = False,
 ) -> Captured:
     """Run `argv` in a session of its own; on time-out, cancellation or its end the whole tree is killed.
 
-    A long output is kept whole in `scratch`.
+    A long output is kept whole in `scratch`. With `leave`, only `argv` itself has to end.
 
     `prepare` is called while the shell in front of it starts, and has to be done before `argv` does.
     """
@@ -161,13 +165,17 @@ async def capture(
     except OSError as error:
         words = f"{argv[0]}: {error.strerror or error}\n".encode()
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, "")
-    tree = _Tree(process.pid, mark)
+    tree, ending = _Tree(process.pid, mark), _TIME
     try:
         prepare()
         process.feed(_GO + input)
         ending = await _watch_over(process.watch, tree, limits, Allowance(limits, place, scratch))
     finally:
-        await _end(process, tree)
+        if leave and not ending:
+            let_go(tree.pid)
+            process.let_go()
+        else:
+            await _end(process, tree)
         process.watch.output.close()
     return _capture_of(process.watch, _exit_code(process.code), ending, time.monotonic() - began)
 

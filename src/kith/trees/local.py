@@ -221,7 +221,7 @@ def open_tree(
     folder that holds kith's own state.
     """
     root, cache = root.resolve(), cache.absolute()
-    state = _make_state(state.absolute(), root)
+    state = make_state(state.absolute(), root)
     own = tuple(filter(None, (state, cache, config)))
     can = _find_abilities(sandbox, root, state, cache)
     confined = can.sandbox or sandbox == "outside"
@@ -252,7 +252,8 @@ def open_tree(
     )
 
 
-def _make_state(state: Path, root: Path) -> Path:
+def make_state(state: Path, root: Path) -> Path:
+    """Make kith's own folder. Raises TreeError where it would be inside the tree."""
     if state.resolve().is_relative_to(root):
         raise TreeError(f"{root} holds kith's own files ({state}); open a project in it instead")
     state.mkdir(mode=0o700, parents=True, exist_ok=True)

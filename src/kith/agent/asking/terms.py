@@ -8,7 +8,7 @@ from typing import Final, Literal
 from kith import __version__
 from kith.agent.asking.hidden import Hidden, find_hidden
 from kith.agent.hooks import ProjectHooks
-from kith.agent.known_secrets import known_values
+from kith.agent.known_secrets import keys_of, known_values
 from kith.agent.project import Project
 from kith.core.errors import ModelError, NoModelError
 from kith.core.events import Answered, Compacted, Notice, RunEnded, RunStarted
@@ -72,6 +72,8 @@ class Terms:
         if facts.cloud:  # each opening has a gate of its own
             self._hidden = self._hidden or await find_hidden(self.project)
             opened.gate.keep_back(self._hidden.values)
+        elif self.project.in_place:  # a task may be about the container's secrets
+            opened.gate.keep_back(keys_of(self.project.settings), forms=False)
         else:
             opened.gate.keep_back(self._known)
 

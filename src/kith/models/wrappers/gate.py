@@ -72,9 +72,9 @@ class Gate:
         self._redactor = Redactor()
         self._told = False
 
-    def keep_back(self, values: Iterable[str]) -> None:
-        """Let none of these values pass, wherever it is."""
-        self._redactor = Redactor(values, self.model if self.cloud else None)
+    def keep_back(self, values: Iterable[str], *, forms: bool = True) -> None:
+        """Let none of these values pass, wherever it is, nor (with `forms`) text that looks like a key."""
+        self._redactor = Redactor(values, self.model if self.cloud else None, forms=forms)
 
     def grant(self, group: Group) -> None:
         """Let calls of this group pass from now on."""
