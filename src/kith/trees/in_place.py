@@ -92,7 +92,7 @@ class InPlaceTrial:
 
     @property
     def jobs(self) -> Sequence[Job]:
-        """None: what a command starts with `&` goes on by itself here."""
+        """None: what a command starts with `&` is nobody's to end here."""
         return ()
 
     @asynccontextmanager
