@@ -95,8 +95,9 @@ def test_an_engine_with_a_wider_window_will_do(state: Path, program: Path) -> No
         return EngineOptions(window, threads=1)
 
     async def window_of(window: int, *wider: int) -> int:
+        others = [options(each) for each in wider]
         address = await open_engine(
-            program, options(window), state, ignore, prefer="llama-server", idle_s=30, wider=wider
+            program, options(window), state, ignore, prefer="llama-server", idle_s=30, others=others
         )
         address.release()
         return address.window

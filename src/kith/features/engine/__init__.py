@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import add_folder, add_offline
+from kith.terminal.options import add_engine, add_folder, add_offline, positive
 
 _here = lazy_in(__name__)
 
@@ -28,6 +28,13 @@ FEATURE = Feature(
             "[status|stop]",
             group="Models",
         ),
+        Command(
+            "engine tune",
+            "Measure the fastest way to run a model",
+            Lazy(f"{__name__}:tune_arguments"),
+            _here("commands:tune_command"),
+            "[MODEL]",
+        ),
     ),
 )
 
@@ -47,3 +54,11 @@ def engine_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     what = "show what runs (the default), or stop it"
     parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status", help=what)
+
+
+def tune_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    add = parser.add_argument
+    add("model", nargs="?", default="", metavar="MODEL", help="a model file's name (as kith would choose)")
+    add("--rounds", type=positive, default=3, metavar="N", help="how often each way is measured (3)")
+    add_engine(parser)

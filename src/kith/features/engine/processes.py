@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from kith.core.errors import NoModelError
 from kith.features.engine.home import EngineHome, EngineSpec
-from kith.features.engine.options import standing_flags
+from kith.features.engine.options import names_flag, standing_flags
 from kith.models.discovery.machine import find_program
 
 _POLITE_S = 3.0
@@ -81,6 +81,15 @@ def resident_bytes(pid: int) -> int:
     except (OSError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(pid: int) -> float:
+    """The processor time of a process and all its threads; 0.0 where the system does not say (proc(5))."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def die_with_parent() -> None:
@@ -179,13 +188,11 @@ def start_engine(home: EngineHome, spec: EngineSpec) -> EngineProcess:
 def command_line(home: EngineHome, spec: EngineSpec, port: int) -> list[str]:
     """The program and its arguments, llama-server's names for both engines."""
     place = ["--host", HOST, "--port", str(port), "--api-key-file", str(home.key)]
-    if spec.engine == WHEEL:
-        standing = [word for flag in standing_flags() for word in flag]
-        program = python("run")
-    else:
-        known = _help(spec.engine)
-        standing = [word for flag in standing_flags() if not known or flag[0] in known for word in flag]
-        program = [spec.engine]
+    known, program = frozenset[str](), python("run")
+    if spec.engine != WHEEL:
+        known, program = _help(spec.engine), [spec.engine]
+    flags = [flag for flag in standing_flags() if not names_flag(spec.flags, flag[0])]
+    standing = [word for flag in flags if not known or flag[0] in known for word in flag]
     return [*program, "--model", spec.model, *place, *standing, *spec.flags]
 
 
