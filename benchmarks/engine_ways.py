@@ -52,7 +52,7 @@ def ignore(event: Event) -> None:
 
 
 async def talk(model: Path, state: Path, options: EngineOptions) -> dict[str, float]:
-    """A conversation that is sent with other words for each reply: what an engine processes, and how quickly."""
+    """Talk with other words for each reply: what an engine processes again, and how quickly it writes."""
     address = await open_engine(model, options, state, ignore, prefer="xllamacpp", idle_s=5)
     endpoint, record = Endpoint(address.url, address.key, stall_s=600, look_s=600), address.home.read()
     assert record is not None

@@ -74,7 +74,7 @@ def test_a_model_is_measured_and_the_engine_is_left_to_nobody(
     here = load_settings(folder, {}).state
     keep_tuning(here, tuning)
     assert find_tuning(here, model.header.digest, "xllamacpp") == tuning
-    engine_command(argparse.Namespace(folder=str(folder), action="status"))
+    engine_command(argparse.Namespace(folder=str(folder), action="status", model=""))
     shown = capsys.readouterr().out
     assert f"file/{model.name}, measured" in shown and "speculation" in shown
 

@@ -1,11 +1,14 @@
 """Which choices follow from what was measured, and how they are kept."""
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from kith.core.errors import UsageError
+from kith.features.engine.commands import engine_command
 from kith.features.engine.options import EngineOptions, flags_of
 from kith.features.engine.tuning import (
     SlotSpeed,
@@ -156,3 +159,8 @@ def test_the_table_fits_80_columns_and_names_the_choice() -> None:
     assert "1.00x*" in text and "not counted" in text
     later = "\n".join(describe_tuning(tuning(guess(1.8, 1.0)), "xllamacpp 9"))
     assert "measure again" in later and "speculation  " not in later
+
+
+def test_only_tune_takes_a_model(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="`kith engine stop` takes no model"):
+        engine_command(argparse.Namespace(folder=str(tmp_path), action="stop", model="file/x"))

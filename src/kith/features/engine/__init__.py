@@ -22,18 +22,11 @@ FEATURE = Feature(
         ),
         Command(
             "engine",
-            "Show or stop kith's own engine",
+            "Show, stop or measure kith's own engine",
             Lazy(f"{__name__}:engine_arguments"),
             _here("commands:engine_command"),
-            "[status|stop]",
+            "[status|stop|tune]",
             group="Models",
-        ),
-        Command(
-            "engine tune",
-            "Measure the fastest way to run a model",
-            Lazy(f"{__name__}:tune_arguments"),
-            _here("commands:tune_command"),
-            "[MODEL]",
         ),
     ),
 )
@@ -52,13 +45,9 @@ def pull_arguments(parser: argparse.ArgumentParser) -> None:
 
 def engine_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    what = "show what runs (the default), or stop it"
-    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status", help=what)
-
-
-def tune_arguments(parser: argparse.ArgumentParser) -> None:
-    add_folder(parser)
     add = parser.add_argument
-    add("model", nargs="?", default="", metavar="MODEL", help="a model file's name (as kith would choose)")
-    add("--rounds", type=positive, default=3, metavar="N", help="how often each way is measured (3)")
+    what = "show what runs and was measured (the default), stop it, or measure a model"
+    add("action", nargs="?", choices=("status", "stop", "tune"), default="status", help=what)
+    add("model", nargs="?", default="", metavar="MODEL", help="tune: a model file (the one kith would ask)")
+    add("--rounds", type=positive, default=3, metavar="N", help="tune: how often each way is measured (3)")
     add_engine(parser)

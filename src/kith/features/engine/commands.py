@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from kith.agent.models import places_of
-from kith.core.errors import EXIT_DONE, NoModelError
+from kith.core.errors import EXIT_DONE, NoModelError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 
 
 def engine_command(args: argparse.Namespace) -> int:
-    """kith's own engines: what runs, or an end to it."""
+    """kith's own engines: what runs, an end to it, or the fastest way to run a model."""
+    if args.action == "tune":
+        return _tune_command(args)
+    if args.model:
+        raise UsageError(f"`kith engine {args.action}` takes no model; `kith engine tune` does.")
     settings = load_settings(find_root(args.folder), {})
     running = running_engines(settings.state)
     if not running:
@@ -56,7 +60,7 @@ def engine_command(args: argparse.Namespace) -> int:
 
 
 def _show_tunings(settings: Settings) -> None:
-    """What was measured here, and what kith uses of it."""
+    """Show the measurements of this machine, and the choices."""
     try:
         engine = engine_version(engine_of(settings).engine())
     except NoModelError:
@@ -67,7 +71,7 @@ def _show_tunings(settings: Settings) -> None:
             print("\n".join(describe_tuning(each, engine)))
 
 
-def tune_command(args: argparse.Namespace) -> int:
+def _tune_command(args: argparse.Namespace) -> int:
     """Measure ways to run a model, keep the result, and show it."""
     settings = load_settings(find_root(args.folder), settings_flags(args))
     voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()

@@ -40,7 +40,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """How an engine lays out its memory: `window` tokens for each slot, `cache_ram` in MiB.
+    """The memory of an engine: `window` tokens for each slot, `cache_ram` in MiB.
 
     `needed` are the bytes that it takes without the prompt cache.
     """

@@ -86,7 +86,7 @@ def flags_of(options: EngineOptions) -> tuple[str, ...]:
 
 
 def names_flag(words: Sequence[str], *names: str) -> bool:
-    """True if one of these flags stands among the words of a command line; a name may end in `*`."""
+    """True if the words of a command line hold one of these flags; a name may end in `*`."""
     given = [word.partition("=")[0] for word in words if word.startswith("-")]
     return any(fnmatchcase(word, name) for word in given for name in names)
 

@@ -1,4 +1,4 @@
-"""What was measured of a model on this machine, the choices that follow from it, and where both are kept."""
+"""Measurements of a model on this machine, the choices that follow from these, and the file of both."""
 
 import importlib.metadata
 import json
@@ -73,7 +73,7 @@ class SlotSpeed(Struct, frozen=True):
 
 
 class Tuning(Struct, frozen=True):
-    """What was measured of a model (`digest`), on a machine, with one version of the engine.
+    """The measurement of a model (`digest`), on a machine, with one version of the engine.
 
     `at` is in seconds since 1970. `by`: other programs do not stretch processor time as they stretch the
     clock's. The choices follow from `ways` and `slot_speeds`.
@@ -142,7 +142,7 @@ def _gain(way: Way) -> float:
 
 
 def tuned(options: EngineOptions, tuning: Tuning | None) -> EngineOptions:
-    """Options with what measuring chose; what a person chose stays."""
+    """Options with the measured choices; a person's own choices stay."""
     if tuning is None:
         return options
     extra, best = options.extra, tuning.speculation
@@ -180,7 +180,7 @@ def engine_version(engine: str) -> str:
 
 
 def load_tunings(state: Path) -> tuple[Tuning, ...]:
-    """All that was measured; nothing where the file cannot be read."""
+    """All measurements; none where the file cannot be read."""
     try:
         data = json.loads((state / _FILE).read_text("utf-8"))
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
@@ -191,13 +191,13 @@ def load_tunings(state: Path) -> tuple[Tuning, ...]:
 
 
 def find_tuning(state: Path, digest: str, engine: str) -> Tuning | None:
-    """What was measured of a model on this machine with this engine (its name or path)."""
+    """The measurement of a model on this machine with this engine (its name or path), None without one."""
     here = (digest, machine_name(), engine_version(engine))
     return next((each for each in load_tunings(state) if _key(each) == here), None)
 
 
 def keep_tuning(state: Path, tuning: Tuning) -> None:
-    """Keep what was measured in place of what was there for the same model, machine and engine."""
+    """Keep a measurement in place of one of the same model, machine and engine."""
     others = [each for each in load_tunings(state) if _key(each) != _key(tuning)]
     _write(state / _FILE, [tuning, *others][:_MOST])
 

@@ -1,4 +1,4 @@
-"""Lines for a person about what was measured of a model, and what kith does with it."""
+"""Word the measurement of a model, and the choices, as lines for a person."""
 
 import textwrap
 import time
