@@ -1,6 +1,7 @@
 """Which choices follow from what was measured, and how they are kept."""
 
 import argparse
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from kith.core.errors import UsageError
 from kith.features.engine.commands import engine_command
+from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions, flags_of
 from kith.features.engine.tuning import (
     SlotSpeed,
@@ -24,7 +26,9 @@ from kith.features.engine.tuning import (
     with_small_cache,
 )
 from kith.features.engine.tuning_view import describe_tuning
-from kith.models.discovery.machine import machine_name
+from kith.models.discovery.machine import machine_name, read_memory
+from kith.models.discovery.stored import Stored
+from kith.models.traits import Header
 
 
 def guess(edit: float, new: float, *, same: bool = True, loops: bool = False, name: str = "ngram-mod") -> Way:
@@ -164,3 +168,54 @@ def test_the_table_fits_80_columns_and_names_the_choice() -> None:
 def test_only_tune_takes_a_model(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="`kith engine stop` takes no model"):
         engine_command(argparse.Namespace(folder=str(tmp_path), action="stop", model="file/x"))
+
+
+@pytest.mark.usefixtures("wheel")
+def test_a_small_cache_makes_room_for_a_larger_window(tmp_path: Path) -> None:
+    memory = read_memory()
+    heads = memory.budget // 20_000 // 256  # so that f16 carries 16,384 tokens, and q8_0 32,768
+    header = Header("qwen2", trained=32_768, blocks=1, heads_kv=(heads,), key_length=64, value_length=64)
+    header = replace(header, digest="d1")
+    stored = Stored("m", tmp_path / "m.gguf", 1000, "your folder", header)
+    own = OwnEngine(tmp_path, tmp_path / "cache", program="xllamacpp")
+
+    def chosen(own: OwnEngine) -> tuple[EngineOptions, ...]:
+        return asyncio.run(own.options_of(stored, lambda event: None))
+
+    assert [(each.window, each.cache_type_k) for each in chosen(own)[:1]] == [(16_384, "")]
+    speeds = (Speed("edit", 19.0, 0.95, 0.98, False), Speed("new", 19.0, 0.95, 1.0, False))
+    keep_tuning(tmp_path, tuning(Way("q8_0 cache", speeds, cache_type="q8_0")))
+    first, *others = chosen(own)
+    assert (first.window, first.cache_type_k, first.cache_type_v) == (32_768, "q8_0", "q8_0")
+    assert any(each.cache_type_k == "" for each in others)  # an engine that runs without it will do
+    mine = replace(own.options, cache_type_k="f16")
+    first, *_ = chosen(OwnEngine(tmp_path, tmp_path / "cache", program="xllamacpp", options=mine))
+    assert (first.window, first.cache_type_k) == (16_384, "f16")
+
+
+@pytest.mark.usefixtures("wheel")
+def test_settings_of_speculation_win_over_the_measurement(tmp_path: Path) -> None:
+    stored = Stored("m", tmp_path / "m.gguf", 1000, "your folder", Header("qwen2", trained=4096, digest="d1"))
+    keep_tuning(tmp_path, tuning(guess(1.8, 1.0), slots=(SlotSpeed(2, 1.9),)))
+
+    def chosen(speculation: str, draft: str = "", parallel: int | None = None) -> EngineOptions:
+        own = OwnEngine(
+            tmp_path,
+            tmp_path / "cache",
+            program="xllamacpp",
+            speculation=speculation,
+            draft=draft,
+            parallel=parallel,
+        )
+        return asyncio.run(own.options_of(stored, lambda event: None))[0]
+
+    assert (chosen("auto").speculation, chosen("auto").slots) == ("ngram-mod", 2)
+    assert chosen("off").speculation == ""
+    assert chosen("ngram-map-k", parallel=1).speculation == "ngram-map-k"
+    assert chosen("auto", parallel=1).slots == 1 and chosen("auto", parallel=3).slots == 3
+    with pytest.raises(UsageError, match="there is no file"):
+        chosen("auto", draft="/nowhere/small.gguf")
+    draft = tmp_path / "small.gguf"
+    draft.write_bytes(b"GGUF")
+    own = chosen("auto", draft=str(draft))
+    assert (own.speculation, own.draft) == ("draft-simple", str(draft.resolve()))

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -54,6 +55,8 @@ def engine_command(args: argparse.Namespace) -> int:
             memory = size_text(engine.memory) if engine.memory else ""
             how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
             print(f"file/{printable(engine.name)}  {how}")
+            flags = textwrap.wrap(printable(" ".join(engine.flags)), 76, break_on_hyphens=False)
+            print(textwrap.indent("\n".join(flags), "    "))
     if args.action == "status":
         _show_tunings(settings)
     return EXIT_DONE

@@ -41,7 +41,7 @@ class EngineRecord(Struct, frozen=True):
     """The state of an engine: written by its keeper, read by every kith that uses it.
 
     `loaded` is in percent, `window` in tokens. `trouble` explains a failure, `crash` the last restart, as
-    sentences; `crashes` counts.
+    sentences; `crashes` counts. `flags` are llama-server's.
     """
 
     state: Literal["loading", "ready", "failed"]
@@ -59,6 +59,7 @@ class EngineRecord(Struct, frozen=True):
     trouble: str = ""
     crash: str = ""
     crashes: int = 0
+    flags: tuple[str, ...] = ()
 
 
 class EngineHome(Struct, frozen=True):

@@ -52,13 +52,6 @@ class Layout(Struct, frozen=True):
     needed: int
 
 
-def wanted_of(options: EngineOptions, window: int, swa_full: bool | None, beside: int = 0) -> Wanted:
-    """The layout that options ask for; what a person's own flags say is left to these."""
-    if names_flag(options.extra, "--swa-full"):
-        swa_full = True
-    return Wanted(window, options.slots, False, swa_full, beside)
-
-
 def choose_layout(
     header: Header, size: int, memory: Memory, wanted: Wanted, kinds: CacheType = "f16"
 ) -> tuple[Choice, list[Layout]]:

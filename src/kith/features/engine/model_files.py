@@ -193,7 +193,7 @@ class OwnEngine(Struct, frozen=True, eq=False):
         await load_http()
         stored = pick_stored(model, await self.stored())
         self.engine()
-        options, *others = await self._choose_options(stored, emit)
+        options, *others = await self.options_of(stored, emit)
         prefer = "" if self.program == "auto" else self.program
 
         async def start(emit: Emit) -> EngineAddress:
@@ -214,7 +214,7 @@ class OwnEngine(Struct, frozen=True, eq=False):
 
         return EngineModel(f"file/{stored.name}", start, ask)
 
-    async def _choose_options(self, stored: Stored, emit: Emit) -> tuple[EngineOptions, ...]:
+    async def options_of(self, stored: Stored, emit: Emit) -> tuple[EngineOptions, ...]:
         """The options that memory allows, once the idle engines of other files have given theirs back.
 
         The first are those to start with; an engine that runs with any of the others will do, too.
@@ -230,16 +230,17 @@ class OwnEngine(Struct, frozen=True, eq=False):
             self.window or TARGET, slots, self.parallel is not None, self.swa_full, _size(options.draft)
         )
         choice, layouts = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(options))
+        able = options_for(options, layouts)
         smaller = with_small_cache(options, tuning)
         if choice.wider and smaller != options:
-            again = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(smaller))
-            if again[0].window > choice.window:
-                (choice, layouts), options = again, smaller
+            small, layouts = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(smaller))
+            more = options_for(smaller, layouts)
+            gains = small.window > choice.window
+            choice, able = (small, (*more, *able)) if gains else (choice, (*able, *more))
         if not choice.fits and not same:
-            kinds = kinds_of(options)
-            why = fits(stored.header, stored.size, memory, choice.window, kinds)[1]
+            why = fits(stored.header, stored.size, memory, choice.window, kinds_of(able[0]))[1]
             emit(Notice(f"file/{stored.name} {why}: it may be slow, or not load.", "warning"))
-        return options_for(options, layouts)
+        return able
 
     def _with_speculation(self, options: EngineOptions) -> EngineOptions:
         """Options with the way to guess ahead that the person chose. Raises UsageError."""

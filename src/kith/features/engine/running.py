@@ -73,6 +73,7 @@ class RunningEngine(Struct, frozen=True):
     since: float
     crashes: int
     home: EngineHome
+    flags: tuple[str, ...] = ()
 
 
 def running_engines(state: Path) -> list[RunningEngine]:
@@ -89,6 +90,7 @@ def running_engines(state: Path) -> list[RunningEngine]:
             record.since,
             record.crashes,
             home,
+            record.flags,
         )
         for home in all_homes(state)
         if (record := home.read()) is not None and home.kept

@@ -170,13 +170,11 @@ async def tune(own: OwnEngine, stored: Stored, emit: Emit, rounds: int = ROUNDS)
         raise BusyError(f"The engine of {used} is in use, and would be measured with it. Try again later.")
     draft = real_path(Path(own.draft)) if own.draft else find_draft(stored, await own.stored())
     ways = ways_for(stored, own.options, draft)
+    if own.speculation != "auto":
+        ways = tuple(way for way in ways if not way.speculation)
     by = await asyncio.to_thread(_measure_by)
     trial = _Trial(own, stored, emit, by, total=len(ways) * rounds + 1)
-    emit(
-        Notice(
-            f"Measuring file/{stored.name} in {trial.total} steps, each for under a minute on most machines."
-        )
-    )
+    emit(Notice(f"Measuring file/{stored.name} in {trial.total} steps. Ctrl-C ends it, and keeps nothing."))
     if by == "processor":
         emit(Notice("Other programs keep this machine busy: kith compares processor times.", "warning"))
     results = await trial.measure_ways(ways, rounds)

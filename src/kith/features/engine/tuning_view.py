@@ -21,7 +21,7 @@ def describe_tuning(tuning: Tuning, engine: str = "") -> Iterator[str]:
     """
     day = time.strftime("%Y-%m-%d", time.localtime(tuning.at))
     rounds = "1 round" if tuning.rounds == 1 else f"{tuning.rounds} rounds"
-    by = ", in processor time" if tuning.by == "processor" else ""
+    by = ", in CPU time" if tuning.by == "processor" else ""
     yield from _wrap(printable(f"file/{tuning.name}, measured {day}, {rounds}{by}"))
     yield from _wrap(printable(f"on {tuning.machine} with {tuning.engine}"))
     yield ""
