@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import add_engine, add_folder, add_offline, positive
+from kith.terminal.options import add_folder, add_offline, add_own_engine, positive
 
 _here = lazy_in(__name__)
 
@@ -50,4 +50,4 @@ def engine_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", nargs="?", choices=("status", "stop", "tune"), default="status", help=what)
     add("model", nargs="?", default="", metavar="MODEL", help="tune: a model file (the one kith would ask)")
     add("--rounds", type=positive, default=3, metavar="N", help="tune: how often each way is measured (3)")
-    add_engine(parser)
+    add_own_engine(parser)

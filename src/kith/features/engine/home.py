@@ -25,7 +25,8 @@ _VERSION = 1  # of the files here: two versions of kith that do not understand e
 class EngineSpec(Struct, frozen=True):
     """An engine to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
-    `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends.
+    `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends. The last
+    `given` words of `flags` are the person's.
     """
 
     name: str
@@ -35,6 +36,7 @@ class EngineSpec(Struct, frozen=True):
     flags: tuple[str, ...]
     size: int
     idle_s: float
+    given: int = 0
 
 
 class EngineRecord(Struct, frozen=True):

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -158,6 +158,7 @@ _NEEDED = re.compile(
     r"|(LC|LD|DYLD|XDG|CUDA|NVIDIA|HIP|HSA|ROCR|GGML|VK|OMP|KMP|MESA|SYCL)_.*"
 )
 _HELP_S = 20.0
+_NEWER: Final = {"--cache-ram": 2, "--swa-full": 1}  # flags that kith can do without, and their words
 
 
 class EngineProcess(Struct, frozen=True):
@@ -193,7 +194,19 @@ def command_line(home: EngineHome, spec: EngineSpec, port: int) -> list[str]:
         known, program = _help(spec.engine), [spec.engine]
     flags = [flag for flag in standing_flags() if not names_flag(spec.flags, flag[0])]
     standing = [word for flag in flags if not known or flag[0] in known for word in flag]
-    return [*program, "--model", spec.model, *place, *standing, *spec.flags]
+    ours = len(spec.flags) - spec.given
+    chosen = _without_newer(spec.flags[:ours], known)
+    return [*program, "--model", spec.model, *place, *standing, *chosen, *spec.flags[ours:]]
+
+
+def _without_newer(flags: Sequence[str], known: Collection[str]) -> list[str]:
+    """The flags without those that an older llama-server does not know (`known`: all flags that it knows)."""
+    left = list(flags)
+    for name, words in _NEWER.items():
+        if known and name in left and name not in known:
+            at = left.index(name)
+            del left[at : at + words]
+    return left
 
 
 def python(verb: str, *arguments: str) -> list[str]:

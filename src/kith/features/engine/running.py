@@ -253,7 +253,8 @@ def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_
     path = real_path(model)
     header = read_header(path)
     size = sum(file.stat().st_size for file in model_files(path))
-    return EngineSpec(name or path.stem, str(path), header.digest, engine, flags_of(options), size, idle_s)
+    flags, given = flags_of(options), len(options.extra)
+    return EngineSpec(name or path.stem, str(path), header.digest, engine, flags, size, idle_s, given)
 
 
 def _address(record: EngineRecord, spec: EngineSpec, home: EngineHome, lease: FileIO) -> EngineAddress:
