@@ -1,6 +1,6 @@
 """What guessing ahead, flash attention, a smaller cache and a whole sliding window bring to trained models.
 
-    python benchmarks/engine_ways.py [--rounds 3] [--threads 1] [--json] [MODEL.gguf ...]
+    python benchmarks/engine_ways.py [--rounds 5] [--threads 1] [--json] [MODEL.gguf ...]
 
 Without files: SmolLM2 135M Instruct and Gemma 3 270M of the dependency group `trained`. It measures as
 `kith engine tune` does: the ways take turns, each in an engine of its own; ratios are of the same round, and
@@ -94,7 +94,7 @@ async def measure(model: Path, folder: Path, rounds: int, threads: int) -> dict[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

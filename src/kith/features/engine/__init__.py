@@ -49,5 +49,5 @@ def engine_arguments(parser: argparse.ArgumentParser) -> None:
     what = "show what runs and was measured (the default), stop it, or measure a model"
     add("action", nargs="?", choices=("status", "stop", "tune"), default="status", help=what)
     add("model", nargs="?", default="", metavar="MODEL", help="tune: a model file (the one kith would ask)")
-    add("--rounds", type=positive, default=3, metavar="N", help="tune: how often each way is measured (3)")
+    add("--rounds", type=positive, default=5, metavar="N", help="tune: pairs of texts for each way (5)")
     add_own_engine(parser)

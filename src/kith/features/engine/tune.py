@@ -38,7 +38,7 @@ from kith.models.discovery.stored import Stored
 from kith.models.providers.facts import ignore
 from kith.models.providers.wire import Endpoint, load_http
 
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 SLOTS: Final = (2, 4)
 _WINDOW: Final = 4096
 _REPLY_S: Final = 8.0  # so long a reply should take
