@@ -105,6 +105,27 @@ def test_every_command_knows_the_engine_inside(kith: Kith, state: Path) -> None:
     assert not processes_of(state)
 
 
+def test_a_measured_model_runs_as_it_was_measured(kith: Kith, state: Path) -> None:
+    done = kith("engine", "tune", "file/tiny", "--rounds", "1", "--threads", "1")
+    assert "file/tiny, measured" in done.stdout and "ngram-mod" in done.stdout
+    assert not processes_of(state)
+    file = state / "engine-tuning.json"
+    kept = json.loads(file.read_text())
+    plain, way = (each for each in kept["tunings"][0]["ways"] if each["name"] in ("plain", "ngram-mod"))
+    kept["tunings"][0]["ways"] = [plain, way]
+    for speed in way["speeds"]:
+        speed |= {"ratio": 1.5, "read": 1.0, "same": True, "loops": False}
+    file.write_text(json.dumps(kept))
+    assert "speculation         ngram-mod" in kith("engine").stdout
+    kith("run", "--engine-arg=--no-warmup", "what is a mean?")
+    words = Path(f"/proc/{record_of(state).engine}/cmdline").read_text().split("\0")
+    assert words[words.index("--spec-type") + 1] == "ngram-mod"
+    kith("engine", "stop")
+    kith("run", "--engine-arg=--spec-type", "--engine-arg=none", "what is a mean?")
+    words = Path(f"/proc/{record_of(state).engine}/cmdline").read_text().split("\0")
+    assert words.count("--spec-type") == 1 and words[words.index("--spec-type") + 1] == "none"
+
+
 def listen(folder: Path, *words: str, input: str = "") -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "kith", "run", "--output-format", "stream-json", *words]
     process = subprocess.Popen(

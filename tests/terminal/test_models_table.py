@@ -263,4 +263,4 @@ def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFix
     assert {"-m", "--model", "--plan", "--show-plan", "--resume", "-C"} <= set(taken.options)
     assert taken.values["--output-format"] == FORMATS and taken.values["--tries"] == ()
     assert "--plan" not in taken.values and "" not in taken.values
-    assert choices_of(commands()["engine"]).values[""] == ("status", "stop")
+    assert choices_of(commands()["engine"]).values[""] == ("status", "stop", "tune")

@@ -184,7 +184,7 @@ def test_help_is_short_and_fits_the_terminal(
     [
         (["models", "pul"], "There is no command 'models pul'; did you mean `kith models pull`?"),
         (["models", "xyz"], "there are: models recommend, models prices, models pull, models probe."),
-        (["engine", "stpo"], "Action takes one of 'status', 'stop', not 'stpo'. See `kith engine --help`."),
+        (["engine", "stpo"], "one of 'status', 'stop', 'tune', not 'stpo'. See `kith engine --help`."),
         (["models", "--jsn"], "did you mean --json? See `kith models --help`."),
     ],
 )

@@ -123,7 +123,8 @@ class Header(Struct, frozen=True):
 
     `trained` is the window in tokens. `heads_kv` has one number for each layer, 0 for one without attention.
     `sliding` marks the layers that look only at the last `sliding_window` tokens. `state` is the size of all
-    recurrent layers, in numbers of four bytes. `digest` names the weights, as `read_header` says.
+    recurrent layers, in numbers of four bytes. `predicts` counts the layers that guess the tokens after the
+    next one (multi-token prediction). `digest` names the weights, as `read_header` says.
     """
 
     architecture: str
@@ -143,6 +144,7 @@ class Header(Struct, frozen=True):
     experts: int = 0
     experts_used: int = 0
     vocabulary: int = 0
+    predicts: int = 0
     template: Template | None = None
     pooled: bool = False
     parts: int = 1
@@ -192,6 +194,7 @@ def describe(values: Mapping[str, Any], digest: str = "") -> Header:
         experts=_count(own("expert_count")),
         experts_used=_count(own("expert_used_count")),
         vocabulary=_length(values.get("tokenizer.ggml.tokens")) or _count(own("vocab_size")),
+        predicts=_count(own("nextn_predict_layers")),
         template=_template(values),
         pooled=_count(own("pooling_type")) > 0,
         parts=max(1, _count(values.get("split.count"))),

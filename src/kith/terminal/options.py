@@ -235,6 +235,11 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     add("--window", type=positive, metavar="N", help="tokens it holds at once (by model and memory)")
     add("--no-think", dest="think", action="store_const", const=False, help="answer without reasoning")
     add("--think-tokens", type=positive, metavar="N", help="tokens that one reply may reason")
+    add_own_engine(parser)
+
+
+def add_own_engine(parser: argparse.ArgumentParser) -> None:
+    """Options of the engine inside; `kith engine tune` takes these, too."""
     add = parser.add_argument_group("kith's own engine, which runs model files").add_argument
     add("--ngl", type=number, metavar="N", help="layers on the graphics card")
     add("--flash-attn", choices=("auto", "on", "off"), help="flash attention (auto)")

@@ -15,7 +15,7 @@ from kith.core.errors import NoModelError, UsageError
 from kith.features.engine.failures import why_it_failed
 from kith.features.engine.home import EngineHome
 from kith.features.engine.keeper import EngineLog
-from kith.features.engine.options import EngineOptions, flags_of
+from kith.features.engine.options import EngineOptions, flags_of, names_flag
 from kith.features.engine.processes import find_engine
 from kith.features.engine.running import open_engine
 from kith.features.engine.wheel import FLAGS, FlagChoice, set_flags
@@ -53,6 +53,7 @@ def test_a_program_of_the_current_folder_is_no_engine(program: Path, monkeypatch
         (("--draft-model", "x"), "does not know '--draft-model'"),
         (("--batch-size", "many"), "--batch-size takes a number, not 'many'"),
         (("-ctk", "q9"), "-ctk takes one of f32"),
+        (("--spec-type", "ngram-mod,guess"), "--spec-type takes one of none.*not 'guess'"),
         (("--chat-template-file", "/nowhere"), "'/nowhere' cannot be read"),
     ],
 )
@@ -76,6 +77,25 @@ def test_every_flag_of_the_engine_inside_is_one_of_its_fields(wheel: Path) -> No
             words = list(kind.words)
         for arguments in [[name, word] for word in words] or [[name]]:
             set_flags(engine, engine.CommonParams(), arguments)
+
+
+@pytest.mark.slow
+def test_ways_to_guess_ahead_reach_the_engine_inside(wheel: Path) -> None:
+    engine: Any = importlib.import_module("xllamacpp")
+    params = engine.CommonParams()
+    set_flags(engine, params, ["--spec-type", "draft-mtp,ngram-map-k", "-md", "x.gguf", "-td", "3"])
+    names = [each.name.removeprefix("COMMON_SPECULATIVE_TYPE_") for each in params.speculative.types]
+    assert names == ["DRAFT_MTP", "NGRAM_MAP_K"] and params.load_mtp
+    draft = params.speculative.draft
+    assert (draft.mparams.path, draft.cpuparams.n_threads) == ("x.gguf", 3)
+    set_flags(engine, params, ["--spec-type", "none"])
+    assert not params.load_mtp
+
+
+def test_names_of_flags_are_whole_words() -> None:
+    words = ("--spec-type=none", "-c", "-np2", "--cache-ram")
+    assert names_flag(words, "--spec-*") and names_flag(words, "--cache-ram")
+    assert not names_flag(words, "-np", "--cache", "none")
 
 
 def test_the_last_word_is_the_persons() -> None:

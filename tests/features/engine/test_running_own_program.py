@@ -44,6 +44,17 @@ def test_it_is_called_with_the_flags(state: Path, program: Path) -> None:
 
 
 @pytest.mark.slow
+def test_an_older_program_gets_no_flag_that_only_kith_chose(state: Path, program: Path) -> None:
+    options = EngineOptions(4096, slots=2, swa_full=True, cache_ram=128, extra=("--new", "x"))
+    asyncio.run(open_engine(program, options, state, ignore, prefer="llama-server", idle_s=30))
+    called = json.loads(program.with_suffix(".called").read_text())
+    assert called[called.index("--cache-ram") :][:2] == ["--cache-ram", "128"]
+    assert called.count("--cache-ram") == 1 and "--swa-full" not in called
+    assert called[called.index("--ctx-size") :][:4] == ["--ctx-size", "8192", "--parallel", "2"]
+    assert called[-3:-1] == ["--new", "x"]
+
+
+@pytest.mark.slow
 def test_what_loads_for_nobody_ends(state: Path, program: Path) -> None:
     kith = another_kith(state, program, "llama-server", "--load-seconds", "60")
     heard(kith, "event")
@@ -95,8 +106,9 @@ def test_an_engine_with_a_wider_window_will_do(state: Path, program: Path) -> No
         return EngineOptions(window, threads=1)
 
     async def window_of(window: int, *wider: int) -> int:
+        others = [options(each) for each in wider]
         address = await open_engine(
-            program, options(window), state, ignore, prefer="llama-server", idle_s=30, wider=wider
+            program, options(window), state, ignore, prefer="llama-server", idle_s=30, others=others
         )
         address.release()
         return address.window

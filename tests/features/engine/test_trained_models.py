@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,11 +19,14 @@ from kith.core.values import CacheUse, Message, Sampling, Text, Thinking, ToolCa
 from kith.features.doctor.check import Check, run_all
 from kith.features.doctor.examine import deep_examinations
 from kith.features.doctor.servers import Ward, check_server
+from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import EngineAddress, open_engine, stop_engines
 from kith.features.measure.probe.probe import probe
 from kith.models.account import Account
+from kith.models.discovery.gguf import read_header
 from kith.models.discovery.servers import Place
+from kith.models.discovery.stored import Stored
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import Opened, look
@@ -146,6 +150,15 @@ def test_a_full_window_is_compacted(engine: EngineAddress) -> None:
     assert any(isinstance(event, Compacted) for event in events)
     calls = [event for event in events if isinstance(event, Called)]
     assert calls and all(each.usage.input + each.usage.output <= WINDOW for each in calls)
+
+
+def test_gemma_runs_with_all_of_its_sliding_window(tmp_path: Path) -> None:
+    path = gemma(tmp_path)
+    stored = Stored("gemma", path, path.stat().st_size, "your folder", read_header(path))
+    own = OwnEngine(tmp_path / "state", tmp_path / "cache", program="xllamacpp")
+    (first, *others) = asyncio.run(own.options_of(stored, ignore))
+    assert first.swa_full and first.window >= WINDOW
+    assert any(not each.swa_full for each in others)
 
 
 def test_leaving_frees_the_slot(engine: EngineAddress) -> None:

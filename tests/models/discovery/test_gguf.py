@@ -60,9 +60,10 @@ def test_layers_may_differ(tmp_path: Path) -> None:
         ssm__conv_kernel=4,
         ssm__inner_size=10,
         ssm__state_size=3,
+        nextn_predict_layers=1,
     )
     header = read_header(path)
-    assert header.heads_kv == tuple(heads)
+    assert (header.heads_kv, header.predicts) == (tuple(heads), 1)
     assert header.sliding == (True, False) * 4
     assert header.state == 6 * (3 * 10 + 3 * 10)
 

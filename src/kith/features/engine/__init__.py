@@ -3,7 +3,7 @@
 import argparse
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
-from kith.terminal.options import add_folder, add_offline
+from kith.terminal.options import add_folder, add_offline, add_own_engine, positive
 
 _here = lazy_in(__name__)
 
@@ -22,10 +22,10 @@ FEATURE = Feature(
         ),
         Command(
             "engine",
-            "Show or stop kith's own engine",
+            "Show, stop or measure kith's own engine",
             Lazy(f"{__name__}:engine_arguments"),
             _here("commands:engine_command"),
-            "[status|stop]",
+            "[status|stop|tune]",
             group="Models",
         ),
     ),
@@ -45,5 +45,9 @@ def pull_arguments(parser: argparse.ArgumentParser) -> None:
 
 def engine_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
-    what = "show what runs (the default), or stop it"
-    parser.add_argument("action", nargs="?", choices=("status", "stop"), default="status", help=what)
+    add = parser.add_argument
+    what = "show what runs and was measured (the default), stop it, or measure a model"
+    add("action", nargs="?", choices=("status", "stop", "tune"), default="status", help=what)
+    add("model", nargs="?", default="", metavar="MODEL", help="tune: a model file (the one kith would ask)")
+    add("--rounds", type=positive, default=5, metavar="N", help="tune: pairs of texts for each way (5)")
+    add_own_engine(parser)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from kith.agent.models import places_of
-from kith.core.errors import EXIT_DONE
+from kith.core.errors import EXIT_DONE, NoModelError, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice, Progress
 from kith.core.model import Emit
@@ -18,9 +19,15 @@ from kith.core.numbers import size_text
 from kith.features.engine.model_files import engine_of
 from kith.features.engine.pull import pull_model as pull
 from kith.features.engine.running import running_engines, stop_engines
+from kith.features.engine.tune import tune
+from kith.features.engine.tuning import Tuning, engine_version, keep_tuning, load_tunings
+from kith.features.engine.tuning_view import describe_tuning
+from kith.models.discovery.machine import machine_name
+from kith.models.discovery.stored import pick_stored
 from kith.settings import Settings, load_settings
-from kith.terminal.options import find_root
+from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively
+from kith.terminal.terminal import PlainVoice, TerminalVoice
 from kith.view.lines import count, wrapped
 from kith.view.printing import printable
 from kith.view.wording import STYLES, note_line
@@ -31,7 +38,11 @@ if TYPE_CHECKING:
 
 
 def engine_command(args: argparse.Namespace) -> int:
-    """kith's own engines: what runs, or an end to it."""
+    """kith's own engines: what runs, an end to it, or the fastest way to run a model."""
+    if args.action == "tune":
+        return _tune_command(args)
+    if args.model:
+        raise UsageError(f"`kith engine {args.action}` takes no model; `kith engine tune` does.")
     settings = load_settings(find_root(args.folder), {})
     running = running_engines(settings.state)
     if not running:
@@ -44,7 +55,49 @@ def engine_command(args: argparse.Namespace) -> int:
             memory = size_text(engine.memory) if engine.memory else ""
             how = f"{engine.state}, {use}  window {engine.window:,}  {memory}".rstrip()
             print(f"file/{printable(engine.name)}  {how}")
+            flags = textwrap.wrap(printable(" ".join(engine.flags)), 76, break_on_hyphens=False)
+            print(textwrap.indent("\n".join(flags), "    "))
+    if args.action == "status":
+        _show_tunings(settings)
     return EXIT_DONE
+
+
+def _show_tunings(settings: Settings) -> None:
+    """Show the measurements of this machine, and the choices."""
+    try:
+        engine = engine_version(engine_of(settings).engine())
+    except NoModelError:
+        engine = ""
+    for each in load_tunings(settings.state):
+        if each.machine == machine_name():
+            print()
+            print("\n".join(describe_tuning(each, engine)))
+
+
+def _tune_command(args: argparse.Namespace) -> int:
+    """Measure ways to run a model, keep the result, and show it."""
+    settings = load_settings(find_root(args.folder), settings_flags(args))
+    voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
+    try:
+        work = tune_model(settings, args.model, args.rounds, lambda event: voice.hear(event, ()))
+        tuning = run_until_signal(work)
+    finally:
+        voice.close()
+    print("\n".join(describe_tuning(tuning)))
+    return EXIT_DONE
+
+
+async def tune_model(chosen: Settings, name: str, rounds: int, emit: Emit) -> Tuning:
+    """Measure a model file and keep what was found. Raises KithError."""
+    own = engine_of(chosen)
+    named = (name or chosen.model).removeprefix("file/") or await own.best()
+    if not named:
+        raise NoModelError(
+            await own.excuse() or "There is no model file here. To get one: kith models recommend"
+        )
+    tuning = await tune(own, pick_stored(named, await own.stored()), emit, rounds)
+    keep_tuning(chosen.state, tuning)
+    return tuning
 
 
 GO_ON = "Run the same command to resume."

@@ -25,7 +25,8 @@ _VERSION = 1  # of the files here: two versions of kith that do not understand e
 class EngineSpec(Struct, frozen=True):
     """An engine to run. `engine` is "xllamacpp" or a path, `flags` are llama-server's.
 
-    `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends.
+    `size`: bytes of the model's files. After `idle_s` seconds without a kith that uses it, it ends. The last
+    `given` words of `flags` are the person's.
     """
 
     name: str
@@ -35,13 +36,14 @@ class EngineSpec(Struct, frozen=True):
     flags: tuple[str, ...]
     size: int
     idle_s: float
+    given: int = 0
 
 
 class EngineRecord(Struct, frozen=True):
     """The state of an engine: written by its keeper, read by every kith that uses it.
 
     `loaded` is in percent, `window` in tokens. `trouble` explains a failure, `crash` the last restart, as
-    sentences; `crashes` counts.
+    sentences; `crashes` counts. `flags` are llama-server's.
     """
 
     state: Literal["loading", "ready", "failed"]
@@ -59,6 +61,7 @@ class EngineRecord(Struct, frozen=True):
     trouble: str = ""
     crash: str = ""
     crashes: int = 0
+    flags: tuple[str, ...] = ()
 
 
 class EngineHome(Struct, frozen=True):

@@ -89,7 +89,7 @@ def keep(folder: str, spec_text: str) -> None:
     old = home.read()
     if old is not None:  # its keeper was killed
         end(old.engine, old.engine_born)
-    home.write(EngineRecord("loading", spec.name, spec.model, since=time.time()))
+    home.write(EngineRecord("loading", spec.name, spec.model, since=time.time(), flags=spec.flags))
     if os.fork():
         os._exit(0)  # the lock is the child's now: it is one open file for both
     log = EngineLog(home.log)
@@ -142,9 +142,9 @@ class _Keeper:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._stop)
         spec = self.spec
-        self._tell(
-            EngineRecord("loading", spec.name, spec.model, os.getpid(), birth(os.getpid()), since=time.time())
-        )
+        pid, now = os.getpid(), time.time()
+        record = EngineRecord("loading", spec.name, spec.model, pid, birth(pid), since=now, flags=spec.flags)
+        self._tell(record)
         while self._serve_once() == "crashed":
             if self.record.state == "failed" or self.record.crashes > _MOST_CRASHES:
                 self._tell(replace(self.record, state="failed"))

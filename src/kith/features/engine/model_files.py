@@ -8,16 +8,18 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kith.core.errors import ModelError, NoModelError
+from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Reply
 from kith.features.engine.home import real_path
+from kith.features.engine.layout import Wanted, choose_layout, options_for
 from kith.features.engine.options import EngineOptions, EngineSettings
 from kith.features.engine.processes import find_engine
 from kith.features.engine.running import EngineAddress, make_room, open_engine, running_engines, runs
+from kith.features.engine.tuning import DRAFT, find_tuning, tuned, with_small_cache
 from kith.models.discovery.machine import read_memory
-from kith.models.discovery.memory import TARGET, Choice, Memory, choose_window, fits
+from kith.models.discovery.memory import TARGET, Memory, fits
 from kith.models.discovery.stored import Stored, find_stored, pick_stored
 from kith.models.providers.facts import Facts, Provider, ignore
 from kith.models.providers.openai_like import OpenAILike
@@ -149,6 +151,10 @@ class OwnEngine(Struct, frozen=True, eq=False):
     window: int = 0
     idle_s: float = 300.0
     stall_s: float = 600.0
+    parallel: int | None = None
+    speculation: str = "auto"
+    draft: str = ""
+    swa_full: bool | None = None
     _found: list[tuple[Stored, ...]] = field(default_factory=list)
 
     async def stored(self) -> tuple[Stored, ...]:
@@ -187,8 +193,7 @@ class OwnEngine(Struct, frozen=True, eq=False):
         await load_http()
         stored = pick_stored(model, await self.stored())
         self.engine()
-        choice = await self._choose_window(stored, emit)
-        options = replace(self.options, window=choice.window)
+        options, *others = await self.options_of(stored, emit)
         prefer = "" if self.program == "auto" else self.program
 
         async def start(emit: Emit) -> EngineAddress:
@@ -200,7 +205,7 @@ class OwnEngine(Struct, frozen=True, eq=False):
                 name=stored.name,
                 prefer=prefer,
                 idle_s=self.idle_s,
-                wider=choice.wider,
+                others=others,
             )
 
         def ask(address: EngineAddress) -> OpenAILike:
@@ -209,18 +214,46 @@ class OwnEngine(Struct, frozen=True, eq=False):
 
         return EngineModel(f"file/{stored.name}", start, ask)
 
-    async def _choose_window(self, stored: Stored, emit: Emit) -> Choice:
-        """The window that memory allows, once the idle engines of other files have given theirs back."""
+    async def options_of(self, stored: Stored, emit: Emit) -> tuple[EngineOptions, ...]:
+        """The options that memory allows, once the idle engines of other files have given theirs back.
+
+        The first are those to start with; an engine that runs with any of the others will do, too.
+        """
         path = real_path(stored.path)
         same = [engine.home for engine in running_engines(self.state) if engine.model == path]
         await make_room(self.state, emit, spare=same)
         memory = await asyncio.to_thread(read_memory, cards=True)
-        kinds = (self.options.cache_type_k or "f16", self.options.cache_type_v or "f16")
-        choice = choose_window(stored.header, stored.size, memory, self.window or TARGET, kinds)
+        tuning = find_tuning(self.state, stored.header.digest, self.engine())
+        options = self._with_speculation(tuned(self.options, tuning))
+        slots = self.parallel or (tuning.slots if tuning else 1)
+        wanted = Wanted(
+            self.window or TARGET, slots, self.parallel is not None, self.swa_full, _size(options.draft)
+        )
+        choice, layouts = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(options))
+        able = options_for(options, layouts)
+        smaller = with_small_cache(options, tuning)
+        if choice.wider and smaller != options:
+            small, layouts = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(smaller))
+            more = options_for(smaller, layouts)
+            gains = small.window > choice.window
+            choice, able = (small, (*more, *able)) if gains else (choice, (*able, *more))
         if not choice.fits and not same:
-            why = fits(stored.header, stored.size, memory, choice.window, kinds)[1]
+            why = fits(stored.header, stored.size, memory, choice.window, kinds_of(able[0]))[1]
             emit(Notice(f"file/{stored.name} {why}: it may be slow, or not load.", "warning"))
-        return choice
+        return able
+
+    def _with_speculation(self, options: EngineOptions) -> EngineOptions:
+        """Options with the way to guess ahead that the person chose. Raises UsageError."""
+        if self.speculation == "off":
+            return replace(options, speculation="", draft="")
+        named = "" if self.speculation == "auto" else self.speculation
+        if not self.draft:
+            draft = options.draft if named in ("", DRAFT) else ""
+            return replace(options, speculation=named or options.speculation, draft=draft)
+        path = real_path(Path(self.draft))
+        if not path.is_file():
+            raise UsageError(f"engine.draft: there is no file {self.draft}.")
+        return replace(options, speculation=named or DRAFT, draft=str(path))
 
     def engine(self) -> str:
         """Return the engine for a file: "xllamacpp", or the path of a llama-server. Raises NoModelError."""
@@ -250,7 +283,30 @@ def engine_of(chosen: Settings) -> OwnEngine:
     )
     folders = tuple(Path(each).expanduser() for each in chosen.model_folders)
     state, cache = chosen.state, chosen.cache
-    return OwnEngine(state, cache, folders, own.program, options, chosen.window, own.idle, chosen.stall)
+    return OwnEngine(
+        state,
+        cache,
+        folders,
+        own.program,
+        options,
+        chosen.window,
+        own.idle,
+        chosen.stall,
+        own.parallel,
+        own.speculation,
+        own.draft,
+        None if own.swa_full == "auto" else own.swa_full == "on",
+    )
+
+
+def kinds_of(options: EngineOptions) -> tuple[str, str]:
+    """The number types of the cached keys and values."""
+    return options.cache_type_k or "f16", options.cache_type_v or "f16"
+
+
+def _size(file: str) -> int:
+    """The bytes of a draft model's file, 0 without one."""
+    return Path(file).stat().st_size if file else 0
 
 
 def rank(stored: Stored, memory: Memory) -> tuple[bool, bool, int]:

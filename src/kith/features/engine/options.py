@@ -1,7 +1,8 @@
 """Convert engine settings to flags of llama-server."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -19,11 +20,14 @@ class EngineSettings(Struct, frozen=True):
     threads: Annotated[int | None, Meta(ge=1)] = None
     cache_type_k: str = ""
     cache_type_v: str = ""
+    parallel: Annotated[int | None, Meta(ge=1, le=64)] = None  # answers at the same time
+    speculation: Literal["auto", "off", "ngram-mod", "ngram-map-k", "draft-mtp", "draft-simple"] = "auto"
+    draft: str = ""  # the file of a small model with the same vocabulary
+    swa_full: Literal["auto", "on", "off"] = "auto"
     args: tuple[str, ...] = ()  # handed to llama-server as they are
     idle: Annotated[float, Meta(ge=1)] = 300.0  # seconds without anybody before it stops
 
 
-_LARGEST_CACHE = 8192  # MiB of former prompts kept in memory: llama-server's own default
 _SLEEP_S = 900  # an engine that nobody asks gives its memory back, and loads again when it is asked
 _SIBLINGS = "cpu*/topology/thread_siblings_list"
 
@@ -39,8 +43,11 @@ class EngineOptions(Struct, frozen=True):
 
     `window` is in tokens (0: the trained window, as far as memory allows). `ngl` counts the layers on a
     graphics card, `threads` 0 means all physical cores but one. `cache_type_k` and `cache_type_v` are the
-    number types of the key-value cache (f16, q8_0, q4_0 ...). `extra` are more flags of llama-server,
-    passed on unchanged.
+    number types of the key-value cache (f16, q8_0, q4_0 ...). `slots` answers are written at the same time,
+    each in a window of its own. `swa_full` keeps all of a sliding window's layers, `cache_ram` is the memory
+    for prompts that left their slot, in MiB (0: the engine's default). `speculation` names how tokens are
+    guessed ahead, `draft` the file of the model that guesses. `extra` are more flags of llama-server, passed
+    on unchanged.
     """
 
     window: int = 0
@@ -49,22 +56,39 @@ class EngineOptions(Struct, frozen=True):
     threads: int = 0
     cache_type_k: str = ""
     cache_type_v: str = ""
+    slots: int = 1
+    swa_full: bool = False
+    cache_ram: int = 0
+    speculation: str = ""
+    draft: str = ""
     extra: tuple[str, ...] = ()
 
 
 def flags_of(options: EngineOptions) -> tuple[str, ...]:
     """The options as llama-server's command line; the person's own flags come last, and so win."""
+    threads = options.threads or physical_cores_but_one()
     chosen: Mapping[str, object] = {
-        "--ctx-size": options.window or None,
-        "--parallel": 1,
-        "--threads": options.threads or physical_cores_but_one(),
+        "--ctx-size": options.window * options.slots or None,
+        "--parallel": options.slots,
+        "--threads": threads,
         "--gpu-layers": options.ngl,
         "--flash-attn": None if options.flash_attn == "auto" else options.flash_attn,
         "--cache-type-k": options.cache_type_k or None,
         "--cache-type-v": options.cache_type_v or None,
+        "--cache-ram": options.cache_ram or None,
+        "--spec-type": options.speculation or None,
+        "--spec-draft-model": options.draft or None,
+        "--spec-draft-threads": threads if options.draft else None,
     }
     pairs = [(name, str(value)) for name, value in chosen.items() if value is not None]
-    return (*(word for pair in pairs for word in pair), *options.extra)
+    switches = ("--swa-full",) if options.swa_full else ()
+    return (*(word for pair in pairs for word in pair), *switches, *options.extra)
+
+
+def names_flag(words: Sequence[str], *names: str) -> bool:
+    """True if the words of a command line hold one of these flags; a name may end in `*`."""
+    given = [word.partition("=")[0] for word in words if word.startswith("-")]
+    return any(fnmatchcase(word, name) for word in given for name in names)
 
 
 def standing_flags() -> tuple[tuple[str, ...], ...]:
@@ -73,7 +97,8 @@ def standing_flags() -> tuple[tuple[str, ...], ...]:
         ("--offline",),
         ("--no-webui",),
         ("--jinja",),
-        ("--cache-ram", str(min(_LARGEST_CACHE, (total_memory() >> 20) // 4))),
+        # Without a size of its own: at most llama-server's default, and a quarter of the memory.
+        ("--cache-ram", str(min(8192, (total_memory() >> 20) // 4))),
         ("--sleep-idle-seconds", str(_SLEEP_S)),
     )
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from kith.core.errors import NoModelError
 from kith.features.engine.home import EngineHome, EngineSpec
-from kith.features.engine.options import standing_flags
+from kith.features.engine.options import names_flag, standing_flags
 from kith.models.discovery.machine import find_program
 
 _POLITE_S = 3.0
@@ -81,6 +81,15 @@ def resident_bytes(pid: int) -> int:
     except (OSError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(pid: int) -> float:
+    """The processor time of a process and all its threads; 0.0 where the system does not say (proc(5))."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def die_with_parent() -> None:
@@ -149,6 +158,7 @@ _NEEDED = re.compile(
     r"|(LC|LD|DYLD|XDG|CUDA|NVIDIA|HIP|HSA|ROCR|GGML|VK|OMP|KMP|MESA|SYCL)_.*"
 )
 _HELP_S = 20.0
+_NEWER: Final = {"--cache-ram": 2, "--swa-full": 1}  # flags that kith can do without, and their words
 
 
 class EngineProcess(Struct, frozen=True):
@@ -179,14 +189,24 @@ def start_engine(home: EngineHome, spec: EngineSpec) -> EngineProcess:
 def command_line(home: EngineHome, spec: EngineSpec, port: int) -> list[str]:
     """The program and its arguments, llama-server's names for both engines."""
     place = ["--host", HOST, "--port", str(port), "--api-key-file", str(home.key)]
-    if spec.engine == WHEEL:
-        standing = [word for flag in standing_flags() for word in flag]
-        program = python("run")
-    else:
-        known = _help(spec.engine)
-        standing = [word for flag in standing_flags() if not known or flag[0] in known for word in flag]
-        program = [spec.engine]
-    return [*program, "--model", spec.model, *place, *standing, *spec.flags]
+    known, program = frozenset[str](), python("run")
+    if spec.engine != WHEEL:
+        known, program = _help(spec.engine), [spec.engine]
+    flags = [flag for flag in standing_flags() if not names_flag(spec.flags, flag[0])]
+    standing = [word for flag in flags if not known or flag[0] in known for word in flag]
+    ours = len(spec.flags) - spec.given
+    chosen = _without_newer(spec.flags[:ours], known)
+    return [*program, "--model", spec.model, *place, *standing, *chosen, *spec.flags[ours:]]
+
+
+def _without_newer(flags: Sequence[str], known: Collection[str]) -> list[str]:
+    """The flags without those that an older llama-server does not know (`known`: all flags that it knows)."""
+    left = list(flags)
+    for name, words in _NEWER.items():
+        if known and name in left and name not in known:
+            at = left.index(name)
+            del left[at : at + words]
+    return left
 
 
 def python(verb: str, *arguments: str) -> list[str]:

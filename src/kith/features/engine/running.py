@@ -73,6 +73,7 @@ class RunningEngine(Struct, frozen=True):
     since: float
     crashes: int
     home: EngineHome
+    flags: tuple[str, ...] = ()
 
 
 def running_engines(state: Path) -> list[RunningEngine]:
@@ -89,6 +90,7 @@ def running_engines(state: Path) -> list[RunningEngine]:
             record.since,
             record.crashes,
             home,
+            record.flags,
         )
         for home in all_homes(state)
         if (record := home.read()) is not None and home.kept
@@ -179,18 +181,19 @@ async def open_engine(
     name: str = "",
     prefer: str = "",
     idle_s: float = IDLE_S,
-    wider: Sequence[int] = (),
+    others: Sequence[EngineOptions] = (),
 ) -> EngineAddress:
     """Open the engine for this model file with these options: a running one, or a new one.
 
-    `wider` are other windows that are accepted if an engine already runs with one. Its own memory was not
-    free when the window of `options` was chosen. Emits Progress while it loads. Raises NoModelError without
+    `others` are options that are accepted if an engine already runs with these, the best first. Its own
+    memory was not free when `options` were chosen. Emits Progress while it loads. Raises NoModelError without
     an engine, ModelFileError for a file that is no model, UsageError for invalid flags, ModelError when the
     engine fails.
     """
     spec = await asyncio.to_thread(_describe, model, options, name, prefer, idle_s)
-    others = (replace(spec, flags=flags_of(replace(options, window=window))) for window in wider)
-    spec = next((other for other in others if home_for(other, state).kept), spec)
+    if running_engines(state):
+        able = (replace(spec, flags=flags_of(each)) for each in others)
+        spec = next((other for other in able if home_for(other, state).kept), spec)
     home = home_for(spec, state)
     for _ in range(_TRIES):
         lease = await _lease(home)
@@ -250,7 +253,8 @@ def _describe(model: Path, options: EngineOptions, name: str, prefer: str, idle_
     path = real_path(model)
     header = read_header(path)
     size = sum(file.stat().st_size for file in model_files(path))
-    return EngineSpec(name or path.stem, str(path), header.digest, engine, flags_of(options), size, idle_s)
+    flags, given = flags_of(options), len(options.extra)
+    return EngineSpec(name or path.stem, str(path), header.digest, engine, flags, size, idle_s, given)
 
 
 def _address(record: EngineRecord, spec: EngineSpec, home: EngineHome, lease: FileIO) -> EngineAddress:

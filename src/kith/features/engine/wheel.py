@@ -22,6 +22,10 @@ class FlagChoice(Struct, frozen=True):
     words: Mapping[str, str]
 
 
+class FlagChoices(FlagChoice, frozen=True):
+    """Several words, separated by commas; they become a list."""
+
+
 Kind = type[int] | type[float] | type[str] | type[Path] | bool | FlagChoice
 
 _SWITCH = {"on": "ENABLED", "off": "DISABLED", "auto": "AUTO"}
@@ -30,6 +34,13 @@ _NUMBERS = {
 }
 _ROPE = {name: name.upper() for name in ("none", "linear", "yarn")}
 _SPLIT = {name: name.upper() for name in ("none", "layer", "row")}
+_SPECULATION = {
+    name: name.upper().replace("-", "_")
+    for name in (
+        *("none", "draft-simple", "draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark"),
+        *("ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"),
+    )
+}
 _LOAD = FlagChoice("llama_load_mode", "LLAMA_LOAD_MODE_", {"none": "NONE", "mlock": "MMAP_MLOCK"})
 
 # Names of a flag: fields of CommonParams, and what they hold. A switch (True, False) takes no value; a flag
@@ -62,6 +73,26 @@ _TABLE: Mapping[str, tuple[str, Kind]] = {
     "--no-mmap": ("load_mode.none", _LOAD),
     "--mlock": ("load_mode.mlock", _LOAD),
     "--no-warmup": ("warmup", False),
+    "--spec-type": (
+        "speculative.types",
+        FlagChoices("common_speculative_type", "COMMON_SPECULATIVE_TYPE_", _SPECULATION),
+    ),
+    "-md --model-draft --spec-draft-model": ("speculative.draft.mparams.path", str),
+    "-td --threads-draft --spec-draft-threads": (
+        "speculative.draft.cpuparams.n_threads speculative.draft.cpuparams_batch.n_threads",
+        int,
+    ),
+    "-ngld --spec-draft-ngl": ("speculative.draft.n_gpu_layers", int),
+    "--spec-draft-n-max": ("speculative.draft.n_max", int),
+    "--spec-draft-n-min": ("speculative.draft.n_min", int),
+    "--spec-draft-p-min": ("speculative.draft.p_min", float),
+    "--spec-ngram-mod-n-match": ("speculative.ngram_mod.n_match", int),
+    "--spec-ngram-mod-n-min": ("speculative.ngram_mod.n_min", int),
+    "--spec-ngram-mod-n-max": ("speculative.ngram_mod.n_max", int),
+    "--spec-ngram-simple-size-n": ("speculative.ngram_simple.size_n", int),
+    "--spec-ngram-simple-size-m": ("speculative.ngram_simple.size_m", int),
+    "--spec-ngram-map-k-size-n": ("speculative.ngram_map_k.size_n", int),
+    "--spec-ngram-map-k-size-m": ("speculative.ngram_map_k.size_m", int),
     "--rope-scaling": (
         "rope_scaling_type",
         FlagChoice("llama_rope_scaling_type", "LLAMA_ROPE_SCALING_TYPE_", _ROPE),
@@ -99,8 +130,10 @@ def check_flags(words: Sequence[str], *, known: bool) -> None:
 def set_flags(engine: Any, params: Any, words: Sequence[str]) -> None:
     """Set what the flags say. `engine` is the module xllamacpp, `params` its CommonParams."""
     for places, kind, word in _read(words):
-        if isinstance(kind, FlagChoice):
-            value: Any = getattr(getattr(engine, kind.enum), kind.prefix + kind.words[word])
+        if isinstance(kind, FlagChoices):
+            value: Any = [_member(engine, kind, each) for each in word.split(",")]
+        elif isinstance(kind, FlagChoice):
+            value = _member(engine, kind, word)
         else:
             value = _value(kind, word)
         for place in places.split():
@@ -109,6 +142,12 @@ def set_flags(engine: Any, params: Any, words: Sequence[str]) -> None:
             for step in path:
                 target = getattr(target, step)
             setattr(target, name, value)
+        if places == "speculative.types":  # llama-server loads these layers for the same reason
+            params.load_mtp = "draft-mtp" in word.split(",")
+
+
+def _member(engine: Any, kind: FlagChoice, word: str) -> Any:
+    return getattr(getattr(engine, kind.enum), kind.prefix + kind.words[word])
 
 
 def _read(words: Sequence[str]) -> Iterator[tuple[str, Kind, str]]:
@@ -132,8 +171,10 @@ def _read(words: Sequence[str]) -> Iterator[tuple[str, Kind, str]]:
 def _check(name: str, kind: Kind, word: str) -> None:
     """Raise UsageError for a word that is not of its kind."""
     if isinstance(kind, FlagChoice):
-        if word not in kind.words:
-            raise UsageError(f"{name} takes one of {', '.join(kind.words)}, not {word!r}.")
+        given = word.split(",") if isinstance(kind, FlagChoices) else [word]
+        wrong = [each for each in given if each not in kind.words]
+        if wrong:
+            raise UsageError(f"{name} takes one of {', '.join(kind.words)}, not {wrong[0]!r}.")
         return
     try:
         _value(kind, word)

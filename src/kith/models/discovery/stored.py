@@ -20,7 +20,7 @@ from kith.models.discovery.libraries import Found, libraries_of, look_through, u
 from kith.models.providers.faults import nearest
 from kith.models.traits import Header, part_of, parts_of, quant_of
 
-_FORMAT: Final = 1  # to be raised when Header or its reading changes
+_FORMAT: Final = 2  # to be raised when Header or its reading changes
 
 
 class KnownHeaders(Struct):
