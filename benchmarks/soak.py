@@ -113,7 +113,7 @@ def scripted(request: Request) -> dict[str, Any]:
     fault, _, number = words.rpartition("# soak ")[2].partition(" #")
     if messages[-1]["role"] == "tool":
         if fault == "flood of words":
-            return {"text": "word " * 20_000}
+            return {"text": " ".join(f"word{n}" for n in range(4_000))}
         return {"text": f"Done with {number}."}
     if fault == "server error":
         return {"error": {"status": 500, "text": "the soak wants it so"}}
@@ -333,7 +333,7 @@ async def main() -> int:
     prepare(soak)
     began = time.monotonic()
     try:
-        async with serve(scripted, "ollama") as model, serving(soak, model.url) as (server, client):
+        async with serve(scripted, "ollama", window=32_768) as model, serving(soak, model.url) as (server, client):
             for done in range(0, given.sessions, EVERY):
                 waiting = iter(range(min(EVERY, given.sessions - done)))
 
