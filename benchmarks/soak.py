@@ -333,7 +333,10 @@ async def main() -> int:
     prepare(soak)
     began = time.monotonic()
     try:
-        async with serve(scripted, "ollama", window=32_768) as model, serving(soak, model.url) as (server, client):
+        async with (
+            serve(scripted, "ollama", window=32_768) as model,
+            serving(soak, model.url) as (server, client),
+        ):
             for done in range(0, given.sessions, EVERY):
                 waiting = iter(range(min(EVERY, given.sessions - done)))
 

@@ -121,13 +121,21 @@ _MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "browse": ("html_to_markdown", "protego"),
     "mcp": ("mcp",),
     "fleet": ("procrastinate", "psycopg"),
+    "traces": ("opentelemetry.sdk", "opentelemetry.exporter"),
 }
 
 
 def check_extra(extra: str, command: str) -> None:
     """Raises UsageError where the packages that a command needs are not installed."""
-    if any(find_spec(name) is None for name in _MODULES[extra]):
+    if not all(map(_is_installed, _MODULES[extra])):
         raise UsageError(
             f"{command} needs more: pip install 'kith-agent[{extra}]', "
             f"or in a checkout of kith: python3 -m uv tool install '.[{extra}]'"
         )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
