@@ -81,7 +81,13 @@ def test_without_any_change_the_last_try_speaks(kith: Kith, serve: Serve) -> Non
 
 
 @pytest.mark.parametrize(
-    "words", [["--best-of", "17"], ["--best-of", "2", "--read-only"], ["--best-of", "0"]]
+    "words",
+    [
+        ["--best-of", "17"],
+        ["--best-of", "2", "--read-only"],
+        ["--also", "a/b", "--output-schema", "a.json"],
+        ["--best-of", "0"],
+    ],
 )
 def test_what_makes_no_sense_is_refused(kith: Kith, words: list[str]) -> None:
     assert kith("run", "-m", "ollama/standin", *words, "fix mean", code=2).stderr.startswith("kith: ")

@@ -74,6 +74,8 @@ def find_way(args: argparse.Namespace) -> DoTask | None:
         return None
     if args.resume:
         raise UsageError("--best-of and --also begin anew; leave --resume out.")
+    if getattr(args, "output_schema", None) or getattr(args, "in_place", False):
+        raise UsageError("Several tries go with neither --output-schema nor --in-place.")
     if args.read_only:
         raise UsageError("--read-only changes nothing, so there is nothing to choose among several tries.")
     if own + len(also) > MOST:
