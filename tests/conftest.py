@@ -17,7 +17,7 @@ from places import SUPPORT
 # Properties are tried on fewer examples in the ordinary run; CI's slow run tries many. How long one takes
 # says more of what else the machine does.
 settings.register_profile("quick", max_examples=30, deadline=None)
-settings.register_profile("thorough", max_examples=200, deadline=None)
+settings.register_profile("thorough", max_examples=120, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # A job in the background of a shell may ignore Ctrl-C, and so would every kith that a test starts and stops.

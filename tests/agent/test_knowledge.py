@@ -235,15 +235,13 @@ def test_init_writes_notes_that_count_at_once(repository: Path) -> None:
 
 @pytest.mark.slow
 def test_init_adds_to_notes_and_keeps_what_they_say(repository: Path) -> None:
-    (repository / "CLAUDE.md").write_text("# Mine\n\n## Build and test\n\nmake all\n")
+    (repository / "CLAUDE.md").write_text("# Mine\n\n## Style\n\nAs you like.\n")
     (repository / ".kith").mkdir()
     (repository / ".kith" / "config.toml").write_text("tries = 2\n")
     kith = Kith(repository)
     done = kith("init", "--yes")
     text = (repository / "CLAUDE.md").read_text()
-    assert (
-        text.startswith("# Mine\n\n## Build and test\n\nmake all\n\n## Layout\n")
-        and "## Commands" not in text
-    )
+    assert text.startswith("# Mine\n\n## Style\n\nAs you like.\n\n## Commands\n")
+    assert "## Conventions" not in text
     assert not (repository / "AGENTS.md").exists()
     assert "It counts once you trust this folder" in done.stderr
