@@ -28,11 +28,11 @@ def features_command(args: argparse.Namespace) -> int:
         ]
         print(json.dumps(rows, indent=2))
         return EXIT_DONE
-    off = features_off()
+    off, width = features_off(), max(len(each.name) for each in known_features())
     for each in known_features():
         lacking = [name for name in each.needs if name not in on]
         state = "on" if each.name in on else "off" if each.name in off else f"needs {', '.join(lacking)}"
-        print(wrapped(f"{each.name:10} {state:4} {each.meaning}", sys.stdout))
+        print(wrapped(f"{each.name:{width}} {state:4} {each.meaning}", sys.stdout))
     return EXIT_DONE
 
 

@@ -24,7 +24,7 @@ class NtfySettings(Struct, frozen=True):
 
 FEATURE = Feature(
     "ntfy",
-    "notices on your phone when kith asks or a long task ends; off until you set ntfy.url",
+    "notices on your phone over ntfy; off until you set ntfy.url",
     settings=Lazy(f"{__name__}:NtfySettings"),
     listener=_here("notices:make_listener"),
 )
