@@ -131,7 +131,6 @@ def test_a_shape_is_kept(engine: EngineAddress) -> None:
     assert (reply.stop, type(json.loads(reply.message.text)["ok"])) == ("end", bool)
 
 
-@pytest.mark.parametrize("engine", ["smollm2"], indirect=True)
 def test_a_full_window_is_compacted(engine: EngineAddress) -> None:
     events: list[Event] = []
     messages: list[Message] = [say("Mend mean().")]
@@ -184,7 +183,6 @@ def test_switches_of_thinking_do_no_harm(engine: EngineAddress) -> None:
         assert reply.message.text and not any(isinstance(part, Thinking) for part in reply.message.parts)
 
 
-@pytest.mark.parametrize("engine", ["smollm2"], indirect=True)
 def test_a_probe_finds_it_unfit_for_agents(engine: EngineAddress) -> None:
     result = asyncio.run(probe(ignore, provider(engine), window=WINDOW, budget_s=10.0))
     assert not {"agent work", "edits"} & set(result.good_for)
