@@ -21,6 +21,7 @@ from kith.core.model import Role, Tool
 from kith.core.policy import READ_ONLY, TRIAL, UNCONFINED
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, CallTarget, Question, ToolResult, say
+from kith.features.background.tool import BACKGROUND
 from kith.features.browse.address import parse_address
 from kith.features.browse.cache import Cache
 from kith.features.browse.fetching import Reach
@@ -133,6 +134,12 @@ def test_a_question_names_the_host_also_without_a_sandbox(site: Site, tmp_path: 
 def test_both_uses_cost_at_most_90_tokens(site: Site, tmp_path: Path) -> None:
     rows = tool_rows([web(site, tmp_path, engine=Engine(parse_address(site.url)))])
     assert count_tokens("\n" + json.dumps(rows[0])) <= 90
+
+
+def test_with_background_processes_they_cost_at_most_150_tokens(site: Site, tmp_path: Path) -> None:
+    browse = web(site, tmp_path, engine=Engine(parse_address(site.url)))
+    rows = tool_rows([BACKGROUND, browse])
+    assert count_tokens("".join(f"\n{json.dumps(row)}" for row in rows)) <= 150
 
 
 # By the settings of a project.

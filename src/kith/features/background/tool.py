@@ -100,7 +100,7 @@ def _effect(args: Mapping[str, Any]) -> Effect:
 
 BACKGROUND: Final = Tool(
     "background",
-    "Start a command in the background (a dev server). With id: read its new output, or stop it.",
+    "Start a command in the background. With id: its new output, or stop it.",
     _SCHEMA,
     "exec",
     _execute,

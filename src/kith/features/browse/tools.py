@@ -58,7 +58,7 @@ class Web(Struct, frozen=True):
     def tool(self) -> Tool:
         """The tool of this web."""
         if self.engine:
-            words = "Read a page by url, or search the web by query."
+            words = "Read a page, or search the web."
             return Tool("web", words, _BOTH, "web", self.answer, self.target, effect_of, self.look)
         return Tool("web", "Read a web page.", _PAGES, "web", self.answer, self.target, effect_of, self.look)
 
