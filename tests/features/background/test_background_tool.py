@@ -27,7 +27,7 @@ from kith.models.providers.messages import tool_rows
 from kith.settings.features import features
 from kith.tools.veiled import Veil, hide
 from kith.trees.local import LocalTree, open_tree
-from outside import Kith, Serve
+from outside import Kith, Serve, StandIn
 from outside_fixtures import PRICES
 from waiting import running, until
 
@@ -240,3 +240,14 @@ def test_nothing_is_left_of_a_task_that_is_killed(
         until(lambda: len(running(f"sleep\0{seconds}")) >= 3)
         process.send_signal(signal.SIGKILL)
     until(lambda: not running(seconds), "processes are left")
+
+
+def test_where_no_trial_can_hold_one_the_person_is_told(
+    kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KITH_BACKGROUND_TOOL", "true")
+    monkeypatch.setenv("KITH_SANDBOX", "off")
+    server = stand_in(["Hello."])
+    said = kith("run", "say hello").stderr
+    assert "no trials on an overlay" in " ".join(said.split())
+    assert "background" not in [each["function"]["name"] for each in server.requests[0].body["tools"]]

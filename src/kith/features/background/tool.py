@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.agent.project import Project
+from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
@@ -20,6 +21,7 @@ _MORE_S: Final = 0.2  # for what follows the first output
 _READ_S: Final = 10.0  # for news of a process that has none
 _EMPTY: Final = "The command is empty or holds a NUL character: send a command line."
 _NO_TRIAL: Final = "Nothing can run in the background here: there is no trial."
+_NO_OVERLAY: Final = "background.tool is on, but this machine has no trials on an overlay; see kith doctor."
 _BOTH: Final = "Send either a command to start, or the id of a process."
 _SCHEMA: Final = {
     "type": "object",
@@ -32,9 +34,13 @@ _SCHEMA: Final = {
 
 
 def background_tools(project: Project, emit: Emit) -> tuple[Tool, ...]:
-    """Return the tool where the person wants it and the sandbox can do it, else none."""
-    wanted = project.settings.section(BackgroundSettings).tool and project.tree.hosts_jobs
-    return (BACKGROUND,) if wanted and not project.settings.read_only else ()
+    """Return the tool where the person wants it and the sandbox can do it, else none, and say why."""
+    if not project.settings.section(BackgroundSettings).tool or project.settings.read_only:
+        return ()
+    if project.tree.hosts_jobs:
+        return (BACKGROUND,)
+    emit(Notice(_NO_OVERLAY, "warning"))
+    return ()
 
 
 @in_words
