@@ -28,7 +28,7 @@ def features_command(args: argparse.Namespace) -> int:
         ]
         print(json.dumps(rows, indent=2))
         return EXIT_DONE
-    off, width = features_off(), max(len(each.name) for each in known_features())
+    off, width = features_off(), max((len(each.name) for each in known_features()), default=0)
     for each in known_features():
         lacking = [name for name in each.needs if name not in on]
         state = "on" if each.name in on else "off" if each.name in off else f"needs {', '.join(lacking)}"
