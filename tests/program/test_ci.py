@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from forge_server import TOKEN, StandInForge, StandInTalk, over_http
-from kith.features.forges.settings import ForgesSettings
+from kith.features.forges import ForgesSettings
 from places import ROOT
 from reviewing import BETTER, DIVIDES, change, finding, replay
 

@@ -13,7 +13,8 @@ from kith.core.run import Run, Thread
 from kith.core.values import Changes, Finding, ToolResult
 from kith.core.workspace import Trial
 from kith.gates.evidence.feedback import describe_case
-from kith.gates.lint_notes import find_lint_errors
+from kith.gates.known_linters import Linter
+from kith.gates.lint_notes import find_lint_errors, harmless_linters
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import describe_fault, find_faults
 from kith.gates.soundness.fault import Fault
@@ -40,6 +41,7 @@ class EditChecks:
         self._found: Mapping[_Key, str] = {}
         self._asked: frozenset[_Key] = frozenset()
         self._late = 0
+        self._linters: Sequence[Linter] | None = None  # those of the tree when they were first needed
 
     def telling(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
         """The same tools; those that edit tell what is wrong now, and `done` asks about it."""
@@ -107,8 +109,10 @@ class EditChecks:
             return {}
         try:
             async with asyncio.timeout(self._seconds):
+                if self._linters is None:
+                    self._linters = await harmless_linters(run)
                 findings, cases = await asyncio.gather(
-                    find_lint_errors(self._untouched, run, changes, self._seconds),
+                    find_lint_errors(self._linters, self._untouched, run, changes, self._seconds),
                     self._find_failures(run, changes, self._seconds),
                 )
         except TimeoutError:

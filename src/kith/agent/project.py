@@ -50,6 +50,7 @@ from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.models.choose import choose_provider
 from kith.models.prices import load_prices
+from kith.models.providers.wire import is_loopback
 from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.models.wrappers.retry import RetryLimits
@@ -175,6 +176,15 @@ class Project(Struct, frozen=True):
         """Raises UsageError where the person, or the project, lets nothing be changed."""
         if self.settings.read_only:
             raise UsageError("Nothing may be written here (read_only).")
+
+    def may_send(self, key: str, url: str) -> bool:
+        """True if a feature may send to the address that the setting `key` holds. Raises UsageError.
+
+        Offline it may only where that is on this machine; without an address nowhere.
+        """
+        if url and not url.startswith(("http://", "https://")):
+            raise UsageError(f"{key}: {url!r} is no http or https address.")
+        return bool(url) and (not self.settings.offline or is_loopback(url))
 
     # --- sessions ----------------------------------------------------------------------------
 

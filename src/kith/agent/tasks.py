@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -90,6 +90,14 @@ class Task(Struct, frozen=True):
     images: tuple[Image, ...] = ()
     schema: dict[str, Any] | None = None
     gates: tuple[Gate, ...] = ()
+
+
+class DoTask(Protocol):
+    """Does a task in another way than `run_task`; `id` is the session that begins it."""
+
+    async def __call__(
+        self, project: Project, task: Task, answerer: Answerer, listeners: Sequence[Listener], id: str, /
+    ) -> Result: ...
 
 
 class Job(Struct, frozen=True):

@@ -106,7 +106,7 @@ class Feature(Struct, frozen=True):
     # Adds options to `kith run`: a function of an `argparse.ArgumentParser`.
     task_options: Lazy[Any] | None = None
     # Finds by these options another way to do the task: a function of the namespace that gives an
-    # agent.ways.DoTask, or None.
+    # agent.tasks.DoTask, or None.
     way: Lazy[Any] | None = None
     # Tells how long a task will take: agent.forecasts.Foretell.
     foretell: Lazy[Any] | None = None

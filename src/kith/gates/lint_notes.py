@@ -8,6 +8,7 @@ from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Changes, Finding
 from kith.core.workspace import ExecLimits
+from kith.gates.known_linters import Linter
 from kith.gates.linters import (
     allowed_linters,
     list_findings,
@@ -44,15 +45,19 @@ async def find_lint_notes(home: Run, run: Run, changes: Changes) -> tuple[Findin
     return tuple(sorted(dict.fromkeys(found), key=lambda each: (each.path, each.line)))
 
 
-async def find_lint_errors(home: Run, run: Run, changes: Changes, seconds: float) -> tuple[Finding, ...]:
-    """Return the new errors on the lines of a change, by linters that run nothing of the project's.
+async def harmless_linters(run: Run) -> tuple[Linter, ...]:
+    """The project's linters that run nothing of its own, without its type checkers."""
+    return tuple(each for each in await project_linters(run) if each.kind == "lint" and not each.obeys)
+
+
+async def find_lint_errors(
+    linters: Sequence[Linter], home: Run, run: Run, changes: Changes, seconds: float
+) -> tuple[Finding, ...]:
+    """Return the new errors that these linters find on the lines of a change.
 
     `home` and `run` as in `find_lint_notes`; each linter has half of `seconds`, as it may run twice.
     """
     paths = written(changes)
-    if not paths:
-        return ()
-    linters = [each for each in await project_linters(run) if each.kind == "lint" and not each.obeys]
     fitting = [linter for linter in linters if any(map(linter.understands, paths))]
     limits = ExecLimits(max(1.0, seconds / 2))
     told = [await new_findings(run, each, changes, limits, home, lines_only=True) for each in fitting]

@@ -9,8 +9,7 @@ from kith.agent.context_usage import Explained, explain_task
 from kith.agent.final_answer import read_schema
 from kith.agent.mentions import load_picture
 from kith.agent.project import Project
-from kith.agent.tasks import Task, run_task
-from kith.agent.ways import DoTask
+from kith.agent.tasks import DoTask, Task, run_task
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_loop, run_until_signal

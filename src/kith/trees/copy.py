@@ -40,6 +40,7 @@ from kith.trees.walk import LONGEST, remove_tree, walk
 IGNORED_LIMIT = 500_000_000  # bytes of ignored files that are taken along
 _FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file until one of them is written to
 _GIT_PARTS = ("HEAD", "packed-refs", "index", "config", "shallow", "info/exclude")
+_NO_OVERLAY = "background processes need a sandbox with an overlay, which this machine lacks"
 
 
 def clone_tree(
@@ -322,10 +323,10 @@ class CopyGround(Struct, frozen=True):
             remove_tree(fresh)
 
     def share(self) -> AbstractAsyncContextManager["CopyGround"]:
-        raise TreeError("background processes need a sandbox with an overlay, which this machine lacks")
+        raise TreeError(_NO_OVERLAY)
 
     async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
-        raise NotImplementedError  # a ground that is never shared runs none
+        raise TreeError(_NO_OVERLAY)
 
     def has_own_history(self) -> bool:
         return True  # its repository is a copy

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import UsageError
+from kith.features.forges import ForgesSettings
 from kith.features.forges.client import Patience
-from kith.features.forges.settings import ForgesSettings, Subject, find_forges, find_place, take_tokens
+from kith.features.forges.settings import Subject, find_forges, find_place, take_tokens
 
 OWN = ForgesSettings(
     github="https://github.com", gitlab="https://git.example/lab", gitea="https://tea.example"

@@ -1,9 +1,6 @@
 """Notices of questions that wait and of long tasks: few words, and none where nobody wants them."""
 
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -13,37 +10,17 @@ from kith.features.ntfy import NtfySettings
 from kith.features.ntfy.notices import Notifier
 from mending import DONE, edit
 from outside import Kith, StandIn
+from posted import Posted, post_server
 from waiting import until
 
 
-@dataclass
-class Topic:
-    """An ntfy server of our own: what was posted to it."""
-
-    url: str
-    posted: list[tuple[dict[str, str], str]] = field(default_factory=list)
-
-
 @pytest.fixture
-def topic() -> Iterator[Topic]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            found.posted.append((dict(self.headers), body))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    found = Topic(f"http://127.0.0.1:{server.server_port}/topic")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield found
-    server.shutdown()
+def topic() -> Iterator[Posted]:
+    with post_server() as server:
+        yield server
 
 
-def settings(kith: Kith, topic: Topic, monkeypatch: pytest.MonkeyPatch, after: float) -> None:
+def settings(kith: Kith, topic: Posted, monkeypatch: pytest.MonkeyPatch, after: float) -> None:
     monkeypatch.setenv("KITH_NTFY_URL", topic.url)
     monkeypatch.setenv("KITH_NTFY_PAGE", "https://box.example/")
     monkeypatch.setenv("KITH_NTFY_TOKEN_ENV", "TOPIC_TOKEN")
@@ -52,37 +29,37 @@ def settings(kith: Kith, topic: Topic, monkeypatch: pytest.MonkeyPatch, after: f
 
 
 def test_the_end_of_a_task_is_told_without_its_words(
-    kith: Kith, stand_in: StandIn, topic: Topic, monkeypatch: pytest.MonkeyPatch
+    kith: Kith, stand_in: StandIn, topic: Posted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings(kith, topic, monkeypatch, 0)
     stand_in([edit(), DONE])
     kith("run", "--yes", "--check", "none", "fix the secret mean")
-    headers, body = topic.posted[-1]
-    assert body.startswith("The task is done. Session ") and "mean" not in str(topic.posted)
-    assert headers["Click"].startswith("https://box.example/sessions/")
-    assert (headers["Authorization"], headers["Title"]) == ("Bearer secret", "kith in repository")
+    headers, body = topic.posts[-1]
+    assert body.startswith(b"The task is done. Session ") and "mean" not in str(topic.posts)
+    assert headers["click"].startswith("https://box.example/sessions/")
+    assert (headers["authorization"], headers["title"]) == ("Bearer secret", "kith in repository")
 
 
 def test_a_short_task_and_a_quick_answer_are_not_told(
-    kith: Kith, stand_in: StandIn, topic: Topic, monkeypatch: pytest.MonkeyPatch
+    kith: Kith, stand_in: StandIn, topic: Posted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings(kith, topic, monkeypatch, 60)
     stand_in([edit(), DONE])
     kith("run", "--yes", "--check", "none", "fix mean")
-    assert not topic.posted
+    assert not topic.posts
 
 
-def test_a_question_that_nobody_answers_is_told(topic: Topic) -> None:
+def test_a_question_that_nobody_answers_is_told(topic: Posted) -> None:
     notifier = Notifier(NtfySettings(topic.url, after_seconds=0.05), "repository", "abcdef012345")
     notifier(Asked(Question("1", "tool", "Allow rm -rf?", ("yes", "no"))), ())
-    until(lambda: topic.posted)
-    assert topic.posted[0][1] == "kith asks you something. Session abcdef."
+    until(lambda: topic.posts)
+    assert topic.posts[0][1] == b"kith asks you something. Session abcdef."
 
 
 def test_a_server_that_is_away_costs_nothing(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings(kith, Topic("http://127.0.0.1:9/topic"), monkeypatch, 0)
+    settings(kith, Posted("http://127.0.0.1:9/topic"), monkeypatch, 0)
     stand_in([edit(), DONE])
     kith("run", "--yes", "--check", "none", "fix mean")
 
@@ -90,7 +67,7 @@ def test_a_server_that_is_away_costs_nothing(
 def test_an_address_that_is_none_is_one_sentence(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings(kith, Topic("file:///etc/passwd"), monkeypatch, 0)
+    settings(kith, Posted("file:///etc/passwd"), monkeypatch, 0)
     stand_in([DONE])
     said = kith("run", "fix mean", code=2).stderr
     assert "ntfy.url: 'file:///etc/passwd' is no http or https address." in said

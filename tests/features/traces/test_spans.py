@@ -2,10 +2,7 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -13,43 +10,34 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from mending import DONE, edit
 from outside import Kith, StandIn
+from posted import Posted, post_server
 
 
-@dataclass
 class Collector:
     """A collector of our own, and the spans that it got."""
 
-    url: str
-    spans: list[Any] = field(default_factory=list)
-    keys: set[str] = field(default_factory=set)
-    raw: bytes = b""
+    def __init__(self, server: Posted) -> None:
+        self._server = server
+        self.url = server.url
+
+    @property
+    def raw(self) -> bytes:
+        return b"".join(body for _, body in self._server.posts)
+
+    @property
+    def keys(self) -> set[str]:
+        return {headers.get("authorization", "") for headers, _ in self._server.posts}
 
     def named(self, begin: str) -> list[Any]:
-        return [each for each in self.spans if each.name.startswith(begin)]
+        told = [ExportTraceServiceRequest.FromString(body) for _, body in self._server.posts]
+        scopes = [scope for each in told for of in each.resource_spans for scope in of.scope_spans]
+        return [span for scope in scopes for span in scope.spans if span.name.startswith(begin)]
 
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            told = ExportTraceServiceRequest.FromString(body)
-            found.raw += body
-            found.keys.add(self.headers.get("Authorization", ""))
-            found.spans += [
-                each for of in told.resource_spans for scope in of.scope_spans for each in scope.spans
-            ]
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    found = Collector(f"http://127.0.0.1:{server.server_port}/v1/traces")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield found
-    server.shutdown()
+    with post_server() as server:
+        yield Collector(server)
 
 
 def attributes(span: Any) -> dict[str, Any]:

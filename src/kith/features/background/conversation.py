@@ -8,7 +8,7 @@ from kith.core.errors import UsageError
 from kith.core.events import Engaged
 from kith.core.trial_names import trials_of
 from kith.core.workspace import Command, Job, Trial
-from kith.features.background.start import start_job
+from kith.features.background.events import start_job
 from kith.features.background.words import job_line
 from kith.memory.session import Session
 from kith.terminal.conversation.talk import Talk

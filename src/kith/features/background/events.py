@@ -1,7 +1,9 @@
-"""Events of background processes, for the log and all that shows it."""
+"""Start a background process; its start and its end are events."""
+
+from collections.abc import Callable
 
 from kith.core.events import FeatureEvent
-from kith.core.workspace import EndedBy
+from kith.core.workspace import Command, EndedBy, ExecLimits, Job, Trial
 
 
 class JobStarted(FeatureEvent, frozen=True):
@@ -20,3 +22,17 @@ class JobEnded(FeatureEvent, frozen=True):
     seconds: float
     by: EndedBy = "itself"
     limit: str = ""
+
+
+async def start_job(
+    command: Command, trial: Trial, limits: ExecLimits, emit: Callable[[JobStarted | JobEnded], object]
+) -> Job:
+    """Start a command in a trial. Raises TreeError where the trial cannot do this."""
+
+    def log_end(job: Job) -> None:
+        if ran := job.ran:
+            emit(JobEnded(job.number, command.line, ran.code, ran.seconds, job.ended_by, ran.stopped))
+
+    job = await trial.launch(command, log_end, limits)
+    emit(JobStarted(job.number, command.line))
+    return job

@@ -12,7 +12,7 @@ from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
 from kith.core.workspace import Command, Job, Trial
 from kith.features.background import BackgroundSettings
-from kith.features.background.start import start_job
+from kith.features.background.events import start_job
 from kith.features.background.words import job_line, job_state
 from kith.tools.answers import in_words, plain_output, refused, told
 

@@ -1,16 +1,30 @@
 """Forges: reviews on pull requests, and issues that become branches, on GitHub, GitLab and Gitea."""
 
 import argparse
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 from kith.core.feature import Command, Feature, Lazy, lazy_in
 from kith.terminal.options import add_folder, add_json, add_work, add_yes
 
 _here = lazy_in(__name__)
 
+
+class ForgesSettings(Struct, frozen=True):
+    """The settings of `kith comment` and `kith issue`: the forge of each kind, and what is done unasked."""
+
+    github: str = "https://github.com"  # GitHub Enterprise Server has an address of its own
+    gitlab: str = "https://gitlab.com"
+    gitea: str = ""  # also Forgejo, such as https://codeberg.org
+    publish: Literal["ask", "always", "never"] = "ask"  # push the branch of an issue, and open a draft
+    comments: Annotated[int, Meta(ge=0)] = 25  # new comments on lines, each time
+
+
 FEATURE = Feature(
     "forges",
     "GitHub, GitLab and Gitea: reviews as comments, issues as branches",
-    settings=_here("settings:ForgesSettings"),
+    settings=Lazy(f"{__name__}:ForgesSettings"),
     commands=(
         Command(
             "comment",

@@ -20,10 +20,11 @@ from kith.core.event_loop import run_until_signal
 from kith.core.git import SAFE_ENVIRONMENT
 from kith.core.run import Answerer, new_id, short_session
 from kith.core.values import Question
+from kith.features.forges import ForgesSettings
 from kith.features.forges.client import Forge, Issue, LimitedError, Patience, PullRequest, RefusedError
 from kith.features.forges.refusals import tell, word_limit, word_refusal
 from kith.features.forges.remote import bare_environment, checked, find_heads, push_commit, run_words
-from kith.features.forges.settings import ForgesSettings, Place, find_forges, find_place, take_tokens
+from kith.features.forges.settings import Place, find_forges, find_place, take_tokens
 from kith.features.forges.texts import block, cut, make_title, neutral, tell_change
 from kith.terminal.one_task import UNFINISHED
 from kith.terminal.options import find_root, settings_flags

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from kith.core.errors import EXIT_DONE, BusyError, KithError, UsageError
 from kith.core.event_loop import run_until_signal
+from kith.features.forges import ForgesSettings
 from kith.features.forges.client import ForgeKind, LimitedError, Patience, RefusedError
 from kith.features.forges.comments import MARK, SUMMARY, Comments, Remark, comments_of, marked
 from kith.features.forges.refusals import tell, word_limit, word_refusal
 from kith.features.forges.reviews import MOST_BYTES, Found, Review, read_review
 from kith.features.forges.settings import (
-    ForgesSettings,
     Place,
     find_forges,
     find_place,

@@ -3,12 +3,13 @@
 import os
 import re
 from collections.abc import MutableMapping
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from kith.core.errors import UsageError
+from kith.features.forges import ForgesSettings
 from kith.features.forges.client import FORGES, Forge, ForgeKind, Patience
 from kith.models.providers.wire import is_cloud
 from kith.view.printing import printable
@@ -23,16 +24,6 @@ _NUMBERED: Final[dict[ForgeKind, dict[Subject, str]]] = {
     },
     "gitea": {"issue": r"([^/]+/[^/]+)/issues/(\d{1,9})", "pull request": r"([^/]+/[^/]+)/pulls/(\d{1,9})"},
 }
-
-
-class ForgesSettings(Struct, frozen=True):
-    """The settings of `kith comment` and `kith issue`: the forge of each kind, and what is done unasked."""
-
-    github: str = "https://github.com"  # GitHub Enterprise Server has an address of its own
-    gitlab: str = "https://gitlab.com"
-    gitea: str = ""  # also Forgejo, such as https://codeberg.org
-    publish: Literal["ask", "always", "never"] = "ask"  # push the branch of an issue, and open a draft
-    comments: Annotated[int, Meta(ge=0)] = 25  # new comments on lines, each time
 
 
 class Place(Struct, frozen=True):

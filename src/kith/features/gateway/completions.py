@@ -1,8 +1,8 @@
 """Models as programs made for OpenAI ask for them: /v1/chat/completions and /v1/models, on kith's terms."""
 
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from kith.core.errors import KithError
 from kith.core.model import Emit
@@ -20,8 +20,7 @@ from kith.features.gateway.openai_replies import (
     refusal,
 )
 from kith.features.gateway.openai_requests import MalformedError, read_body, read_request
-from kith.features.web.app import desk_of
-from kith.features.web.desk import Desk
+from kith.features.web.api.dependencies import OneDesk
 from kith.features.web.part import WebPart
 
 SESSION: Final = "x-kith-session"
@@ -50,7 +49,7 @@ router = APIRouter(tags=["models"])
 
 
 @router.post("/v1/chat/completions", response_class=Response, openapi_extra=documented("Ask a model", BODY))
-async def complete(request: Request, desk: Annotated[Desk, Depends(desk_of)]) -> Response:
+async def complete(request: Request, desk: OneDesk) -> Response:
     """Ask a model, in the form of OpenAI's chat completions; the call is measured, and within the limits."""
     try:
         asked = read_request(read_body(await request.body()))
@@ -66,7 +65,7 @@ async def complete(request: Request, desk: Annotated[Desk, Depends(desk_of)]) ->
 
 
 @router.get("/v1/models", response_class=Response, summary="The models that can be asked")
-async def models(desk: Annotated[Desk, Depends(desk_of)]) -> Response:
+async def models(desk: OneDesk) -> Response:
     """kith's own choice, `route`, and every model that is found now, as OpenAI lists models."""
     try:
         found = await list_offered(desk.first.settings, desk.log)

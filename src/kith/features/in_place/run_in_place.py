@@ -8,8 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kith.agent.project import Project, Result
-from kith.agent.tasks import Task, run_task
-from kith.agent.ways import DoTask
+from kith.agent.tasks import DoTask, Task, run_task
 from kith.core.errors import UsageError
 from kith.core.run import Answerer
 from kith.core.values import Answer, Question

@@ -26,5 +26,5 @@ FEATURE = Feature(
     "ntfy",
     "notices on your phone over ntfy; off until you set ntfy.url",
     settings=Lazy(f"{__name__}:NtfySettings"),
-    listener=_here("notices:make_listener"),
+    listener=_here("listening:make_listener"),
 )

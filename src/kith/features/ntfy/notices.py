@@ -4,31 +4,15 @@ import os
 import threading
 import time
 from contextlib import suppress
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-from kith.agent.project import Project
-from kith.core.errors import UsageError
 from kith.core.events import Answered, Asked, Event, RunEnded, RunStarted
 from kith.core.run import short_session
 from kith.features.ntfy import NtfySettings
-from kith.memory.session import Listener
-from kith.models.providers.wire import is_loopback
 
 _TIMEOUT_S = 5.0
 _ENDS = {"done": "done", "failed": "failed", "held": "held back", "limit": "stopped at a limit"}
-
-
-def make_listener(project: Project, session: str) -> Listener | None:
-    """The listener of one session; None where no notices are wanted. Raises UsageError."""
-    chosen = project.settings.section(NtfySettings)
-    if not chosen.url:
-        return None
-    if urlsplit(chosen.url).scheme not in ("http", "https"):
-        raise UsageError(f"ntfy.url: {chosen.url!r} is no http or https address.")
-    if project.settings.offline and not is_loopback(chosen.url):
-        return None
-    return Notifier(chosen, project.root.name, session)
 
 
 class Notifier:

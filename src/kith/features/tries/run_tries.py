@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from kith.agent.forecasts import TaskForecast, forecast_for
 from kith.agent.project import Project, Result
-from kith.agent.tasks import THREAD, Task, run_in
+from kith.agent.tasks import THREAD, DoTask, Task, run_in
 from kith.agent.waiting_changes import apply_waiting, discard_waiting, find_waiting
-from kith.agent.ways import DoTask
 from kith.context.task_kinds import kind_of
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, Notice

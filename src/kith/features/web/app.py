@@ -3,7 +3,7 @@
 import importlib
 from typing import Annotated, Final
 
-from fastapi import APIRouter, FastAPI, Header, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 
@@ -74,9 +74,3 @@ def page_names() -> frozenset[str]:
     routers = (own, *(router for part in web_parts() for router in part.routes))
     routes = (route for router in routers for route in router.routes if isinstance(route, APIRoute))
     return frozenset(route.path.split("/")[1] for route in routes if route.response_class is HTMLResponse)
-
-
-async def desk_of(request: Request) -> Desk:
-    """The desk, for routes: `desk: Annotated[Desk, Depends(desk_of)]`."""
-    desk: Desk = request.app.state.desk
-    return desk

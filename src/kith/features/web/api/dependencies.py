@@ -5,12 +5,17 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Request
 
 from kith.agent.project import Project
-from kith.features.web.app import desk_of
 from kith.features.web.desk import Desk
 from kith.features.web.problems import Refused
 from kith.features.web.tokens import CLIENT
 
-OneDesk = Annotated[Desk, Depends(desk_of)]
+
+async def _desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+OneDesk = Annotated[Desk, Depends(_desk_of)]
 Id = Annotated[str, Path(description="A session's id.", max_length=64)]
 
 OneProject = Annotated[str, Query(description="One of /projects; empty: the first.", max_length=300)]
