@@ -29,6 +29,12 @@ def test_the_first_proven_try_ends_them_and_is_applied(kith: Kith, serve: Serve)
     assert report["evidence"] == "proven" and report["text"] == DONE["calls"][0]["args"]["summary"]
 
 
+def test_no_try_is_announced_after_a_proven_one(kith: Kith, serve: Serve) -> None:
+    serve([edit(), DONE, COMMENT, DONE])
+    said = kith("run", "--yes", "-m", "ollama/standin", "--best-of", "2", "fix mean").stderr
+    assert "Try 1 of 2" in said and "Try 2" not in said
+
+
 def test_each_try_begins_anew_with_a_seed_of_its_own(kith: Kith, serve: Serve) -> None:
     server = serve([COMMENT, DONE] * 2)
     run(kith, "--best-of", "2", "--seed", "7")

@@ -139,12 +139,14 @@ class _Tries(Struct):
 
         async def run(one: Try) -> None:
             async with queues[one.opened.facts.server]:
+                if any(each.grade == "proven" for each in tried):
+                    return
                 if alone:
                     self._tell(f"Try {one.number} of {len(tries)}, {one.opened.facts.name}.")
                 ended = await self._try(one, self.listeners if alone else ())
                 tried.append(ended)
                 if ended.grade == "proven":
-                    raise _ProvenError  # before the next one's turn comes
+                    raise _ProvenError  # ends those that are under way
 
         with suppress(_ProvenError):
             await _all_or_first_error([run(each) for each in tries])
