@@ -86,6 +86,7 @@ def test_a_diff_goes_there_and_its_inverse_back(sides: tuple[bytes, bytes]) -> N
 @settings(deadline=None)
 @given(SIDES)
 @example((b"x\n" * 10 + b"y\n", b"x\n" * 9 + b"y\n"))
+@example((b"\xe9", b"\xef\xbb\xbf\xe9\n\n"))  # a mark at the top that came with it
 def test_a_diff_that_was_applied_is_refused(sides: tuple[bytes, bytes]) -> None:
     change = Change(NAME, *sides)
     pieces = split_hunks(change)

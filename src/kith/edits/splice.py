@@ -252,7 +252,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
 
 
 def _show_mark(hunks: Sequence[Hunk]) -> bool:
-    return any(line.startswith(BOM) for hunk in hunks for line in hunk.old)
+    return any(line.startswith(BOM) for hunk in hunks for line in (*hunk.old, *hunk.new))
 
 
 def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[HunkPlace, Hunk]]:

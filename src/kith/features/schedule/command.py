@@ -113,7 +113,7 @@ def _list(schedules: Schedules, as_json: bool) -> int:
         for line in _lines(each, runs.get(each.id), schedules.fault(each)):
             print(line)
     if not every:
-        print(f"No schedules yet. For example: {_EXAMPLE}", file=sys.stderr)
+        print(f"No schedules yet. For example:\n  {_EXAMPLE}", file=sys.stderr)
     return EXIT_DONE
 
 
