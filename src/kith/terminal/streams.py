@@ -6,7 +6,10 @@ import io
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
+
+from kith.core.errors import UsageError
 
 AS_IT_WAS = "kith.as_it_was"
 # What a disk says when it takes no more.
@@ -47,3 +50,18 @@ def drop_output() -> None:
     """Let go of what is held back for stdout, so that it does not fail once more at the end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def read_input(path: str, name: str, most: int) -> bytes:
+    """A file of at most so many bytes, or standard input for `-`. Raises UsageError about `name`."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(most + 1)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
+    if len(data) > most:
+        raise UsageError(f"{name} is over the limit of {most:,} bytes.")
+    return data

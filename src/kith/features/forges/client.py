@@ -292,7 +292,7 @@ def _words(text: str) -> str:
 class GitHub(Forge):
     """GitHub: REST API 2022-11-28; with a URL of its own, GitHub Enterprise Server."""
 
-    kind = "github"
+    kind: ClassVar[ForgeKind] = "github"
     home = "https://github.com"
     exists = 422
 
@@ -379,29 +379,18 @@ class GitLab(Forge):
         return str(pull["web_url"])
 
 
-class Gitea(Forge):
-    """Gitea and Forgejo: REST API 1, where a title makes a draft."""
+class Gitea(GitHub):
+    """Gitea and Forgejo: REST API 1, made after GitHub's, but a title makes a draft."""
 
     kind = "gitea"
+    home = ""
+    exists = Forge.exists
 
     def _api(self) -> str:
         return f"{self.url}/api/v1"
 
     def _credential(self) -> str:
         return f"token {self._token}"
-
-    def place(self, project: str) -> str:
-        return f"/repos/{quote(project)}"
-
-    def _list(self, project: str) -> str:
-        return f"{self.place(project)}/pulls"
-
-    def _issue(self, found: Any) -> Issue:
-        return Issue(str(found["title"]), str(found["body"] or ""), found["state"] == "open")
-
-    def _pull(self, found: Any) -> Pull:
-        head, base = str(found["head"]["sha"]), str(found["base"]["sha"])
-        return Pull(found["number"], found["state"] == "open", head, base)
 
     def _draft(self, request: PullRequest) -> dict[str, Any]:
         return {
@@ -425,9 +414,6 @@ class Gitea(Forge):
             if not pulls:
                 break
         return ""
-
-    def _address(self, pull: Any) -> str:
-        return str(pull["html_url"])
 
 
 FORGES: Final[dict[ForgeKind, type[Forge]]] = {"github": GitHub, "gitlab": GitLab, "gitea": Gitea}

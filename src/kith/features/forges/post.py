@@ -1,9 +1,7 @@
 """`kith comment`: put a review on a pull request, each finding once, and one summary for all."""
 
 import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +23,7 @@ from kith.features.forges.settings import (
 from kith.features.forges.texts import block, code, cut, plain
 from kith.settings import load_settings
 from kith.terminal.options import find_root
+from kith.terminal.streams import read_input
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -52,7 +51,8 @@ def comment_command(args: argparse.Namespace) -> int:
     settings = load_settings(find_root(args.folder), {})
     own = settings.section(ForgesSettings)
     place = find_place(args.url, "pull request", find_forges(own, tokens, Patience(tell)))
-    review = read_review(_read(args.file), "standard input" if args.file == "-" else args.file)
+    name = "standard input" if args.file == "-" else args.file
+    review = read_review(read_input(args.file, name, MOST_BYTES), name)
     if args.dry_run:
         print("\n".join(_shown(review, own.comments)))
         return EXIT_DONE
@@ -63,20 +63,6 @@ def comment_command(args: argparse.Namespace) -> int:
     posted = run_until_signal(_post(place, review, own.comments))
     print(_words(posted))
     return EXIT_DONE
-
-
-def _read(file: str) -> bytes:
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            with Path(file).open("rb") as stream:
-                data = stream.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
-    if len(data) > MOST_BYTES:
-        raise UsageError(f"{file} is over the limit of {MOST_BYTES:,} bytes.")
-    return data
 
 
 async def _post(place: Place, review: Review, most: int) -> Posted:

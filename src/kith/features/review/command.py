@@ -23,6 +23,7 @@ from kith.features.review.changed_files import ReviewRequest, Sheets, find_in_di
 from kith.features.review.review import FinishedReview, run_review
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_waiting
+from kith.terminal.streams import read_input
 from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable
@@ -177,16 +178,7 @@ def _wish(args: argparse.Namespace) -> ReviewRequest:
 
 
 def _read_patch(path: str, name: str) -> str:
-    try:
-        if path == "-":
-            data = sys.stdin.buffer.read(_PATCH_LIMIT + 1)
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(_PATCH_LIMIT + 1)
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}.") from error
-    if len(data) > _PATCH_LIMIT:
-        raise UsageError(f"{name} is over the limit of {_PATCH_LIMIT:,} bytes.")
+    data = read_input(path, name, _PATCH_LIMIT)
     if not data.strip():
         raise UsageError(f"{name} is empty.")
     return decode(data)
