@@ -18,7 +18,7 @@ from kith.core.values import Changes
 from kith.core.workspace import Command, EndedBy, ExecLimits, Job, Trial
 from kith.trees.jobs import KEPT, MOST_PRINTED, MOST_RUNNING, Printing
 from kith.trees.local import open_tree
-from kith.trees.sandbox import look
+from kith.trees.sandbox import WithoutKilled, look
 from places import ROOT
 from projects import TRIALS, needs
 from waiting import running, soon, until
@@ -51,6 +51,30 @@ async def start(trial: Trial, line: str, limits: ExecLimits = ExecLimits()) -> J
 
 async def output_of(trial: Trial, line: str) -> str:
     return (await trial.exec(Command(line))).output
+
+
+SAID = b"unshare: sigprocmask unblock failed: Invalid argument\n"
+
+
+@pytest.mark.parametrize("size", [1, 4, 9, 25, len(SAID)])
+def test_what_a_sandbox_says_when_it_is_ended_is_not_output_of_the_process(size: int) -> None:
+    heard = bytearray()
+    filtered = WithoutKilled(heard.extend)
+    filtered(b"ready in the menu")
+    filtered(SAID[:9])
+    for begin in range(9, len(SAID), size):
+        filtered(SAID[begin : begin + size])
+    filtered(b"unshare: not this")
+    assert heard == b"ready in the menuunshare: not this"
+
+
+def test_words_that_only_begin_like_it_are_passed_on_at_the_end() -> None:
+    heard = bytearray()
+    filtered = WithoutKilled(heard.extend)
+    filtered(b"usage\nunshare: sigproc")
+    assert heard == b"usage\n"
+    filtered.end()
+    assert heard == b"usage\nunshare: sigproc"
 
 
 def test_later_commands_reach_a_server_and_its_log_grows(root: Path) -> None:

@@ -20,7 +20,7 @@ from kith.core.errors import KithError, TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment
-from kith.trees.exec import Captured, capture, run_process, who_hears
+from kith.trees.exec import Captured, Hear, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
 from kith.trees.launch import Launch, launch_in, launch_limited, launch_on
 from kith.trees.limits import machine_memory
@@ -232,7 +232,9 @@ def _sockets_below(folder: Path, lost: frozenset[str]) -> tuple[Path, ...]:
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 # Looking for leaks takes ptrace, and programs built to do so fail without it.
 _CALM = {"LSAN_OPTIONS": "detect_leaks=0"}
-_KILLED = "unshare: sigprocmask unblock failed: Invalid argument\n"  # what it says when it has to end
+# What util-linux's unshare says when it has to end, written word by word: its name comes first.
+_KILLED = "unshare: sigprocmask unblock failed: Invalid argument\n"
+_KILLED_BEGINS = len("unshare: ")
 _ISOLATION = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"),
     *("--new-session", "--die-with-parent", "--hostname", "kith"),
@@ -241,7 +243,7 @@ _ISOLATION = (
 
 async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
-    hear = who_hears()
+    heard = WithoutKilled(who_hears())
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
     box = replace(box, masked=tuple(map(check_path, command.hidden)))
     # Hosts are allowed for one command: with hosts of its own it shares no network with the others.
@@ -266,9 +268,10 @@ async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
                 prepare=lambda: wires.tell(bwrap_options(box, env, folder, shared is not None)),
                 pass_fds=(*wires.pass_fds, *gateway.pass_fds),
                 place=_disk_of(box),
-                hear=lambda output: hear(output.replace(_KILLED.encode(), b"")),
+                hear=heard,
                 scratch=scratch,
             )
+            heard.end()
             ran = done.as_ran(command.line, sandboxed=True)
             if done.timed_out or done.stopped:
                 ran = replace(ran, output=ran.output.replace(_KILLED, ""))
@@ -321,6 +324,28 @@ def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
 
 def _disk_of(box: Box) -> Path | None:
     return box.overlay or (box.source if box.writable else None)
+
+
+class WithoutKilled:
+    """Passes output on without what unshare says when it is ended, which comes in pieces."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear, self._held = hear, b""
+
+    def __call__(self, output: bytes) -> None:
+        said = _KILLED.encode()
+        output = (self._held + output).replace(said, b"")
+        begun = (size for size in range(len(said) - 1, _KILLED_BEGINS - 1, -1) if output.endswith(said[:size]))
+        passed = len(output) - next(begun, 0)
+        self._held = output[passed:]
+        if passed:
+            self._hear(output[:passed])
+
+    def end(self) -> None:
+        """Pass on what only began like it."""
+        if self._held:
+            self._hear(self._held)
+        self._held = b""
 
 
 class Wires:
