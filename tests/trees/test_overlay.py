@@ -15,7 +15,7 @@ from kith.core.errors import BusyError, TreeError
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.local import open_tree
 from kith.trees.overlay import Layers, open_overlay
-from kith.trees.sandbox import Abilities, look, probe
+from kith.trees.sandbox import BARE, Abilities, look, probe
 from places import ROOT
 from waiting import running, soon, until
 
@@ -320,6 +320,19 @@ def test_what_works_is_looked_up_once(root: Path, tmp_path: Path) -> None:
     file.write_text("{broken")
     assert probe(root, state, cache).overlay
     assert list((state / "trials").iterdir()) == []
+
+
+def test_a_machine_that_is_too_busy_does_not_mean_that_there_is_no_sandbox(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow" / "bwrap"
+    slow.parent.mkdir()
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setitem(BARE, "PATH", f"{slow.parent}:{BARE['PATH']}")
+    with pytest.raises(BusyError):
+        look(root, tmp_path / "state", seconds=0.5)
+    assert not list((tmp_path / "state").glob("trials/*"))
 
 
 def test_a_state_below_the_tree_is_refused_with_a_sentence(root: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from kith import __version__
-from kith.memory.database import distrust, is_damaged
+from kith.memory.database import distrust, is_damaged, write_ahead
 
 Stamp = tuple[int, int]  # size in bytes, time of the last write in ns (0: look again)
 
@@ -93,7 +93,7 @@ class CacheFile:
         self._db = sqlite3.connect(self._path, isolation_level=None, timeout=5, check_same_thread=False)
         self._path.chmod(0o600)
         distrust(self._db)
-        self._db.execute("PRAGMA journal_mode=WAL")
+        write_ahead(self._db)
         self._db.execute("PRAGMA secure_delete=ON")  # of sessions that are forgotten nothing stays here, too
         self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
         if self._db.execute("PRAGMA user_version").fetchone()[0] == version:

@@ -2,8 +2,10 @@
 
 import gc
 import json
+import random
 import sqlite3
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -15,6 +17,8 @@ from kith.core.codec import build_event, decode_event
 from kith.core.errors import BusyError, KithError, NewerError
 from kith.core.events import Applied, Event, Resumed, RunEnded, RunStarted
 
+BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_SWITCH_S: Final = 10.0
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -33,6 +37,24 @@ def distrust(db: sqlite3.Connection) -> None:
         error = sqlite3.DatabaseError(f"{foreign[0]!r} is not kith's")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
+
+
+def write_ahead(db: sqlite3.Connection) -> None:
+    """Let the file have a write-ahead log. Raises sqlite3.Error.
+
+    The first switch needs the file alone, and SQLite's own time-out does not wait for that where two
+    connections read and both want to switch. Source: https://www.sqlite.org/wal.html, section 9.
+    """
+    give_up = time.monotonic() + _SWITCH_S
+    while True:
+        try:
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in BUSY or time.monotonic() > give_up:
+                raise
+        time.sleep(random.uniform(0.001, 0.02))  # not in step with the other
 
 
 def is_damaged(error: sqlite3.Error | UnicodeDecodeError) -> bool:
@@ -88,13 +110,10 @@ def move_log(path: Path, root: Path) -> None:
 # --- refusals in a sentence ------------------------------------------------------------------
 
 
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
 def explain_refusal(error: sqlite3.Error | UnicodeDecodeError, path: Path, what: str) -> KithError:
     """Explain why the log at `path` cannot be `what` (opened, read, written); BusyError if it is locked."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _BUSY:
+    if code in BUSY:
         return BusyError(f"The log {path} cannot be {what}: {error}.")
     if is_damaged(error):  # Python's own words would show all that was read
         return KithError(
@@ -150,21 +169,37 @@ _LATER: Final = {
 def prepare(db: sqlite3.Connection, path: Path) -> None:
     """Make the tables that are not there yet. Raises NewerError for a newer kith's log, sqlite3.Error."""
     version = refuse_newer(db, path)
-    db.execute("PRAGMA journal_mode=WAL")
+    write_ahead(db)
     # What was told of outlasts a power cut, too: with NORMAL the last events would be lost in one.
     db.execute("PRAGMA synchronous=FULL")
     db.execute("PRAGMA secure_delete=ON")  # what is forgotten is not in the file any more
     if version == 0:
         # Two first starts may meet here: the loser of the lock sees the winner's version.
-        db.execute("BEGIN IMMEDIATE")
-        if db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _EVENTS.split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version={VERSION}")
-        db.execute("COMMIT")
+        with _change(db):
+            if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                _make(db, _EVENTS)
+                db.execute(f"PRAGMA user_version={VERSION}")
     for index, statements in _LATER.items():
         if not db.execute(f"PRAGMA index_info({index})").fetchall():
-            db.executescript(statements)
+            with _change(db):
+                _make(db, statements)
+
+
+@contextmanager
+def _change(db: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that writes from its begin: one that reads first could not wait for another one's end."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _make(db: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.split(";"):
+        db.execute(statement)
 
 
 # The log's rows as events: quick for many, and one that holds no event costs only itself.

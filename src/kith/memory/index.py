@@ -39,7 +39,7 @@ from kith.core.errors import BusyError, KithError
 from kith.core.event_loop import leave
 from kith.core.git import Commit
 from kith.memory.caches import Stamp, find_place, is_storable, remove, settle
-from kith.memory.database import distrust, is_damaged
+from kith.memory.database import BUSY, distrust, is_damaged, write_ahead
 from kith.memory.workers import Crew
 
 _VERSION: Final = 2  # of everything below and of what context/outline.py finds
@@ -77,7 +77,6 @@ _LIKE: Final = 60  # commits whose messages are like a task's words
 _LATELY, _FADING = 200, 0.98  # commits that count as recent; what each counts of the one after it
 _WIDE: Final = 20  # files; a commit that changed more says little of any of them
 _NOW: Final = 2**62  # later than every commit
-_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class IndexedFile(Struct, frozen=True):
@@ -120,7 +119,7 @@ class Index:
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10, check_same_thread=False)
             self.path.chmod(0o600)
             distrust(self._db)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            write_ahead(self._db)
             self._db.execute("PRAGMA synchronous=OFF")  # a cache: after a power cut it is made anew
             if self._version() != _VERSION:
                 with self._change():  # two first starts may meet here
@@ -155,7 +154,7 @@ class Index:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY:
                 raise BusyError(f"The index {self.path} is in use by another kith.") from error
             if is_damaged(error):
                 raise Damaged("it was damaged") from error

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from kith.core.errors import KithError, TreeError
+from kith.core.errors import BusyError, KithError, TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.environment import allowed_environment
@@ -335,7 +335,9 @@ class WithoutKilled:
     def __call__(self, output: bytes) -> None:
         said = _KILLED.encode()
         output = (self._held + output).replace(said, b"")
-        begun = (size for size in range(len(said) - 1, _KILLED_BEGINS - 1, -1) if output.endswith(said[:size]))
+        begun = (
+            size for size in range(len(said) - 1, _KILLED_BEGINS - 1, -1) if output.endswith(said[:size])
+        )
         passed = len(output) - next(begun, 0)
         self._held = output[passed:]
         if passed:
@@ -441,7 +443,9 @@ async def run_plain(
 # What this machine can do to confine commands, found out once and remembered until it restarts.
 
 
-_SECONDS = 10.0
+_START_S: Final = (
+    60.0  # in which a sandbox starts on any machine: what takes longer says nothing of what works
+)
 
 
 class Abilities(Struct, frozen=True):
@@ -460,7 +464,10 @@ class Abilities(Struct, frozen=True):
 
 
 def probe(root: Path, state: Path, cache: Path) -> Abilities:
-    """Probe the sandbox for the tree at `root` with trials in `state`; `cache` keeps the result."""
+    """Probe the sandbox for the tree at `root` with trials in `state`; `cache` keeps the result.
+
+    Raises BusyError where that takes too long to tell: without an answer nothing runs unconfined.
+    """
     file = cache / "abilities.json"
     key = "\n".join((_boot(), str(_user()), str(shutil.which("bwrap")), str(state), str(root)))
     known: dict[str, dict[str, str]] = {}
@@ -480,22 +487,25 @@ def probe(root: Path, state: Path, cache: Path) -> Abilities:
     return found
 
 
-def look(root: Path, state: Path) -> Abilities:
-    """Try it: run a command in a sandbox, and one in a sandbox on an overlay."""
-    no_sandbox = _try_sandbox(root)
-    return Abilities(no_sandbox, no_sandbox or _try_overlay(root, state))
+def look(root: Path, state: Path, seconds: float = _START_S) -> Abilities:
+    """Try it: run a command in a sandbox, and one in a sandbox on an overlay.
+
+    Raises BusyError where one takes longer than `seconds`.
+    """
+    no_sandbox = _try_sandbox(root, seconds)
+    return Abilities(no_sandbox, no_sandbox or _try_overlay(root, state, seconds))
 
 
-def _try_sandbox(root: Path) -> str:
+def _try_sandbox(root: Path, seconds: float) -> str:
     if sys.platform != "linux":
         return "there is no sandbox for commands on this system"
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed (the command is called bwrap)"
-    complaint = _run(Box(root, root, False))
+    complaint = _run(Box(root, root, False), seconds)
     return f"bubblewrap does not work here ({complaint})" if complaint else ""
 
 
-def _try_overlay(root: Path, state: Path) -> str:
+def _try_overlay(root: Path, state: Path, seconds: float) -> str:
     owner = root.stat()
     if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
         return f"{root} belongs to another user or group"
@@ -506,13 +516,15 @@ def _try_overlay(root: Path, state: Path) -> str:
             os.mknod(folder / "whiteout", 0o020000, 0)
             os.setxattr(folder / "upper", "user.overlay.opaque", b"n")
             os.removexattr(folder / "upper", "user.overlay.opaque")
-            complaint = _run(Box(root, root, True, overlay=folder))
+            complaint = _run(Box(root, root, True, overlay=folder), seconds)
+    except BusyError:
+        raise
     except (OSError, KithError) as error:
         complaint = str(error)
     return f"overlays cannot be mounted here ({complaint})" if complaint else ""
 
 
-def _run(box: Box) -> str:
+def _run(box: Box, seconds: float) -> str:
     """ "" when a command succeeds in the box, else the first line of the complaint."""
     with Wires() as wires, launch_of(box, ExecLimits()) as launch:
         wires.tell(bwrap_options(box, {}))
@@ -524,10 +536,15 @@ def _run(box: Box) -> str:
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=_SECONDS,
+                timeout=seconds,
                 pass_fds=wires.pass_fds,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except subprocess.TimeoutExpired:
+            raise BusyError(
+                f"This machine is too busy: a sandbox did not start within {seconds:.0f} s. Try again later; "
+                'to work without one, set sandbox = "off".'
+            ) from None
+        except OSError as error:
             return str(error)
     lines = ran.stderr.decode(errors="replace").strip().splitlines()
     return "" if ran.returncode == 0 else (lines or [f"exit code {ran.returncode}"])[0]

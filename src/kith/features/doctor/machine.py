@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TextIO
 
-from kith.core.errors import TreeError
+from kith.core.errors import BusyError, TreeError
 from kith.core.numbers import size_text
 from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.models.discovery.machine import read_memory
@@ -73,7 +73,11 @@ def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
         text = "The sandbox is outside: you said that a container or virtual machine confines commands."
         tell(Check("sandbox", "green", text))
         return
-    can = probe(root.resolve(), settings.state.absolute(), settings.cache.absolute())
+    try:
+        can = probe(root.resolve(), settings.state.absolute(), settings.cache.absolute())
+    except BusyError as error:
+        tell(Check("sandbox", "red", str(error), "kith doctor, once less runs here"))
+        return
     if not can.sandbox:
         level: Level = "red" if settings.sandbox == "require" else "yellow"
         asked = "kith asks before every command that can change something"
