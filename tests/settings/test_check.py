@@ -94,6 +94,7 @@ def test_a_project_may_ask_for_less_and_never_for_more(
         "sandbox = 'off'",
         "hosts = ['evil.example']",
         "ollama_host = 'evil.example'",
+        "pass_env = ['GITHUB_TOKEN']",
     ],
 )
 def test_a_project_chooses_no_models_and_loosens_nothing(

@@ -11,14 +11,15 @@ import pytest
 
 from kith.core.workspace import Trial
 from kith.trees.copy import open_copy
+from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 from kith.trees.sandbox import look
 
 Open = Callable[[Path, Path], AbstractAsyncContextManager[Trial]]
 TRIALS: dict[str, Open] = {
-    "overlay": lambda root, state: open_overlay(root, state, ()),
-    "copy": lambda root, state: open_copy(root, state, (), boxed=True, confined=True),
-    "plain": lambda root, state: open_copy(root, state, (), boxed=False, confined=False),
+    "overlay": lambda root, state: open_overlay(root, state, Surroundings()),
+    "copy": lambda root, state: open_copy(root, state, Surroundings(), boxed=True, confined=True),
+    "plain": lambda root, state: open_copy(root, state, Surroundings(), boxed=False, confined=False),
 }
 ENV = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null"}
 

@@ -8,6 +8,7 @@ import pytest
 
 from kith.core.workspace import Command
 from kith.trees.copy import clone_tree, open_copy
+from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
 
 
@@ -43,7 +44,7 @@ def test_ignored_files_come_along_up_to_the_limit(root: Path, tmp_path: Path) ->
 def test_notes_say_what_was_left_out_and_it_is_no_deletion(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
         async with open_copy(
-            root, tmp_path / "state", (), boxed=False, confined=False, ignored_limit=1000
+            root, tmp_path / "state", Surroundings(), boxed=False, confined=False, ignored_limit=1000
         ) as trial:
             assert [note.split()[0] for note in trial.notes] == ["big"]
             assert await trial.changes() == ()
@@ -55,7 +56,7 @@ def test_commits_and_stashes_stay_in_the_copy(root: Path, tmp_path: Path) -> Non
     before = git(root, "rev-parse", "--all"), (root / ".git/index").read_bytes()
 
     async def main() -> None:
-        async with open_copy(root, tmp_path / "state", (), boxed=False, confined=False) as trial:
+        async with open_copy(root, tmp_path / "state", Surroundings(), boxed=False, confined=False) as trial:
             ran = await trial.exec(
                 Command(
                     "set -e; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b.c GIT_COMMITTER_NAME=A"
@@ -80,7 +81,7 @@ def test_a_named_copy_comes_back_and_an_unfinished_one_is_made_again(root: Path,
     state = tmp_path / "state"
 
     async def begin() -> None:
-        trial = open_copy(root, state, (), "kept", boxed=False, confined=False)
+        trial = open_copy(root, state, Surroundings(), "kept", boxed=False, confined=False)
         entered = await trial.__aenter__()
         await entered.write("src/a", b"kept")
         (state / "trials/kept").rename(tmp_path / "kept")  # as if the process had died here
@@ -88,7 +89,7 @@ def test_a_named_copy_comes_back_and_an_unfinished_one_is_made_again(root: Path,
         (tmp_path / "kept").rename(state / "trials/kept")
 
     async def again(expected: bytes) -> None:
-        async with open_copy(root, state, (), "kept", boxed=False, confined=False) as trial:
+        async with open_copy(root, state, Surroundings(), "kept", boxed=False, confined=False) as trial:
             assert await trial.read("src/a") == expected
 
     asyncio.run(begin())

@@ -294,10 +294,11 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from kith.core.workspace import Command
+from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 
 async def main():
-    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), ()) as trial, trial.turn():
+    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), Surroundings()) as trial, trial.turn():
         for _ in range(3):
             await trial.launch(Command("(setsid sleep 98763 &); setsid sleep 98763 & sleep 98763"), print)
         print("started", flush=True)

@@ -16,9 +16,10 @@ KITH = """
 import asyncio, sys
 from pathlib import Path
 from kith.core.workspace import Command, ExecLimits
+from kith.trees.environment import Surroundings
 from kith.trees.sandbox import run_plain
 place = Path(sys.argv[1])
-asyncio.run(run_plain(place, place / "scratch", (), Command(sys.argv[2]), ExecLimits(seconds=60)))
+asyncio.run(run_plain(place, place / "scratch", Surroundings(), Command(sys.argv[2]), ExecLimits(seconds=60)))
 """
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kith.core.errors import BusyError, TreeError
 from kith.core.workspace import Command, ExecLimits
+from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
 from kith.trees.overlay import Layers, open_overlay
 from kith.trees.sandbox import BARE, Abilities, look, probe
@@ -61,7 +62,7 @@ def test_a_command_sees_what_is_read_from_outside(
     root: Path, tmp_path: Path, plan: list[tuple[str, str, bytes]]
 ) -> None:
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             for kind, what, data in plan:
                 try:
                     if kind == "run":
@@ -97,7 +98,7 @@ def test_links_in_the_upper_layer_lead_nowhere(root: Path, tmp_path: Path) -> No
     (secret / "b").write_text("secret")
 
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(Command(f"rm -r d a; ln -s {secret} d; ln -s {secret}/b a; ln -s ../../.. up"))
             for path in ("d/b", "a", "up/x"):
                 with pytest.raises(TreeError):
@@ -115,7 +116,7 @@ def test_links_in_the_upper_layer_lead_nowhere(root: Path, tmp_path: Path) -> No
 
 def test_a_command_cannot_forge_the_kernels_marks(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(
                 Command("mknod a2 c 0 0; setfattr -n user.overlay.opaque -v y d; echo x > d/new")
             )
@@ -145,7 +146,7 @@ def test_permissions_are_kept(root: Path, tmp_path: Path) -> None:
     (root / "d").chmod(0o700)
 
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.write("a", b"new")
             await trial.write("d/b", b"new")
             ran = await trial.exec(Command("stat -c %a a d; test -x a"))
@@ -165,7 +166,7 @@ def test_the_users_own_ignore_rules_count(
     subprocess.run(["git", "init", "-q", root], check=True)
 
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(Command("touch a.swp b.txt"))
             assert [change.path for change in await trial.changes()] == ["b.txt"]
 
@@ -177,7 +178,7 @@ def test_the_users_own_ignore_rules_count(
 
 def test_leaving_removes_it_whatever_permissions_it_has(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(
                 Command("mkdir -p x/y/z; touch x/y/z/f; chmod 000 x/y/z/f x/y/z x/y x; chmod 500 d")
             )
@@ -190,7 +191,7 @@ def test_leaving_removes_it_whatever_permissions_it_has(root: Path, tmp_path: Pa
 def test_after_an_error_only_a_named_trial_is_kept(root: Path, tmp_path: Path) -> None:
     async def fail(name: str) -> None:
         with pytest.raises(ZeroDivisionError):
-            async with open_overlay(root, tmp_path / "state", (), name):
+            async with open_overlay(root, tmp_path / "state", Surroundings(), name):
                 raise ZeroDivisionError
 
     asyncio.run(fail(""))
@@ -203,9 +204,10 @@ CRASH = """
 import asyncio, os, sys
 from pathlib import Path
 from kith.core.workspace import Command
+from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 async def main():
-    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), (), sys.argv[3]) as trial:
+    async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), Surroundings(), sys.argv[3]) as trial:
         await trial.exec(Command("echo survived > a; rm d/b"))
         await trial.check(Command("echo junk > report"))
         print("ready", flush=True)
@@ -232,7 +234,7 @@ def test_a_named_trial_survives_a_crash(root: Path, tmp_path: Path) -> None:
     crash(root, state, "")  # nobody can ask for this one again
 
     async def main() -> None:
-        async with open_overlay(root, state, (), "task-1") as trial:
+        async with open_overlay(root, state, Surroundings(), "task-1") as trial:
             assert [path.name for path in (state / "trials").iterdir()] == ["task-1"]
             assert [(c.path, c.after) for c in await trial.changes()] == [("a", b"survived\n"), ("d/b", None)]
             assert (await trial.exec(Command("cat a report; ls d"))).output == "survived\njunk\ne\n"
@@ -246,14 +248,14 @@ def test_a_trial_in_use_and_another_trees_trial_are_refused(root: Path, tmp_path
     other.mkdir()
 
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", (), "mine"):
+        async with open_overlay(root, tmp_path / "state", Surroundings(), "mine"):
             with pytest.raises(BusyError):
-                async with open_overlay(root, tmp_path / "state", (), "mine"):
+                async with open_overlay(root, tmp_path / "state", Surroundings(), "mine"):
                     pass
         for name in ("../x", "a/b", "~x", ".hidden", ""):
             if name:
                 with pytest.raises(TreeError):
-                    async with open_overlay(root, tmp_path / "state", (), name):
+                    async with open_overlay(root, tmp_path / "state", Surroundings(), name):
                         pass
 
     asyncio.run(main())
@@ -261,7 +263,7 @@ def test_a_trial_in_use_and_another_trees_trial_are_refused(root: Path, tmp_path
 
     async def second() -> None:
         with pytest.raises(TreeError, match="belongs to the tree"):
-            async with open_overlay(other, tmp_path / "state", (), "theirs"):
+            async with open_overlay(other, tmp_path / "state", Surroundings(), "theirs"):
                 pass
 
     asyncio.run(second())
@@ -275,7 +277,7 @@ def test_paths_with_any_character(tmp_path: Path, root: Path) -> None:
     state = tmp_path / "st,ate:\n'"
 
     async def main() -> None:
-        async with open_overlay(odd, state, ()) as trial:
+        async with open_overlay(odd, state, Surroundings()) as trial:
             ran = await trial.exec(Command("echo y > x; pwd; echo new > 'n,\n'"))
             assert ran.output == f"{odd}\n"
             assert [(c.path, c.after) for c in await trial.changes()] == [("n,\n", b"new\n"), ("x", b"y\n")]
@@ -285,7 +287,7 @@ def test_paths_with_any_character(tmp_path: Path, root: Path) -> None:
 
 def test_one_command_at_a_time(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await asyncio.gather(
                 *(trial.exec(Command("n=$(cat n || echo 0); sleep .02; echo $((n+1)) > n")) for _ in range(5))
             )
@@ -297,7 +299,7 @@ def test_one_command_at_a_time(root: Path, tmp_path: Path) -> None:
 def test_a_cancelled_command_leaves_the_trial_usable(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
         token = f"99{os.getpid()}"
-        async with open_overlay(root, tmp_path / "state", ()) as trial:
+        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             task = asyncio.create_task(trial.exec(Command(f"echo x > a; sleep {token}")))
             await soon(lambda: running(f"sleep\0{token}"))
             task.cancel()

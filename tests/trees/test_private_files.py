@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import Command
+from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
 from kith.trees.private_files import Private, find_former, find_private
 
@@ -65,7 +66,9 @@ def test_a_hidden_file_cannot_be_read_by_a_command(
         if boxed == "tree":
             return (await tree.exec(command)).output
         trial = tree.trial() if boxed == "overlay" else None
-        async with trial or open_copy(root, tmp_path / "state", (), boxed=True, confined=True) as side:
+        async with trial or open_copy(
+            root, tmp_path / "state", Surroundings(), boxed=True, confined=True
+        ) as side:
             ran = await side.exec(command)
             assert "SECRET" in (await side.exec(Command("cat .env"))).output  # without it, as ever
             return ran.output
@@ -94,7 +97,9 @@ def test_a_folder_that_is_renamed_takes_no_hidden_file_along(
         trial = (
             open_tree(root, tmp_path / "state", tmp_path / "cache").trial() if boxed == "overlay" else None
         )
-        async with trial or open_copy(root, tmp_path / "state", (), boxed=True, confined=True) as side:
+        async with trial or open_copy(
+            root, tmp_path / "state", Surroundings(), boxed=True, confined=True
+        ) as side:
             return "".join([(await side.exec(Command(line, hidden=hidden))).output for line in lines])
 
     output = asyncio.run(run())

@@ -14,7 +14,7 @@ import pytest
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.environment import allowed_environment, find_toolchains
+from kith.trees.environment import Surroundings, environment_of, find_surroundings
 from kith.trees.local import open_tree
 from kith.trees.sandbox import Box, look, mounts_of, run_boxed
 from waiting import running, soon, until
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(root: Path, line: str, writable: bool = True) -> Ran:
-    box = Box(root, root, writable, find_toolchains(root))
+    box = Box(root, root, writable, find_surroundings(root))
     return asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=60)))
 
 
@@ -116,7 +116,9 @@ def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) 
         )
         (root / "net.py").write_text(script)
         line = f"/usr/bin/python3 net.py {places[0]} {places[1]}"
-        ran = asyncio.run(run_boxed(Box(root, root, False, (tool,)), Command(line), ExecLimits()))
+        ran = asyncio.run(
+            run_boxed(Box(root, root, False, Surroundings((tool,))), Command(line), ExecLimits())
+        )
     assert ran.output == "no\nno\n"
 
 
@@ -147,7 +149,7 @@ def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bo
             caller.connect(str(tool / "socket"))
         shown = tmp_path / "link" if bound == "in a linked toolchain" else tool
         script = f"import socket; socket.socket(socket.AF_UNIX).connect({str(shown / 'socket')!r})"
-        box = Box(root, root, False, (shown,))
+        box = Box(root, root, False, Surroundings((shown,)))
         ran = asyncio.run(run_boxed(box, Command(f'/usr/bin/python3 -c "{script}"'), ExecLimits()))
         server.kill()
     assert "ConnectionRefusedError" in ran.output
@@ -197,7 +199,7 @@ LIMITS = {
 @pytest.mark.parametrize("line", LIMITS)
 def test_limits_hold_for_root_too(root: Path, line: str) -> None:
     limits = ExecLimits(seconds=8, processes=200, memory=300_000_000, file_size=4_000_000)
-    ran = asyncio.run(run_boxed(Box(root, root, True, find_toolchains(root)), Command(line), limits))
+    ran = asyncio.run(run_boxed(Box(root, root, True, find_surroundings(root)), Command(line), limits))
     assert (LIMITS[line] in ran.output if LIMITS[line] else ran.timed_out) and ran.seconds < 20, ran
 
 
@@ -333,11 +335,51 @@ def test_version_managers_are_found_but_never_the_home(home: Path, tmp_path: Pat
         (home / name).mkdir(parents=True)
     (home / ".cargo/credentials.toml").write_text("token")
     found = {
-        path.relative_to(home) for path in find_toolchains(tmp_path / "tree") if path.is_relative_to(home)
+        path.relative_to(home)
+        for path in find_surroundings(tmp_path / "tree").folders
+        if path.is_relative_to(home)
     }
     assert found == {Path(name) for name in shown}
-    variables = allowed_environment(tmp_path, find_toolchains(tmp_path / "tree"), {})
+    variables = environment_of(tmp_path, find_surroundings(tmp_path / "tree"), {})
     assert variables["CARGO_HOME"] == str(home / ".cargo") and variables["NVM_DIR"] == str(home / ".nvm")
+
+
+def test_version_managers_are_found_where_their_variables_say(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, tools = tmp_path / "tree", tmp_path / "tools"
+    for name in ("pyenv", "cargo/bin", "one/bin", "two/pkg", "jdk"):
+        (tools / name).mkdir(parents=True)
+    (tools / "cargo/credentials.toml").write_text("token")
+    (tree / "jdk").mkdir(parents=True)
+    (home / ".pyenv").mkdir()
+    named = {"PYENV_ROOT": "pyenv", "CARGO_HOME": "cargo", "JAVA_HOME": "jdk"}
+    for variable, name in named.items():
+        monkeypatch.setenv(variable, str(tools / name))
+    monkeypatch.setenv("GOPATH", f"{tools}/one:{tools}/two:{tree}")
+    monkeypatch.setenv("GOROOT", "jdk")
+    monkeypatch.chdir(tree)
+    found = find_surroundings(tree)
+    shown = {path.relative_to(tools) for path in found.folders if path.is_relative_to(tools)}
+    assert shown == {Path(name) for name in ("pyenv", "cargo/bin", "one/bin", "two/pkg", "jdk")}
+    assert home / ".pyenv" not in found.folders and not [p for p in found.folders if p.is_relative_to(tree)]
+    variables = environment_of(tree, found, {})
+    assert {name: variables[name] for name in named} == {
+        name: str(tools / path) for name, path in named.items()
+    }
+    assert variables["GOPATH"] == f"{tools}/one:{tools}/two" and "GOROOT" not in variables
+
+
+def test_choices_of_versions_compilers_and_flags_are_passed_and_no_credential(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CC", "PYENV_VERSION", "CFLAGS", "GITHUB_TOKEN", "DJANGO_SETTINGS_MODULE", "HOME", "PATH"):
+        monkeypatch.setenv(name, f"/my/{name}")
+    named = ("DJANGO_SETTINGS_MODULE", "NOT_SET", "PATH", "HOME")
+    variables = environment_of(tmp_path, find_surroundings(tmp_path, named), {})
+    passed = {name for name in variables if variables[name] == f"/my/{name}"}
+    assert passed == {"CC", "PYENV_VERSION", "CFLAGS", "DJANGO_SETTINGS_MODULE", "HOME", "PATH"}
+    assert "NOT_SET" not in variables
 
 
 @pytest.mark.parametrize(
@@ -355,7 +397,7 @@ def test_a_project_cannot_claim_folders_of_the_home_as_its_interpreter(
     (tmp_path / "tree/.venv/pyvenv.cfg").write_text("home = " + claim.format(home=home))
     assert not [
         path
-        for path in find_toolchains(tmp_path / "tree")
+        for path in find_surroundings(tmp_path / "tree").folders
         if home.is_relative_to(path) or path.is_relative_to(home)
     ]
 
@@ -366,7 +408,7 @@ def test_the_interpreter_below_a_venv_is_found(home: Path, tmp_path: Path) -> No
     (base / "lib/python3.99/os.py").write_text("")
     (tmp_path / "tree/.venv").mkdir(parents=True)
     (tmp_path / "tree/.venv/pyvenv.cfg").write_text(f"version = 3.99\nhome = {base}/bin\n")
-    assert base in find_toolchains(tmp_path / "tree")
+    assert base in find_surroundings(tmp_path / "tree").folders
 
 
 def test_git_works_in_a_linked_worktree_and_only_for_its_own_repository(tmp_path: Path, root: Path) -> None:
@@ -380,12 +422,12 @@ def test_git_works_in_a_linked_worktree_and_only_for_its_own_repository(tmp_path
     linked = tmp_path / "linked"
     git(root, "worktree", "add", "-q", linked)
     (linked / "file").write_text("changed\n")
-    assert root / ".git" in find_toolchains(linked)
+    assert root / ".git" in find_surroundings(linked).folders
     assert run(linked, "git diff --name-only").output == "file\n"
     stolen = tmp_path / "stolen"
     stolen.mkdir()
     (stolen / ".git").write_text((linked / ".git").read_text())
-    assert root / ".git" not in find_toolchains(stolen)
+    assert root / ".git" not in find_surroundings(stolen).folders
 
 
 def test_a_tree_that_says_it_is_a_worktree_shows_nothing_but_a_repository(tmp_path: Path, root: Path) -> None:
@@ -395,7 +437,7 @@ def test_a_tree_that_says_it_is_a_worktree_shows_nothing_but_a_repository(tmp_pa
     (root / ".git").write_text("gitdir: made\n")
     (made / "gitdir").write_text(f"{root / '.git'}\n")
     (made / "commondir").write_text("../../private\n")
-    assert not any(private.is_relative_to(each) for each in find_toolchains(root))
+    assert not any(private.is_relative_to(each) for each in find_surroundings(root).folders)
 
 
 def test_what_a_tree_brings_along_is_never_read_without_an_end(root: Path) -> None:
@@ -403,9 +445,9 @@ def test_what_a_tree_brings_along_is_never_read_without_an_end(root: Path) -> No
         (root / name).mkdir()
         make(root / name / "pyvenv.cfg")
     os.mkfifo(root / ".git")
-    assert not any(each.is_relative_to(root) for each in find_toolchains(root))
+    assert not any(each.is_relative_to(root) for each in find_surroundings(root).folders)
 
 
 def test_the_tree_is_mounted_after_the_toolchains(tmp_path: Path) -> None:
-    argv = mounts_of(Box(tmp_path / "go/x", tmp_path / "go/x", True, (tmp_path / "go",)))
+    argv = mounts_of(Box(tmp_path / "go/x", tmp_path / "go/x", True, Surroundings((tmp_path / "go",))))
     assert argv.index(str(tmp_path / "go")) < argv.index(str(tmp_path / "go/x"))

@@ -11,6 +11,7 @@ import pytest
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.trees.copy import open_copy
+from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 from kith.trees.sandbox import look
 from kith.trees.scratch import Scratch
@@ -41,9 +42,9 @@ async def opened(ground: str, root: Path) -> AsyncIterator[tuple[Trial, Shell]]:
     state = root.parent / "state"
     boxed = ground == "copy"
     opening = (
-        open_overlay(root, state, ())
+        open_overlay(root, state, Surroundings())
         if ground == "overlay"
-        else open_copy(root, state, (), boxed=boxed, confined=boxed)
+        else open_copy(root, state, Surroundings(), boxed=boxed, confined=boxed)
     )
     async with opening as trial:
 

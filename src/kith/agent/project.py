@@ -137,7 +137,7 @@ class Result(Struct, frozen=True):
 
 
 def tree_at(root: Path, chosen: Settings) -> LocalTree:
-    """The files of a folder, with the sandbox, the limits and the hosts that the person chose."""
+    """The files of a folder, with the sandbox, limits, hosts and variables that the person chose."""
     return open_tree(
         root,
         chosen.state,
@@ -145,6 +145,7 @@ def tree_at(root: Path, chosen: Settings) -> LocalTree:
         sandbox=chosen.sandbox,
         limits=SizeLimits(chosen.max_file_bytes, chosen.max_change_bytes),
         hosts=chosen.reachable,
+        pass_env=chosen.pass_env,
         config=chosen.config,
     )
 

@@ -124,6 +124,7 @@ class Settings(Struct, frozen=True):
     allow_file: tuple[str, ...] = ()  # patterns for files that run by themselves and may change with --yes
     offline: bool = False
     hosts: tuple[str, ...] = ()  # that commands may reach without a question
+    pass_env: tuple[str, ...] = ()  # names of variables that commands get beside the known ones
     cloud: Literal["never", "ask", "allow"] = "ask"
     max_task_usd: Annotated[float | None, Meta(ge=0)] = None
     max_day_usd: Annotated[float | None, Meta(ge=0)] = None

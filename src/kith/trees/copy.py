@@ -17,6 +17,7 @@ from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.compare import GONE, Stamp, Touched, outside_repositories, stamp_of
+from kith.trees.environment import Surroundings
 from kith.trees.files import (
     PROTECTED,
     FileState,
@@ -182,7 +183,7 @@ def _clone_git(root: Path, target: Path) -> tuple[str, ...]:
 async def open_copy(
     root: Path,
     state: Path,
-    toolchains: tuple[Path, ...],
+    around: Surroundings,
     name: str = "",
     *,
     boxed: bool,
@@ -205,15 +206,15 @@ async def open_copy(
         if boxed:
             objects = ((root / ".git/objects", folder / "objects"),)
             tmp = folder / "tmp"
-            box = Box(root, folder / "tree", True, toolchains, (state,), objects, hosts=hosts, scratch=tmp)
-        ground = CopyGround(root, folder, box, toolchains, stamps, frozenset(known["listed"]), confined)
+            box = Box(root, folder / "tree", True, around, (state,), objects, hosts=hosts, scratch=tmp)
+        ground = CopyGround(root, folder, box, around, stamps, frozenset(known["listed"]), confined)
 
         def above() -> AbstractAsyncContextManager[SideTrial]:
             # Without layers what was built below is not found: a copy is made anew.
             return open_copy(
                 root,
                 state,
-                toolchains,
+                around,
                 boxed=boxed,
                 confined=confined,
                 hosts=hosts,
@@ -256,7 +257,7 @@ class CopyGround(Struct, frozen=True):
     root: Path
     folder: Path
     box: Box | None
-    toolchains: tuple[Path, ...]
+    around: Surroundings
     made: Mapping[str, Stamp]
     listed: frozenset[str]
     confined: bool
@@ -315,10 +316,10 @@ class CopyGround(Struct, frozen=True):
         if self.box:
             return await run_boxed(self.box.clean if clean else self.box, command, limits)
         if not clean:
-            return await run_plain(self.tree, self.folder, self.toolchains, command, limits)
+            return await run_plain(self.tree, self.folder, self.around, command, limits)
         fresh = Path(tempfile.mkdtemp(dir=self.folder))
         try:
-            return await run_plain(self.tree, fresh, self.toolchains, command, limits)
+            return await run_plain(self.tree, fresh, self.around, command, limits)
         finally:
             remove_tree(fresh)
 

@@ -10,41 +10,44 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 # Which programs outside /usr a command may see, and which variables it gets.
 
-# Folders in the home that version managers install into, and the variable that says where, with the folder
-# it names. The home itself and whatever holds credentials (.cargo/credentials.toml, .m2/settings.xml,
-# .gradle/gradle.properties, .local/share/uv/credentials, .config) stay hidden.
-_KNOWN: dict[str, tuple[str, str] | None] = {
-    ".pyenv": ("PYENV_ROOT", ".pyenv"),
-    ".rbenv": ("RBENV_ROOT", ".rbenv"),
-    ".nodenv": ("NODENV_ROOT", ".nodenv"),
-    ".goenv": ("GOENV_ROOT", ".goenv"),
-    ".jenv": ("JENV_ROOT", ".jenv"),
-    ".rustup": ("RUSTUP_HOME", ".rustup"),
-    ".cargo/bin": ("CARGO_HOME", ".cargo"),
-    ".cargo/registry": ("CARGO_HOME", ".cargo"),
-    ".cargo/git": ("CARGO_HOME", ".cargo"),
-    ".nvm": ("NVM_DIR", ".nvm"),
-    ".volta": ("VOLTA_HOME", ".volta"),
-    ".bun": ("BUN_INSTALL", ".bun"),
-    ".deno": ("DENO_INSTALL", ".deno"),
-    ".asdf": ("ASDF_DATA_DIR", ".asdf"),
-    ".sdkman": ("SDKMAN_DIR", ".sdkman"),
-    ".local/share/mise": ("MISE_DATA_DIR", ".local/share/mise"),
-    ".proto": ("PROTO_HOME", ".proto"),
-    "go/bin": ("GOPATH", "go"),
-    "go/pkg": ("GOPATH", "go"),
-    **dict.fromkeys(
-        (
-            *("sdk", ".local/bin", ".local/lib", ".local/go", ".local/opt", ".dotnet", ".ghcup/bin"),
-            *(".ghcup/ghc", ".juliaup", ".opam", ".rvm", ".rye", ".pixi/bin", ".pixi/envs", ".npm-global"),
-            *(".local/share/fnm", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx"),
-            *(".local/share/pnpm", ".local/pipx", ".m2/repository", ".gradle/wrapper", ".gradle/caches"),
-            *("miniconda3", "anaconda3", "mambaforge", "miniforge3", "micromamba", ".conda/envs"),
-        )
-    ),
+# Version managers: the variable that says where one is, its folder in the home where none does, and the parts
+# of it that commands may see (none named: all). The home itself and whatever holds credentials
+# (.cargo/credentials.toml, .m2/settings.xml, .gradle/gradle.properties, .local/share/uv/credentials, .config)
+# stay hidden.
+_MANAGERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "PYENV_ROOT": (".pyenv", ()),
+    "RBENV_ROOT": (".rbenv", ()),
+    "NODENV_ROOT": (".nodenv", ()),
+    "GOENV_ROOT": (".goenv", ()),
+    "JENV_ROOT": (".jenv", ()),
+    "RUSTUP_HOME": (".rustup", ()),
+    "CARGO_HOME": (".cargo", ("bin", "registry", "git")),
+    "NVM_DIR": (".nvm", ()),
+    "VOLTA_HOME": (".volta", ()),
+    "BUN_INSTALL": (".bun", ()),
+    "DENO_INSTALL": (".deno", ()),
+    "ASDF_DATA_DIR": (".asdf", ()),
+    "SDKMAN_DIR": (".sdkman", ()),
+    "MISE_DATA_DIR": (".local/share/mise", ()),
+    "PROTO_HOME": (".proto", ()),
+    "GOPATH": ("go", ("bin", "pkg")),
 }
+# What is only where such a variable says.
+_INSTALLATIONS: Final = (
+    *("JAVA_HOME", "GOROOT", "DOTNET_ROOT", "M2_HOME", "MAVEN_HOME", "GRADLE_HOME", "FNM_DIR"),
+    "UV_PYTHON_INSTALL_DIR",
+)
+_IN_HOME: Final = (
+    *("sdk", ".local/bin", ".local/lib", ".local/go", ".local/opt", ".dotnet", ".ghcup/bin", ".ghcup/ghc"),
+    *(".juliaup", ".opam", ".rvm", ".rye", ".pixi/bin", ".pixi/envs", ".npm-global", ".local/share/uv/tools"),
+    *(".local/share/pipx", ".local/share/pnpm", ".local/pipx", ".m2/repository", "miniconda3", "anaconda3"),
+    *("mambaforge", "miniforge3", "micromamba", ".conda/envs", ".gradle/wrapper", ".gradle/caches"),
+    *(".local/share/fnm", ".local/share/uv/python"),
+)
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
@@ -53,16 +56,47 @@ _LOCALE = ("ALL", "CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES",
 _PASSED = (
     *("LANG", "LANGUAGE", "TERM", "TZ", "COLUMNS", "SYSTEMROOT", "COMSPEC", "PATHEXT"),
     *(f"LC_{category}" for category in _LOCALE),
+    # Which versions, compilers and flags the person chose.
+    *(
+        "PYENV_VERSION",
+        "RBENV_VERSION",
+        "NODENV_VERSION",
+        "GOENV_VERSION",
+        "JENV_VERSION",
+        "RUSTUP_TOOLCHAIN",
+    ),
+    *("CC", "CXX", "CPP", "FC", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "LDFLAGS", "LDLIBS"),
+    *("RUSTFLAGS", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH"),
+    *("CMAKE_BUILD_PARALLEL_LEVEL", "PKG_CONFIG_PATH"),
 )
 _MOST_READ = 64 << 10  # bytes of a file that the project brings along
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 
-def find_toolchains(root: Path) -> tuple[Path, ...]:
-    """Folders outside /usr that commands in the tree at `root` need, to be shown to them read-only."""
+class Surroundings(Struct, frozen=True):
+    """What commands of a tree find outside it: folders that they can read, and variables."""
+
+    folders: tuple[Path, ...] = ()
+    variables: Mapping[str, str] = {}
+
+
+def find_surroundings(root: Path, pass_env: Iterable[str] = ()) -> Surroundings:
+    """The folders outside /usr that commands in the tree at `root` need, and the variables that they get.
+
+    Of kith's own variables the known ones are passed, so that no credential is among them. The person may name
+    more in `pass_env`.
+    """
+    folders = _find_folders(root)
+    passed = {name: os.environ[name] for name in (*_PASSED, *pass_env) if name in os.environ}
+    return Surroundings(folders, {**_places(root), **passed})
+
+
+def _find_folders(root: Path) -> tuple[Path, ...]:
     home = _home()
     found = [
-        *(home / name for name in _KNOWN),
+        *(home / name for name in _IN_HOME),
+        *(path / part for variable, path in _managers(root) for part in _MANAGERS[variable][1] or (".",)),
+        *(path for _, path in _installations(root)),
         *(Path("/home/linuxbrew/.linuxbrew", name) for name in _BREWED),
         Path("/run/current-system"),  # NixOS keeps its programs here
         Path(sys.base_prefix),
@@ -78,6 +112,35 @@ def find_toolchains(root: Path) -> tuple[Path, ...]:
     return tuple(
         path for path in kept if not any(path.is_relative_to(other) for other in kept if other != path)
     )
+
+
+def _managers(root: Path) -> Iterator[tuple[str, Path]]:
+    """Version managers that are there, with the variables that say where."""
+    for variable, (name, parts) in _MANAGERS.items():
+        for path in _named_by(variable, root) or (_home() / name,):
+            if any((path / part).is_dir() for part in parts or (".",)):
+                yield variable, path
+
+
+def _installations(root: Path) -> Iterator[tuple[str, Path]]:
+    for variable in _INSTALLATIONS:
+        for path in _named_by(variable, root):
+            if path.is_dir():
+                yield variable, path
+
+
+def _named_by(variable: str, root: Path) -> tuple[Path, ...]:
+    """Folders that a variable names and that only the person can have meant; several in GOPATH."""
+    named = map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep)))
+    return tuple(path for path in named if path.is_absolute() and not path.is_relative_to(root))
+
+
+def _places(root: Path) -> dict[str, str]:
+    """A private HOME hides version managers from themselves; their variables say where they are."""
+    places = dict[str, list[str]]()
+    for variable, path in (*_managers(root), *_installations(root)):
+        places.setdefault(variable, []).append(str(path))
+    return {variable: os.pathsep.join(paths) for variable, paths in places.items()}
 
 
 def _searched(root: Path) -> Iterator[Path]:
@@ -190,10 +253,9 @@ def path_variable(root: Path) -> str:
     return os.pathsep.join(map(str, search_path(root))) or os.defpath
 
 
-def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a command: an allow-list, so that no credential is among them, then `extra`."""
-    passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    environment = {"LANG": "C.UTF-8", **passed, "PATH": path_variable(root), **_homes(toolchains)}
+def environment_of(root: Path, surroundings: Surroundings, extra: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command in the tree at `root`; `extra` come last."""
+    environment = {"LANG": "C.UTF-8", **surroundings.variables, "PATH": path_variable(root)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
     for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
         if os.access(venv / "pyvenv.cfg", os.R_OK):
@@ -201,17 +263,6 @@ def allowed_environment(root: Path, toolchains: tuple[Path, ...], extra: Mapping
             environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
             break
     return environment | dict(extra)
-
-
-def _homes(toolchains: tuple[Path, ...]) -> Mapping[str, str]:
-    """A private HOME hides version managers from themselves; their variables say where they are."""
-    return _homes_below(_home(), toolchains)
-
-
-@cache
-def _homes_below(home: Path, toolchains: tuple[Path, ...]) -> Mapping[str, str]:
-    known = {home / name: entry for name, entry in _KNOWN.items() if entry}
-    return {known[path][0]: str(home / known[path][1]) for path in toolchains if path in known}
 
 
 _INSTALLED: Final = ("lib/python3*/site-packages", "lib/python3*/dist-packages")

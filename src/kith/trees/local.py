@@ -14,7 +14,7 @@ from kith.core.values import FILE, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
 from kith.trees.bulk_read import read_digests, read_files, stamp_files
 from kith.trees.copy import open_copy
-from kith.trees.environment import find_toolchains
+from kith.trees.environment import find_surroundings
 from kith.trees.files import check_path, follow_links, is_folder, look_at, read_file, show_path, told
 from kith.trees.history import read_commits
 from kith.trees.journal import LIMITS, Recovered, apply_changes, list_applied, recover, undo_changes
@@ -211,34 +211,33 @@ def open_tree(
     sandbox: Wish = "auto",
     limits: SizeLimits = LIMITS,
     hosts: tuple[str, ...] = (),
+    pass_env: tuple[str, ...] = (),
     config: Path | None = None,
 ) -> LocalTree:
     """The tree at `root`; `state` is for trials and journals, `cache` for what can be found out again.
 
     Nothing is changed in these folders, nor in `config`. With "auto" commands are confined where the machine
     can, with "off" never; "outside": a container or a virtual machine around kith confines them. `hosts` are
-    those that every command may reach. Raises TreeError with "require" where the machine cannot, and for a
-    folder that holds kith's own state.
+    those that every command may reach; `pass_env` names variables that each gets, too. Raises
+    TreeError with "require" where the machine cannot, and for a folder that holds kith's own state.
     """
     root, cache = root.resolve(), cache.absolute()
     state = make_state(state.absolute(), root)
     own = tuple(filter(None, (state, cache, config)))
     can = _find_abilities(sandbox, root, state, cache)
     confined = can.sandbox or sandbox == "outside"
-    toolchains = find_toolchains(root)
+    around = find_surroundings(root, pass_env)
 
     async def run(place: Path, command: Command, limits: ExecLimits) -> Ran:
         if can.sandbox:
-            box = Box(place, place, False, toolchains, (state,), hosts=hosts)
+            box = Box(place, place, False, around, (state,), hosts=hosts)
             return await run_boxed(box, command, limits)
-        return await run_plain(place, cache / "commands", toolchains, command, limits)
+        return await run_plain(place, cache / "commands", around, command, limits)
 
     def begin(tree: LocalTree, name: str) -> AbstractAsyncContextManager[Trial]:
         if can.overlay:
-            return open_overlay(tree.root, state, toolchains, name, hosts)
-        return open_copy(
-            tree.root, state, toolchains, name, boxed=can.sandbox, confined=confined, hosts=hosts
-        )
+            return open_overlay(tree.root, state, around, name, hosts)
+        return open_copy(tree.root, state, around, name, boxed=can.sandbox, confined=confined, hosts=hosts)
 
     return LocalTree(
         root,

@@ -15,6 +15,7 @@ from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
 from kith.trees.compare import Stamp, Touched, outside_repositories, stamp_of
+from kith.trees.environment import Surroundings
 from kith.trees.exec import NOT_FOUND, Captured
 from kith.trees.files import (
     PROTECTED,
@@ -309,7 +310,7 @@ _GIT_LIMITS = ExecLimits(seconds=60.0, output=256_000_000)  # kith's own git, wh
 async def open_overlay(
     root: Path,
     state: Path,
-    toolchains: tuple[Path, ...],
+    around: Surroundings,
     name: str = "",
     hosts: tuple[str, ...] = (),
     base: Path | None = None,
@@ -328,7 +329,7 @@ async def open_overlay(
             root,
             root,
             True,
-            toolchains,
+            around,
             (state,),
             _excludes(root),
             folder,
@@ -337,7 +338,7 @@ async def open_overlay(
         )
 
         def above() -> AbstractAsyncContextManager[SideTrial]:
-            return open_overlay(root, state, toolchains, hosts=hosts, base=folder)
+            return open_overlay(root, state, around, hosts=hosts, base=folder)
 
         ground = OverlayGround(box, Layers(root, folder / "upper"))
         yield SideTrial(ground, folder, above=above if base is None else None)

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 from kith.core.errors import BusyError, KithError, TreeError
 from kith.core.values import Ran
 from kith.core.workspace import Command, ExecLimits
-from kith.trees.environment import allowed_environment
+from kith.trees.environment import Surroundings, environment_of
 from kith.trees.exec import Captured, Hear, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
 from kith.trees.launch import Launch, launch_in, launch_limited, launch_on
@@ -46,7 +46,7 @@ _LEAST_PRIVATE: Final = 64 << 20
 
 
 class Box(Struct, frozen=True):
-    """The view of a confined command: the folder `source`, shown at the path `root`, and the toolchains.
+    """The view of a confined command: the folder `source`, shown at the path `root`, with `around`.
 
     `hidden` folders are covered wherever they would show, and so are the files `masked` of the tree.
     `extra` ones are shown read-only at another path (second) than their own (first). `overlay` is the
@@ -59,7 +59,7 @@ class Box(Struct, frozen=True):
     root: Path
     source: Path
     writable: bool
-    toolchains: tuple[Path, ...] = ()
+    around: Surroundings = Surroundings()
     hidden: tuple[Path, ...] = ()
     extra: tuple[tuple[Path, Path], ...] = ()
     overlay: Path | None = None
@@ -78,7 +78,7 @@ class Box(Struct, frozen=True):
     def folders(self) -> tuple[Path, ...]:
         """Return the mount points of folders that lie in no other mount."""
         extra = (place for source, place in self.extra if source.is_dir())
-        return (Path(HOME), self.root, *self.toolchains, *extra)
+        return (Path(HOME), self.root, *self.around.folders, *extra)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -123,21 +123,21 @@ def _private(has_scratch: bool) -> Iterator[str]:
 
 
 def _shown(box: Box) -> Iterator[str]:
-    """Toolchains, then the tree (which may lie inside one), then what stays closed in both."""
-    for path in box.toolchains:
+    """What is around the tree, then the tree (which may lie inside it), then what stays closed in both."""
+    for path in box.around.folders:
         yield from ("--ro-bind-try", str(path), str(path))
     yield from ("--bind" if box.writable else "--ro-bind", str(box.source), str(box.root))
     for name in _PROTECTED:
         if (box.source / name).exists() and not (box.source / name).is_symlink():
             yield from ("--ro-bind-try", str(box.source / name), str(box.root / name))
-    shown = (*box.toolchains, box.root, *_PROGRAMS)
+    shown = (*box.around.folders, box.root, *_PROGRAMS)
     for path in box.hidden:
         if any(path.is_relative_to(each) for each in shown):
             yield from ("--tmpfs", str(path))
     yield from _masks(box)
     # In an overlay a socket of the tree is another one than outside, to which nobody listens.
     own = (box.root,) if box.overlay is None and box.source == box.root else ()
-    for path in _sockets((*box.toolchains, *own, *_PROGRAMS, Path("/etc"))):
+    for path in _sockets((*box.around.folders, *own, *_PROGRAMS, Path("/etc"))):
         yield from _cover(path)
     for source, place in box.extra:
         yield from ("--ro-bind-try", str(source), str(place))
@@ -305,7 +305,7 @@ async def capture_boxed(box: Box, argv: Sequence[str], limits: ExecLimits, input
 
 def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a command in the box."""
-    known = allowed_environment(box.root, box.toolchains, {})
+    known = environment_of(box.root, box.around, {})
     return {**known, **_CALM, **extra, "HOME": HOME, "TMPDIR": "/tmp"}
 
 
@@ -418,7 +418,7 @@ def shell() -> tuple[str, ...]:
 
 
 async def run_plain(
-    root: Path, scratch: Path, toolchains: tuple[Path, ...], command: Command, limits: ExecLimits
+    root: Path, scratch: Path, around: Surroundings, command: Command, limits: ExecLimits
 ) -> Ran:
     """Run a shell command in the tree at `root`; its home and temporary files go to `scratch`."""
     folder = root if command.folder in ("", ".") else root / follow_links(root, command.folder)
@@ -430,7 +430,7 @@ async def run_plain(
     ran = await run_process(
         [*shell(), command.line],
         command=command.line,
-        env=allowed_environment(root, toolchains, command.env) | private,
+        env=environment_of(root, around, command.env) | private,
         cwd=folder,
         limits=limits,
         input=command.input,

@@ -17,7 +17,7 @@ from kith.features.doctor.check import Check, Level, Tell, closed
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import Memory
 from kith.settings import Settings
-from kith.trees.environment import find_toolchains
+from kith.trees.environment import find_surroundings
 from kith.trees.git import run_git
 from kith.trees.sandbox import probe
 
@@ -91,7 +91,7 @@ def check_sandbox(root: Path, settings: Settings, tell: Tell) -> None:
         )
     else:
         tell(Check("sandbox", "green", "Commands run in a sandbox, and trials need no copy."))
-    if can.sandbox and (shown := find_toolchains(root.resolve())):
+    if can.sandbox and (shown := find_surroundings(root.resolve(), settings.pass_env).folders):
         places = ", ".join(map(str, shown))
         tell(Check("sandbox", "green", f"Besides the system's programs, commands can read: {places}."))
 
