@@ -74,7 +74,7 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 
 class Surroundings(Struct, frozen=True):
-    """What commands of a tree find outside it: folders that they can read, and variables."""
+    """The things outside a tree that its commands find: folders that they can read, and variables."""
 
     folders: tuple[Path, ...] = ()
     variables: Mapping[str, str] = {}
@@ -83,8 +83,8 @@ class Surroundings(Struct, frozen=True):
 def find_surroundings(root: Path, pass_env: Iterable[str] = ()) -> Surroundings:
     """The folders outside /usr that commands in the tree at `root` need, and the variables that they get.
 
-    Of kith's own variables the known ones are passed, so that no credential is among them. The person may name
-    more in `pass_env`.
+    Of kith's own variables the known ones are passed, so that no credential is among them. The person can
+    name more in `pass_env`.
     """
     folders = _find_folders(root)
     passed = {name: os.environ[name] for name in (*_PASSED, *pass_env) if name in os.environ}
@@ -115,7 +115,7 @@ def _find_folders(root: Path) -> tuple[Path, ...]:
 
 
 def _managers(root: Path) -> Iterator[tuple[str, Path]]:
-    """Version managers that are there, with the variables that say where."""
+    """Yield the version managers that are there, with the variables that say where."""
     for variable, (name, parts) in _MANAGERS.items():
         for path in _named_by(variable, root) or (_home() / name,):
             if any((path / part).is_dir() for part in parts or (".",)):
@@ -130,7 +130,7 @@ def _installations(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _named_by(variable: str, root: Path) -> tuple[Path, ...]:
-    """Folders that a variable names and that only the person can have meant; several in GOPATH."""
+    """The folders that a variable names and that only the person can have meant; several in GOPATH."""
     named = map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep)))
     return tuple(path for path in named if path.is_absolute() and not path.is_relative_to(root))
 
