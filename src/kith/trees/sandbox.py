@@ -123,7 +123,7 @@ def _private(has_scratch: bool) -> Iterator[str]:
 
 
 def _shown(box: Box) -> Iterator[str]:
-    """The folders around the tree, then the tree (which may lie inside one), then what stays closed in both."""
+    """The folders around the tree, then the tree (which may lie inside one), then what stays closed."""
     for path in box.around.folders:
         yield from ("--ro-bind-try", str(path), str(path))
     yield from ("--bind" if box.writable else "--ro-bind", str(box.source), str(box.root))
