@@ -70,7 +70,7 @@ def test_sampling_needs_no_table_in_the_environment(project: Path, monkeypatch: 
 def test_the_example_of_the_documentation_is_valid(user_file: Path, project: Path) -> None:
     page = ROOT / "docs" / "configuration.md"
     user_file.write_text(page.read_text().partition("```toml\n")[2].partition("```")[0])
-    assert len(load_settings(project, {}).endpoints) == 1
+    assert len(load_settings(project, {}).endpoints) == 2
 
 
 def test_a_project_may_ask_for_less_and_never_for_more(
@@ -285,6 +285,22 @@ def test_the_user_says_other_things_of_single_projects(
         ("[projects.here]\ncloud = 'never'", "is not an absolute path"),
         ("[projects.'/x']\nclod = 'never'", "did you mean 'cloud'?"),
         ("[endpoints.box]\nurl = 'http://h:1'\ncloud = 'no'", "cloud must be true or false"),
+        ("[endpoints.box]\nurl = 'http://h:1'\nheaders = 'a: b'", "headers must be a table of texts"),
+        (
+            "[endpoints.box]\nurl = 'http://h:1'\nheaders = { 'a b' = 'c' }",
+            "'a b' with this value is no HTTP header",
+        ),
+        (
+            "[endpoints.box]\nurl = 'http://h:1'\nheaders = { a = \"b\\nc\" }",
+            "'a' with this value is no HTTP header",
+        ),
+        ("[endpoints.box]\nurl = 'http://h:1'\nrenames = { seed = 1 }", "renames must be a table of texts"),
+        ("[endpoints.box]\nurl = 'http://h:1'\nfields = { messages = [] }", "messages is what kith sends"),
+        ("[endpoints.box]\nurl = 'http://h:1'\npath = 'api'", "path must look like /v1"),
+        (
+            "[endpoints.box]\nurl = 'http://h:1'\nkind = 'ollama'\npath = '/x'",
+            "path does not apply to ollama",
+        ),
         ("[route]\ndial = 'fast'", "route.dial must be one of frugal, balanced, quality"),
         ("[coach]\nlive = 2", "coach.live must be at most 1"),
         ("max_day_usd = -1", "max_day_usd must be at least 0"),

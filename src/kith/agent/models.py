@@ -26,10 +26,12 @@ from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.servers import Named, Places, Server, endpoint_of, full_name, servers_of
 from kith.models.discovery.stored import FILES
+from kith.models.providers.manner import Manner
 from kith.models.providers.wire import is_loopback
 from kith.models.sources import NoSource, Source, Sources, files_of
 from kith.settings import Settings
 from kith.settings.features import find_part, known_features, word_lack
+from kith.settings.values import NamedEndpoint
 
 
 class Listed(Struct, frozen=True):
@@ -56,7 +58,9 @@ def listed_name(chosen: Settings, name: str, server: str) -> str:
 def places_of(chosen: Settings) -> Places:
     """Return the places of models, from the settings."""
     named = {
-        name: Named(each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud)
+        name: Named(
+            each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud, _manner_of(each)
+        )
         for name, each in chosen.endpoints.items()
     }
     claude, gemini = chosen.anthropic_api_key, chosen.gemini_api_key
@@ -75,6 +79,13 @@ def places_of(chosen: Settings) -> Places:
         connect_s=chosen.connect,
     )
     return places if chosen.discovery == "on" else replace(places, usual=())
+
+
+def _manner_of(endpoint: NamedEndpoint) -> Manner:
+    """Return the ways of a server; a header whose variable is not set is not sent."""
+    told = {header: os.environ.get(name, "") for header, name in endpoint.headers_env.items()}
+    headers = {**endpoint.headers, **{header: value for header, value in told.items() if value}}
+    return Manner(headers, endpoint.path, endpoint.fields, endpoint.renames)
 
 
 def sources_of(chosen: Settings) -> Sources:

@@ -24,8 +24,8 @@ from kith.models.discovery.servers import (
     Wait,
     endpoint_of,
     full_name,
-    key_for,
     ollama_url,
+    place_at,
     servers_of,
     wait_for_port,
 )
@@ -143,7 +143,8 @@ def _providers(places: Places) -> dict[str, Named]:
 def _endpoint_of(server: Server, places: Places) -> Endpoint:
     said = {Endpoint(each.url).url: each.cloud for each in places.named.values() if each.url}
     cloud = server.cloud or said.get(server.url)  # what nobody said, its address says, or where that leads
-    endpoint = endpoint_of(Named(server.kind, server.url, key_for(server.url, places), cloud=cloud), places)
+    at = place_at(server.url, places)
+    endpoint = endpoint_of(Named(server.kind, server.url, at.key, cloud=cloud, manner=at.manner), places)
     endpoint.look_s = places.stall_s
     return endpoint
 

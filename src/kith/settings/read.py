@@ -37,6 +37,10 @@ from kith.settings.values import Hook, NamedEndpoint, Settings, ToolServer
 
 # What -m NAME/MODEL means already.
 _TAKEN = ("replay", "file", "anthropic", "gemini", "route")
+_OTHER_PROTOCOLS: Final = ("ollama", "anthropic", "gemini")
+_OF_OPENAI: Final = ("path", "fields", "renames")
+_HELD: Final = {"messages", "tools", "stream"}  # without these there is no conversation
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, 5.6.2
 
 
 def read_named(table: str, name: str, data: Any, where: KeyPlace) -> Any:
@@ -68,15 +72,39 @@ def _read_endpoint(name: str, data: Any, where: KeyPlace) -> NamedEndpoint:
         )
     _check_name("an endpoint", name, where)
     for key in data:
-        if key not in ("kind", "url", "key_env", "cloud"):
-            raise UsageError(f"{where.at(key)}: {unknown_key(key, ['kind', 'key_env', 'url', 'cloud'])}")
-    if data.get("kind", "openai") not in kinds:
-        raise UsageError(f"{where.at('kind')}: kind must be one of {', '.join(kinds)}, not {data['kind']!r}.")
+        if key not in NamedEndpoint.__struct_fields__:
+            raise UsageError(f"{where.at(key)}: {unknown_key(key, sorted(NamedEndpoint.__struct_fields__))}")
+    kind = data.get("kind", "openai")
+    if kind not in kinds:
+        raise UsageError(f"{where.at('kind')}: kind must be one of {', '.join(kinds)}, not {kind!r}.")
     if not isinstance(data.get("cloud", True), bool):
         raise UsageError(f"{where.at('cloud')}: cloud must be true or false, not {data['cloud']!r}.")
-    return NamedEndpoint(
-        data.get("kind", "openai"), data["url"], str(data.get("key_env", "")), data.get("cloud")
-    )
+    for key in _OF_OPENAI:
+        if key in data and kind in _OTHER_PROTOCOLS:
+            raise UsageError(f"{where.at(key)}: {key} does not apply to {kind}.")
+    _check_manner(data, where)
+    return NamedEndpoint(**{**data, "kind": kind, "key_env": str(data.get("key_env", ""))})
+
+
+def _check_manner(data: Mapping[str, Any], where: KeyPlace) -> None:
+    """Check the ways in which a server differs. Raises UsageError."""
+    for key in ("headers", "headers_env", "renames", "fields"):
+        table = data.get(key, {})
+        texts = key == "fields" or (
+            isinstance(table, dict) and all(isinstance(v, str) for v in table.values())
+        )
+        if not isinstance(table, dict) or not texts:
+            raise UsageError(f"{where.at(key)}: {key} must be a table{' of texts' * (key != 'fields')}.")
+    for key in ("headers", "headers_env"):
+        for name, value in data.get(key, {}).items():
+            if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                raise UsageError(f"{where.at(key)}: {name!r} with this value is no HTTP header.")
+    for key in ("fields", "renames"):
+        if held := sorted(_HELD & set(data.get(key, {}))):
+            raise UsageError(f"{where.at(key)}: {held[0]} is what kith sends, and cannot be in {key}.")
+    path = data.get("path", "/v1")
+    if not isinstance(path, str) or not re.fullmatch(r"(/[\w.~-]+)*/?", path):
+        raise UsageError(f"{where.at('path')}: path must look like /v1 or /api/v3, not {path!r}.")
 
 
 def _read_pool(name: str, data: Any, where: KeyPlace) -> tuple[str, ...]:

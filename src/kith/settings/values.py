@@ -19,12 +19,28 @@ KeyPath = tuple[str | int, ...]
 
 
 class NamedEndpoint(Struct, frozen=True):
-    """A model server that the user named: `kith -m NAME/model` asks it."""
+    """A model server that the user named: `kith -m NAME/model` asks it.
+
+    `headers` go with every request, those of `headers_env` with the values of variables. Some servers speak
+    nearly OpenAI's protocol: theirs is the `path` in place of /v1. Requests for a reply get more `fields`, and
+    `renames` gives their fields other names ("": left out).
+    """
 
     kind: ServerKind
     url: str
     key_env: str = ""
     cloud: bool | None = None  # it is outside of the person's own network; None: its address says so
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    path: str = "/v1"
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+    __repr__ = repr_without("headers", "fields")
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The names of variables whose values go to this server, and to nobody else."""
+        return tuple(filter(None, (self.key_env, *self.headers_env.values())))
 
 
 class Building(Struct, frozen=True):

@@ -66,7 +66,7 @@ async def run_in_place(
 
 def _keys_of(chosen: Settings) -> frozenset[str]:
     """The variables that hold keys for models, which are no business of a command."""
-    return frozenset((*_KEYS, *(each.key_env for each in chosen.endpoints.values() if each.key_env)))
+    return frozenset((*_KEYS, *(name for each in chosen.endpoints.values() for name in each.key_variables)))
 
 
 def _without_trial(chosen: Settings) -> Settings:

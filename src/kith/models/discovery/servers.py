@@ -19,6 +19,8 @@ from kith.core.structs import repr_without
 from kith.core.values import ServerKind
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.providers.faults import LoadingError
+from kith.models.providers.manner import USUAL as USUAL_MANNER
+from kith.models.providers.manner import Manner
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback
 
@@ -49,6 +51,7 @@ class Place(Struct, frozen=True):
     key: str = ""
     said: str = ""
     cloud: bool | None = None
+    manner: Manner = USUAL_MANNER
     __repr__ = repr_without("key")
 
 
@@ -88,7 +91,12 @@ async def find_servers(
     named = set[str]()
     for place in places:
         endpoint = Endpoint(
-            place.url, place.key, cloud=place.cloud, stall_s=PATIENCE_S, connect_s=FAR_CONNECT_S
+            place.url,
+            place.key,
+            cloud=place.cloud,
+            manner=place.manner,
+            stall_s=PATIENCE_S,
+            connect_s=FAR_CONNECT_S,
         )
         if wait and place.said:
             named.add(endpoint.url)
@@ -251,6 +259,7 @@ class Named(Struct, frozen=True):
     key: str = ""
     key_env: str = ""
     cloud: bool | None = None
+    manner: Manner = USUAL_MANNER
     __repr__ = repr_without("key")
 
 
@@ -286,7 +295,7 @@ def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[
     are read. Raises UsageError for an address that is none.
     """
     asked = [
-        Place(each.url, each.key, f"endpoints.{name}", each.cloud)
+        Place(each.url, each.key, f"endpoints.{name}", each.cloud, each.manner)
         for name, each in places.named.items()
         if each.kind not in CLOUDS
     ]
@@ -304,7 +313,7 @@ def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[
             except UsageError as error:
                 raise UsageError(f"{place.said}: {error}") from None
             if not (found.is_cloud and places.cloud == "never"):
-                once.setdefault(found.url, Place(found.url, found.key, place.said, found.is_cloud))
+                once.setdefault(found.url, replace(place, url=found.url, key=found.key, cloud=found.is_cloud))
     return tuple(once.values())
 
 
@@ -329,14 +338,15 @@ def endpoint_of(place: Named, places: Places) -> Endpoint:
     makers = {"anthropic": _anthropic_endpoint, "gemini": _gemini_endpoint}
     make = makers[place.kind].load() if place.kind in makers else Endpoint
     endpoint = make(place.url, place.key, cloud=place.cloud, stall_s=places.stall_s)
+    endpoint.manner = place.manner
     if places.connect_s is not None:
         endpoint.connect_s = places.connect_s
     return endpoint
 
 
-def key_for(url: str, places: Places) -> str:
-    """The key that goes to an address, and nowhere else; "" for most."""
-    return next((place.key for place in addresses(places) if place.url == url), "")
+def place_at(url: str, places: Places) -> Place:
+    """Return the key and the manner that go to an address, and nowhere else; most have neither."""
+    return next((place for place in addresses(places) if place.url == url), Place(url))
 
 
 def full_name(server: Server, model: str, places: Places) -> str:

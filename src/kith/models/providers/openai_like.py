@@ -197,7 +197,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
             body["tools"] = tool_rows(prompt.tools)
             body["parallel_tool_calls"] = False
         body["messages"] = message_rows(prompt, _call_row, _result_row, "reasoning_content", _show)
-        return body, (*left_out, *no_switch)
+        return self.endpoint.manner.request(body), (*left_out, *no_switch)
 
     def _thinking(self, sampling: Sampling) -> tuple[Row, tuple[str, ...]]:
         """The fields that switch a model's thinking and bound it, and a sentence where there is no switch."""

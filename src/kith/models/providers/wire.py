@@ -26,6 +26,7 @@ from kith.models.providers.faults import (
     fault,
     retry_after,
 )
+from kith.models.providers.manner import USUAL, Manner
 from kith.models.providers.waiting import Clock, Sleep, Vigil
 
 # Whether an address leads out of this machine and the network it stands in.
@@ -109,7 +110,8 @@ class Endpoint(Struct):
 
     A key is a bearer's, or `user:password`, or the whole value of the header `key_header`. A key in the
     address is removed from it, since addresses are shown and logged. `headers` are sent with every
-    request. `cloud`: the address leads out of the person's own network; None: decided by the address.
+    request, as are those of the server's `manner`. `cloud`: the address leads out of the person's own
+    network; None: decided by the address.
 
     `Vigil` bounds the wait for a silent server, in seconds. After `quiet_s` without a byte it is probed,
     and must answer within `probe_s`. It counts as lost after `stall_s` without an answer, and after
@@ -123,6 +125,7 @@ class Endpoint(Struct):
     key_header: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     cloud: bool | None = None
+    manner: Manner = USUAL
     stall_s: float = 600.0
     connect_s: float | None = None
     quiet_s: float = 30.0
@@ -133,7 +136,7 @@ class Endpoint(Struct):
     transport: "httpx2.AsyncBaseTransport | None" = None
     _client: "httpx2.AsyncClient | None" = None
     _loop: asyncio.AbstractEventLoop | None = None
-    __repr__ = repr_without("key", "headers", "clock", "sleep", "transport")
+    __repr__ = repr_without("key", "headers", "manner", "clock", "sleep", "transport")
 
     def __post_init__(self) -> None:
         self.url = self.url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
@@ -229,7 +232,11 @@ class Endpoint(Struct):
 
         client, response = self._opened(), None
         request = client.build_request(
-            method, self.url + path, params=query or None, headers=self._headers(), content=_encode(body)
+            method,
+            self.url + self.manner.place(path),
+            params=query or None,
+            headers=self._headers(),
+            content=_encode(body),
         )
         # What a server says of itself takes no work: there is no prompt that could be read meanwhile.
         is_look = method == "GET"
@@ -327,7 +334,9 @@ class Endpoint(Struct):
 
     def _hide_key(self, text: str) -> str:
         """Some servers repeat the key that they refuse."""
-        return text.replace(self.key, "***") if len(self.key) >= _SHORTEST_KEY else text
+        for secret in (self.key, *self.manner.headers.values()):
+            text = text.replace(secret, "***") if len(secret) >= _SHORTEST_KEY else text
+        return text
 
     def _opened(self) -> "httpx2.AsyncClient":
         """The one client, made at the first request, and again when another event loop asks."""
@@ -354,7 +363,7 @@ class Endpoint(Struct):
         return self._client
 
     def _headers(self) -> dict[str, str]:
-        headers = {"content-type": "application/json", **self.headers}
+        headers = {"content-type": "application/json", **self.headers, **self.manner.headers}
         if self.key_header and self.key:
             headers[self.key_header] = self.key
         elif ":" in self.key:
