@@ -327,7 +327,8 @@ def test_a_conversation_offers_it_and_the_changes_of_others(repository: Path, ki
     session = refused(kith)[:6]
     said = ["fix mean", f"/diff {session}", f"/apply {session}"]
     screen, _ = converse(repository, said, [edit(), DONE], ["n", "a"], check=("none",))
-    assert "Nothing applied. The change waits: /diff, /apply, /discard" in screen.text
+    assert "The change waits: /diff, /apply, /discard" in screen.text
+    assert screen.text.count("Nothing was applied") == 1 and "Nothing applied" not in screen.text
     assert f"To have it: /apply {session}" in screen.text and "+ 2" in utils(kith)
 
 

@@ -22,7 +22,7 @@ class NamedEndpoint(Struct, frozen=True):
     """A model server that the user named: `kith -m NAME/model` asks it.
 
     `headers` go with every request, those of `headers_env` with the values of variables. Some servers speak
-    nearly OpenAI's protocol: theirs is the `path` in place of /v1. Requests for a reply get more `fields`, and
+    nearly OpenAI's protocol: theirs is the `path` in place of /v1. Requests get more `fields`, and
     `renames` gives their fields other names ("": left out).
     """
 

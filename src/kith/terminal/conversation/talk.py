@@ -96,7 +96,8 @@ def _first(words: str) -> str:
     return shortened(printable(words.strip().split("\n")[0]), 60)
 
 
-_WAITS: Final = "Nothing applied. The change waits: /diff{id}, /apply{id}, /discard{id}"
+_WAITS: Final = "The change waits: /diff{id}, /apply{id}, /discard{id}"
+_NOTHING_APPLIED: Final = ("rejected", "held")  # ends that say so themselves
 
 
 class Talk:
@@ -221,7 +222,9 @@ class Talk:
             screen.show_lines([(), *receipt_panel(lines, screen.width, screen.look.glyphs)])
         if result.report["waiting"]:
             session = result.report["session"]
-            self.say(_WAITS.format(id="" if session == self.id else f" {short_session(session)}"), "dim")
+            said = "" if status in _NOTHING_APPLIED else "Nothing applied. "
+            id = "" if session == self.id else f" {short_session(session)}"
+            self.say(said + _WAITS.format(id=id), "dim")
 
 
 # A few words of a feature for the status line of a conversation at work; "" for none.
