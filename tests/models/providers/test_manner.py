@@ -80,7 +80,8 @@ def test_a_server_with_its_own_path_header_and_names_answers(
         user_file.write_text(CONFIG.format(url=url))
         monkeypatch.setenv("ALMOST_KEY", "the-right-key")
         ran = kith("run", "--read-only", "-m", "almost/m", "Which colour?")
-    assert "It is blue." in ran.stdout
+        listed = kith("models").stdout
+    assert "It is blue." in ran.stdout and "almost/m" in listed
     _, headers, body = asked[-1]
     assert headers["X-Title"] == "kith" and "x-unset" not in headers
     assert body["reasoning_effort"] == "low" and body["max_completion_tokens"]
