@@ -177,7 +177,7 @@ def title(place: Place) -> str:
 
 def endpoint_of(place: Place) -> Endpoint:
     """The server there; only one that the person named may be slow to accept a connection."""
-    return Endpoint(place.url, place.key, connect_s=None if place.said else _CONNECT_S)
+    return Endpoint(place.url, place.key, manner=place.manner, connect_s=None if place.said else _CONNECT_S)
 
 
 async def check_server(place: Place, settings: Settings, ward: Ward, tell: Tell) -> None:
