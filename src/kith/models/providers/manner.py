@@ -10,7 +10,7 @@ from kith.core.structs import repr_without
 VERSION_PATH: Final = "/v1"  # in front of every path of OpenAI's protocol
 
 
-class Manner(Struct, frozen=True):
+class Manner(Struct, frozen=True, eq=False):
     """Headers of every request; the path in place of `/v1`; and what differs in a request for a reply.
 
     Such a request gets more `fields`. `renames` gives its fields other names; "" leaves one out.
