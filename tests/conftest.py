@@ -1,7 +1,9 @@
 """What every test gets, a home of its own, and what some ask for: a repository, a tiny model, an engine."""
 
+import itertools
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +33,7 @@ sys.dont_write_bytecode = False
 pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres"]
 
 ROOT = Path(__file__).parent.parent
+_numbers = itertools.count()
 PATIENCE = {"ordinary": 100, "slow": 900}  # seconds, also on a machine that has much else to do
 AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}
 FOREIGN = (
@@ -92,7 +95,7 @@ def patience(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home for each test: nothing is read from the developer's, nothing is written there."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = _new_folder(tmp_path_factory, "home")
     for name in tuple(os.environ):
         if name.startswith(FOREIGN):
             monkeypatch.delenv(name)
@@ -110,6 +113,19 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(f"GIT_COMMITTER_{key}", value)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("KITH_DISCOVERY", "off")  # the developer's own model servers are none of a test's
+    return folder
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder for each test, as pytest's own gives it."""
+    return _new_folder(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:26])
+
+
+def _new_folder(factory: pytest.TempPathFactory, name: str) -> Path:
+    """A folder with a number of its own; pytest would look through thousands of folders for a free one."""
+    folder = factory.getbasetemp() / f"{name}{next(_numbers)}"
+    folder.mkdir(mode=0o700)
     return folder
 
 

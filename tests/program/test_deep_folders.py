@@ -11,6 +11,7 @@ from kith.trees.copy import make_folders
 from kith.trees.walk import remove_tree
 from outside import Kith
 
+SANDBOXES = ["auto", pytest.param("off", marks=pytest.mark.slow)]
 DEEP = "/".join(["d"] * 1_100)
 DIG = f"mkdir -p {DEEP}"
 OLD, NEW = "    return sum(numbers) / (len(numbers) + 1)", "    return sum(numbers) / max(len(numbers), 1)"
@@ -40,7 +41,7 @@ def script(tmp_path: Path) -> str:
     return f"replay/{tmp_path / 'script.json'}"
 
 
-@pytest.mark.parametrize("sandbox", ["auto", "off"])
+@pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_a_check_that_digs_deep_is_a_check(
     kith: Kith, tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +53,7 @@ def test_a_check_that_digs_deep_is_a_check(
     assert not list((Path.home() / ".local/state/kith/trials").iterdir())
 
 
-@pytest.mark.parametrize("sandbox", ["auto", "off"])
+@pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_a_task_beside_a_deep_folder_is_done(
     folder: Kith, tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from forked import compile_patterns
+from warmed import Warmth, warm
 
 LOADED = (
     *("kith.cli", "kith.features.web.command", "kith.features.web.server", "kith.agent.tasks"),
@@ -89,12 +89,12 @@ def beget() -> None:
     for name in _ROUTES:
         importlib.import_module(f"kith.features.web.{name}")
     parts_for("web")
-    compile_patterns()
+    warmth = warm()
     codes: dict[int, int | None] = {}
     for line in sys.stdin:
         request = json.loads(line)
         if "argv" in request:
-            told = os.fork() or _become_kith(request)
+            told = os.fork() or _become_kith(request, warmth)
             codes[told] = None
         else:
             told = _code_of(request["wait"], codes)
@@ -112,7 +112,8 @@ def _code_of(pid: int, codes: dict[int, int | None]) -> int | None:
     return codes[pid]
 
 
-def _become_kith(request: dict[str, Any]) -> int:
+def _become_kith(request: dict[str, Any], warmth: Warmth) -> int:
+    warmth.tell(Path(request["folder"]), request["env"])
     out = os.open(request["out"], os.O_WRONLY | os.O_APPEND)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, out, out)):

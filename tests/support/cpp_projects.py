@@ -35,10 +35,9 @@ PLAIN = {
 }
 GOOGLETEST = {
     **SOURCES,
-    "CMakeLists.txt": CMAKE
-    + "add_subdirectory(/usr/src/googletest/googletest gtest)\nadd_executable(all_tests test_shapes.cpp)\n"
+    "CMakeLists.txt": CMAKE + "find_package(GTest REQUIRED)\nadd_executable(all_tests test_shapes.cpp)\n"
     "target_include_directories(all_tests PRIVATE .)\n"
-    "target_link_libraries(all_tests shapes gtest gtest_main)\nadd_test(NAME all COMMAND all_tests)\n",
+    "target_link_libraries(all_tests shapes GTest::gtest_main)\nadd_test(NAME all COMMAND all_tests)\n",
     "test_shapes.cpp": """\
 #include "shapes.h"
 #include <gtest/gtest.h>
@@ -57,7 +56,7 @@ CATCH = {
     "CMakeLists.txt": CMAKE
     + "add_executable(all_tests main.cpp test_shapes.cpp)\ntarget_link_libraries(all_tests shapes)\n"
     "add_test(NAME all COMMAND all_tests)\n",
-    "main.cpp": "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n",
+    "main.cpp": "#define CATCH_CONFIG_MAIN\n#define CATCH_CONFIG_FAST_COMPILE\n#include <catch2/catch.hpp>\n",
     "test_shapes.cpp": """\
 #include "shapes.h"
 #include <catch2/catch.hpp>

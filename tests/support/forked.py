@@ -1,4 +1,4 @@
-"""Processes of kith that are forked from one with its modules loaded: real, and begun in milliseconds.
+"""Processes of kith that are forked from one that is warm (warmed.py): real, and begun in milliseconds.
 
 `python forked.py SOCKET` waits at a socket. A request is JSON (arguments, folder, environment) with three
 file descriptors; its answer is the exit code. How Python itself starts is tested without this.
@@ -18,28 +18,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from overdue import OUTLIVED, Watchdog, wait_watched
+from warmed import Warmth, warm
 
-LOADED = (
-    *("kith.cli", "kith.terminal.one_task", "kith.terminal.models", "kith.terminal.conversation.app"),
-    *("kith.terminal.terminal", "kith.features.build.command", "kith.terminal.status"),
-    *("kith.agent.tasks", "kith.features.build.builds", "kith.agent.models"),
-    *(
-        "kith.models.providers.ollama",
-        "kith.models.providers.openai_like",
-        "kith.features.demo.replay",
-        "httpx2",
-    ),
-    *(
-        "kith.trees.overlay",
-        "kith.trees.copy",
-        "kith.gates.failure_output",
-        "kith.models.discovery.catalogue",
-    ),
-    *("kith.features.editors.agent", "acp", "platformdirs", "sqlite3", "asyncio", "kith.__main__"),
-    *("kith.features.coach.adaptation", "kith.features.confer.history"),
-    *("kith.features.engine.options", "kith.features.measure.rows", "kith.features.review.notes"),
-    *("kith.terminal.command_arguments", "pyflakes.checker", "importlib.resources.readers", "kith.roles"),
-)
 _LONGEST = 1 << 20  # bytes of a request
 _lock = threading.Lock()
 _server: list[tuple[subprocess.Popen[bytes], str]] = []
@@ -108,22 +88,9 @@ def _address() -> str:
         return _server[0][1]
 
 
-def compile_patterns() -> None:
-    """What every task would compile anew, a third of its time."""
-    from kith.context.task_kinds import kind_of
-    from kith.core.values import Change
-    from kith.edits.autorun import runs_by_itself
-
-    kind_of("Add a test")
-    runs_by_itself(Change("a.py", b"", b"a = 1\n"))
-
-
 def serve(path: str) -> None:
     """Fork a child for every request, until whoever started this is gone."""
-    for name in LOADED:
-        __import__(name)
-    compile_patterns()
-    parent = os.getppid()
+    parent, warmth = os.getppid(), warm()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
@@ -139,7 +106,7 @@ def serve(path: str) -> None:
                 head, fds, _, _ = socket.recv_fds(connection, 4, 3)
                 if os.fork() == 0:
                     listener.close()
-                    _answer(connection, int.from_bytes(head, "big"), fds)
+                    _answer(connection, int.from_bytes(head, "big"), fds, warmth)
                 for fd in fds:
                     os.close(fd)
             while _reap():
@@ -153,7 +120,7 @@ def _reap() -> bool:
         return False
 
 
-def _answer(connection: socket.socket, size: int, fds: list[int]) -> None:
+def _answer(connection: socket.socket, size: int, fds: list[int], warmth: Warmth) -> None:
     """Run one kith in a child of its own, and tell its exit code; does not return."""
     data = b""
     while len(data) < size:
@@ -164,6 +131,7 @@ def _answer(connection: socket.socket, size: int, fds: list[int]) -> None:
     child = os.fork()
     if child == 0:
         connection.close()
+        warmth.tell(Path(request["folder"]), request["env"])
         _become_kith(request, fds)
     code, late = wait_watched(child, watchdog)
     if late:

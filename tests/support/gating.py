@@ -14,6 +14,7 @@ from kith.core.run import Gate, Run
 from kith.core.values import Answer, Question, Verdict
 from kith.core.workspace import ExecLimits, Trial
 from kith.trees.local import open_tree
+from moulds import copied
 
 T = TypeVar("T")
 LIMITS = ExecLimits(seconds=60.0)
@@ -21,12 +22,18 @@ LIMITS = ExecLimits(seconds=60.0)
 
 def make_repository(folder: Path, files: Mapping[str, str]) -> Path:
     """A git repository with one commit."""
+    if folder.is_dir() and any(folder.iterdir()):  # what is there already belongs to it
+        _make(folder, files)
+        return folder
+    return copied(tuple(files.items()), lambda place: _make(place, files), folder)
+
+
+def _make(folder: Path, files: Mapping[str, str]) -> None:
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
-    return folder
 
 
 async def _nobody(question: Question) -> Answer:

@@ -14,6 +14,7 @@ from kith.trees.copy import open_copy
 from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 from kith.trees.sandbox import look
+from moulds import copied
 
 Open = Callable[[Path, Path], AbstractAsyncContextManager[Trial]]
 TRIALS: dict[str, Open] = {
@@ -33,6 +34,10 @@ def git(root: Path, *args: str) -> str:
 
 def make_project(root: Path) -> Path:
     root.mkdir(parents=True)
+    return copied("project", _make, root)
+
+
+def _make(root: Path) -> None:
     git(root, "init", "-q", "-b", "main")
     for path, text in {
         ".gitignore": "*.log\nbuild/\n",
@@ -51,7 +56,6 @@ def make_project(root: Path) -> Path:
     (root / "link").symlink_to("readme")
     git(root, "add", ".", ":!untracked")
     git(root, "commit", "-q", "-m", "first")
-    return root
 
 
 def snapshot(root: Path) -> dict[str, tuple[object, ...]]:

@@ -27,6 +27,7 @@ from kith.features.fleet.settings import FleetSettings
 from kith.features.fleet.tasks import FleetTask, find_repository, name_tasks
 from kith.features.forges.client import Forge, Gitea, GitHub, GitLab
 from kith.features.forges.remote import find_heads, push_commit
+from moulds import copied
 
 SETTINGS = FleetSettings(attempts=3, silence_seconds=1.0)
 FORGES: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "gitea": Gitea}
@@ -42,22 +43,28 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+def _make(folder: Path) -> None:
+    source, work = folder / "source", folder / "work"
+    source.mkdir()
+    work.mkdir()
+    git(source, "init", "-q", "-b", "main")
+    (source / "file").write_text("one\n")
+    git(source, "add", "--all")
+    git(source, "commit", "-qm", "base")
+    git(folder, "clone", "-q", "--bare", str(source), str(folder / "bare.git"))
+    git(folder / "bare.git", "remote", "remove", "origin")
+
+
 class Site:
     """A source repository, a bare one to publish into, and a worker's means."""
 
     def __init__(self, folder: Path) -> None:
         self.source, self.bare, self.work = folder / "source", folder / "bare.git", folder / "work"
-        self.source.mkdir()
-        self.work.mkdir()
-        git(self.source, "init", "-q", "-b", "main")
-        (self.source / "file").write_text("one\n")
-        git(self.source, "add", "--all")
-        git(self.source, "commit", "-qm", "base")
-        subprocess.run(["git", "clone", "-q", "--bare", str(self.source), str(self.bare)], check=True)
+        copied("site", _make, folder)
         hook = self.bare / "hooks" / "post-receive"
         hook.write_text(f"#!/bin/sh\ncat >> {folder}/pushes\n")
         hook.chmod(0o755)
-        self.base, self.pushes = git(self.source, "rev-parse", "HEAD"), folder / "pushes"
+        self.base, self.pushes = (self.source / ".git/refs/heads/main").read_text().strip(), folder / "pushes"
         self.store = FolderStore(folder / "store")
         self.target = str(self.bare)
 

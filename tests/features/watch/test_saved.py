@@ -9,6 +9,7 @@ from kith.agent.project import Project
 from kith.core.event_loop import run_loop
 from kith.core.values import Change
 from kith.features.watch.saved import Look, SavedComments
+from moulds import copied
 
 PLAIN = "def mean(xs):\n    return sum(xs) / len(xs)\n"
 ASKED = PLAIN.replace("len(xs)\n", "len(xs)  # guard it AI!\n")
@@ -22,8 +23,10 @@ def git(folder: Path, *words: str) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A repository whose branch `other` holds an AI comment, and whose stash holds one, too."""
-    place = tmp_path / "project"
-    place.mkdir()
+    return copied("watched", _make, tmp_path / "project")
+
+
+def _make(place: Path) -> None:
     git(place, "init", "-b", "main")
     (place / "a.py").write_text(PLAIN)
     (place / "b.py").write_text("x = 1\n")
@@ -35,7 +38,6 @@ def folder(tmp_path: Path) -> Path:
     git(place, "add", ".")
     git(place, "commit", "-m", "two")
     git(place, "switch", "main")
-    return place
 
 
 def watching(folder: Path) -> tuple[Project, SavedComments]:
