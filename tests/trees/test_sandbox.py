@@ -370,6 +370,18 @@ def test_version_managers_are_found_where_their_variables_say(
     assert variables["GOPATH"] == f"{tools}/one:{tools}/two" and "GOROOT" not in variables
 
 
+def test_what_the_jvm_has_fetched_is_found_without_the_home(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = home / ".m2/repository"
+    fetched.mkdir(parents=True)
+    (home / ".m2/settings.xml").write_text("<password>")
+    monkeypatch.setenv("MAVEN_OPTS", "-Xmx1g")
+    found = find_surroundings(tmp_path / "tree")
+    assert found.variables["MAVEN_OPTS"] == f"-Xmx1g -Dmaven.repo.local={fetched}"
+    assert fetched in found.folders and "GRADLE_RO_DEP_CACHE" not in found.variables
+
+
 def test_choices_of_versions_compilers_and_flags_are_passed_and_no_credential(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,10 @@ _FOLDERS: Final = frozenset({"test", "tests", "__tests__", "unittests"})
 _NAMES: Final = lazy_pattern(
     r"conftest\.py|test_.*\.py|.*_tests?\.py|tests\.py|"  # pytest, unittest, Django
     r"(?:test_.*|.*_(?:unit)?tests?|tests?|.*[a-z]Tests?)\.(?:c|cc|cpp|cxx)|"
-    r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?"
+    r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?|"
+    # JUnit and its like, RSpec, Minitest, ExUnit, PHPUnit, Perl, Bats.
+    r"(?:Test[A-Z].*|.*[a-z0-9](?:Tests?|Spec|IT))\.(?:java|kt|scala|groovy|cs|fs|php|swift)|"
+    r"(?:test_.*|.*_(?:test|spec))\.(?:rb|exs|dart)|.*\.(?:t|bats)"
 )
 
 

@@ -1,6 +1,7 @@
 """Find the programs, variables and installed packages of a command outside the tree."""
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -140,7 +141,17 @@ def _places(root: Path) -> dict[str, str]:
     places = dict[str, list[str]]()
     for variable, path in (*_managers(root), *_installations(root)):
         places.setdefault(variable, []).append(str(path))
-    return {variable: os.pathsep.join(paths) for variable, paths in places.items()}
+    return {**{variable: os.pathsep.join(paths) for variable, paths in places.items()}, **dict(_caches())}
+
+
+def _caches() -> Iterator[tuple[str, str]]:
+    """Yield where the JVM's tools keep what they fetched, which they look for below their HOME."""
+    fetched = _home() / ".m2" / "repository"
+    if fetched.is_dir() and not re.search(r"\s", str(fetched)):
+        yield "MAVEN_OPTS", f"{os.environ.get('MAVEN_OPTS', '')} -Dmaven.repo.local={fetched}".strip()
+    # Source: Gradle's manual, "The Dependency Cache", read-only dependency cache.
+    if (_home() / ".gradle" / "caches" / "modules-2").is_dir():
+        yield "GRADLE_RO_DEP_CACHE", str(_home() / ".gradle" / "caches")
 
 
 def _searched(root: Path) -> Iterator[Path]:

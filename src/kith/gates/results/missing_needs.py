@@ -19,6 +19,7 @@ from kith.gates.packages import (
     read_declared,
 )
 from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.results.missing_elsewhere import find_missing_elsewhere
 from kith.gates.toolchains import PYTHON, Toolchain
 from kith.gates.toolchains.python import normal_name
 
@@ -122,7 +123,7 @@ def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
 # --- programs --------------------------------------------------------------------------------
 
 _NO_TOOL: Final = lazy_pattern(
-    r"^(?:/bin/)?(?:ba|da|z)?sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found"
+    r"^(?:/(?:usr/)?bin/)?(?:ba|da|z)?sh: (?:line )?(?:\d+: )?([\w.+-]+): (?:command )?not found"
     r"|^make(?:\[\d+\])?: ([\w.+-]+): (?:No such file or directory|Permission denied)"
     r"|^env: [\'\u2018]?([\w.+-]+)[\'\u2019]?: No such file or directory"
     r"|FileNotFoundError: \[Errno 2\] No such file or directory: [\'\"]([\w+-]+)[\'\"]"
@@ -262,6 +263,10 @@ def _unknown_command(ran: Ran) -> Blocked | None:
     return Blocked("runner", words[0] if words else ran.command)
 
 
+def _other(text: str, toolchain: Toolchain | None) -> Blocked | None:
+    return find_missing_elsewhere(text)
+
+
 _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] = (
     _data,
     _pytest,
@@ -270,6 +275,7 @@ _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] =
     _packages,
     _elsewhere,
     _native,
+    _other,
 )
 
 

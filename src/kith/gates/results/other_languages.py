@@ -177,3 +177,49 @@ def _js_frames(text: str) -> str:
     """`at name (file:///path:line:column)`, innermost first, as lines that `Place` reads, outermost first."""
     found = re.findall(r"^\s*at (?:(?:async )?(.*?) \()?(?:file://)?([^()\n]+?):(\d+):\d+\)?", text, re.M)
     return "\n".join(f"{path}:{line}: in {name.split(' ')[0] or '?'}" for name, path, line in reversed(found))
+
+
+# --- the JVM, PHP, Meson, Ruby ---------------------------------------------------------------
+
+
+def read_reports(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Every report in JUnit's format that was collected; ids are `Class.test`, as most runners take them."""
+    reports = (data for name, data in sorted(files.items()) if name.startswith("junit/"))
+    return worst_of(
+        place.case(
+            f"{entry.group}.{entry.name}" if entry.group else entry.name,
+            entry.outcome,
+            entry.said or entry.text,
+            entry.text,
+            entry.seconds,
+            entry.kind,
+        )
+        for data in reports
+        for entry in read_junit(data)
+    )
+
+
+def read_rspec(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Ids are full descriptions, as `-e` takes them; of a file that could not be loaded, an error."""
+    try:
+        data = json.loads(files.get("rspec.json", b""))
+        return worst_of(_example(each, place) for each in data["examples"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
+
+
+def _example(example: Any, place: ProjectPaths) -> CaseResult:
+    """Source: RSpec's JsonFormatter."""
+    told = example.get("exception") or {}
+    frames = "\n".join(
+        re.sub(r":in [`'](.*)'$", r": in \1", line) for line in reversed(told.get("backtrace") or ())
+    )
+    outcome = _OUTCOMES.get(str(example["status"]), "skipped")
+    return place.case(
+        str(example["full_description"]),
+        outcome,
+        str(told.get("message") or ""),
+        frames,
+        float(example.get("run_time") or 0),
+        str(told.get("class") or ""),
+    )

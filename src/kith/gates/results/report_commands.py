@@ -59,7 +59,20 @@ def _steps(configure: str, build: str, test: str) -> str:
 
 def _reporting(toolchain: Toolchain) -> str:
     report = _REPORTING.get(toolchain.runner, _command)
-    return report(toolchain.run)
+    return (
+        _collected(report(toolchain.run), toolchain.reports) if toolchain.reports else report(toolchain.run)
+    )
+
+
+def _collected(line: str, patterns: tuple[str, ...]) -> str:
+    """The reports that the line wrote, each under a name of its own; older ones are of another tree."""
+    there = " -o ".join(f"-path {shlex.quote(pattern)}" for pattern in patterns)
+    return (
+        f"{{\n{line}\n}}; tests=$?; mkdir -p {REPORTS}/junit; number=0\n"
+        f"find . \\( {there} \\) -newer {REPORTS}/root | sort | while read -r file; do\n"
+        f'number=$((number + 1)); cp "$file" "{REPORTS}/junit/$number.xml"\n'
+        "done\n(exit $tests)"
+    )
 
 
 # --- Python ----------------------------------------------------------------------------------
@@ -195,9 +208,18 @@ def _program(line: str) -> str:
     return f"export {_GOOGLETEST}\n{line}"
 
 
+def _phpunit(line: str) -> str:
+    return f"mkdir -p {REPORTS}/junit\n{line} --log-junit {REPORTS}/junit/phpunit.xml"
+
+
+def _rspec(line: str) -> str:
+    return f"{line} --format progress --format json --out {REPORTS}/rspec.json"
+
+
 def _command(line: str) -> str:
-    """A command of any kind: what it may start listens to these variables."""
-    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={shlex.quote(f'{_JUNIT} {_THOROUGH}')}\n{line}"
+    """A command of any kind: what it may start listens to these variables (the last is Minitest's)."""
+    options = shlex.quote(f"{_JUNIT} {_THOROUGH}")
+    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={options}\nexport TESTOPTS=${{TESTOPTS:--v}}\n{line}"
 
 
 _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
@@ -211,6 +233,8 @@ _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
     "vitest": _vitest,
     "mocha": _mocha,
     "program": _program,
+    "phpunit": _phpunit,
+    "rspec": _rspec,
 }
 _WITH_COVERAGE: Final[Mapping[str, Callable[[Toolchain], str]]] = {
     "pytest": _measured_python,

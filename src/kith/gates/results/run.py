@@ -30,8 +30,11 @@ from kith.gates.results.other_languages import (
     read_jest,
     read_mocha,
     read_node,
+    read_reports,
+    read_rspec,
 )
-from kith.gates.results.python import read_lines, read_pytest, read_unittest, worst_of
+from kith.gates.results.printed_lines import read_printed
+from kith.gates.results.python import read_pytest, read_unittest, worst_of
 from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import narrow
@@ -133,6 +136,9 @@ _READERS: Final = {
     "vitest": read_jest,
     "mocha": read_mocha,
     "program": read_program,
+    "junit": read_reports,
+    "phpunit": read_reports,
+    "rspec": read_rspec,
 }
 _NOT_COLLECTED: Final = re.compile(
     r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule)"
@@ -160,7 +166,7 @@ def read_cases(
 def _read_any(files: Mapping[str, bytes], place: ProjectPaths, ran: Ran) -> tuple[CaseResult, ...]:
     """A command may mean its tests to fail: its exit code counts, and no report that contradicts it."""
     reported = worst_of([*read_googletest(files, place), *read_pytest(files, place)])
-    cases = reported or read_lines(ran.output, place)
+    cases = reported or read_printed(ran.output, place)
     failing = any(case.outcome in ("failed", "error") for case in cases)
     return () if failing and ran.code == 0 else cases
 

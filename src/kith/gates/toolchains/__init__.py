@@ -6,6 +6,7 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
+from kith.gates.toolchains.ecosystems import ecosystem_clues, find_ecosystems, find_native
 from kith.gates.toolchains.manifests import (
     MAKEFILES,
     NODE_CLUES,
@@ -52,10 +53,13 @@ def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain
         python = ()  # scripts among the sources of C++, which CTest starts if anybody does
     asked = [python, cmake, find_cargo(tree, read), find_go(tree, read), find_node(tree, read)]
     made = find_make(tree, read, tuple(each for group in asked for each in group))
-    if cmake and made:
-        asked[1] = (*cmake, *made)  # another way to the same tests
+    native = find_native(tree, read)
+    if cmake or native:
+        asked[1] = (*cmake, *native, *made)  # other ways to the same tests
     else:
         asked.append(made)
+    if not made:
+        asked += find_ecosystems(tree, read)
     absent = _absent_submodules(tree, read)
     return tuple(tuple(replace(each, absent=absent) for each in group) for group in asked if group)
 
@@ -69,6 +73,7 @@ def choose_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_candidates` would read: for who reads them beforehand."""
     tree = frozenset(files)
     known = {*_CLUES.intersection(tree), *stated_clues(tree), *cmake_clues(tree), *needs_clues(tree)}
+    known |= {*ecosystem_clues(tree)}
     return (*sorted(known), *test_modules(tree)[:TEST_MODULES_READ])
 
 

@@ -11,7 +11,20 @@ from msgspec.structs import replace
 
 Read = Callable[[str], bytes | None]
 Runner = Literal[
-    "pytest", "unittest", "ctest", "program", "cargo", "go", "node", "jest", "vitest", "mocha", "command"
+    "pytest",
+    "unittest",
+    "ctest",
+    "program",
+    "cargo",
+    "go",
+    "node",
+    "jest",
+    "vitest",
+    "mocha",
+    "junit",
+    "phpunit",
+    "rspec",
+    "command",
 ]
 
 # Debian has no `python`, Windows no `python3`; an environment of the project's own has both.
@@ -27,8 +40,9 @@ class Toolchain(Struct, frozen=True):
     `why` is the reason for choosing it. `run` starts the tests of a built tree. Where it ends with
     `targets`, these words are replaced when some tests are chosen. `runner` decides how tests write a
     report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
-    only an exit code. `env` are variables for all of its lines; a relative path in one is relative to the
-    top. `coverage`: the options of its coverage tool, "" where none is known.
+    an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
+    of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
+    `coverage`: the options of its coverage tool, "" where none is known.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
     after its own build. `requires` are the distributions in its manifests, `absent` its submodules that
@@ -49,6 +63,7 @@ class Toolchain(Struct, frozen=True):
     generated: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
+    reports: tuple[str, ...] = ()
 
     @property
     def compiles(self) -> bool:

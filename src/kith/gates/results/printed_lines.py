@@ -1,0 +1,72 @@
+"""Tests in the output of any command: lines of automake, TAP, prove, Minitest and unittest."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kith.core.patterns import lazy_pattern
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths
+from kith.gates.results.python import read_lines, worst_of
+
+# Each form is read only where another line shows that its program was at work: such words are said often.
+_AUTOMAKE_SUM: Final = lazy_pattern(
+    r"^# TOTAL: +\d+|^=+\nTestsuite summary|^All \d+ tests? (?:passed|behaved)|^\d+ of \d+ tests? failed",
+    re.M,
+)
+_AUTOMAKE: Final = lazy_pattern(r"^(PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (\S[^\n]*)$", re.M)
+_TAP_PLAN: Final = lazy_pattern(r"^1\.\.\d+(?: *#.*)?$", re.M)
+_TAP: Final = lazy_pattern(
+    r"^(not )?ok (\d+)(?: +(?:- +)?([^#\n]*?))? *(?:# *(skip|todo)\b[^\n]*)?$", re.M | re.I
+)
+_PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
+_PROVE: Final = lazy_pattern(r"^(\S[^\n]*?\.t) \.{2,}\s+(ok|skipped|Failed|Dubious|No subtests run)", re.M)
+_MINITEST_SUM: Final = lazy_pattern(r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors", re.M)
+_MINITEST: Final = lazy_pattern(r"^(\w[\w:]*#\S[^\n]*?) = (\d+\.\d+) s = ([.FES])$", re.M)
+
+_OUTCOMES: Final[dict[str, Outcome]] = {
+    **dict.fromkeys(("PASS", "XFAIL", "ok", "."), "passed"),
+    **dict.fromkeys(("FAIL", "XPASS", "Failed", "Dubious", "No subtests run", "F"), "failed"),
+    **dict.fromkeys(("ERROR", "E"), "error"),
+    **dict.fromkeys(("SKIP", "skipped", "S"), "skipped"),
+}
+
+
+def read_printed(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
+    """Every test that the output names, by the first form that it has; () where it has none."""
+    return next((found for read in _READERS if (found := worst_of(read(output, place)))), ())
+
+
+def _automake(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """Source: GNU Automake's manual, 15.2.1, Scripts-based Testsuites."""
+    if _AUTOMAKE_SUM.search(output):
+        for how, name in _AUTOMAKE.findall(output):
+            yield CaseResult(name.strip(), _OUTCOMES[how])
+
+
+def _prove(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """A file of tests each, as the TAP::Harness of Perl sums them up."""
+    if _PROVE_SUM.search(output):
+        for name, how in _PROVE.findall(output):
+            yield CaseResult(name, _OUTCOMES[how])
+
+
+def _tap(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """Source: https://testanything.org/tap-version-13-specification.html; what is still to do may fail."""
+    if _TAP_PLAN.search(output):
+        for match in _TAP.finditer(output):
+            failed, number, name, note = match.groups()
+            skipped: Outcome | None = "skipped" if note and note.lower() == "skip" else None
+            yield CaseResult(name or number, skipped or ("failed" if failed and not note else "passed"))
+
+
+def _minitest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    if _MINITEST_SUM.search(output):
+        for name, seconds, how in _MINITEST.findall(output):
+            yield CaseResult(name, _OUTCOMES[how], seconds=float(seconds))
+
+
+def _unittest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    yield from read_lines(output, place)
+
+
+_READERS: Final = (_unittest, _automake, _prove, _minitest, _tap)

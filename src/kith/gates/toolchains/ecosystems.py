@@ -1,0 +1,215 @@
+"""Find the toolchains of ecosystems with one usual command: of the JVM, of C without CMake, of scripts."""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kith.core.patterns import lazy_pattern
+from kith.gates.toolchains.manifests import MAKEFILES
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, read_text
+
+_READ: Final = 40  # build files of one kind
+
+# --- the JVM ---------------------------------------------------------------------------------
+
+# Both write a file for each class of tests. Nothing is fetched: a sandbox has no network.
+_SUREFIRE: Final = ("*/target/surefire-reports/TEST-*.xml", "*/target/failsafe-reports/TEST-*.xml")
+_GRADLE_REPORTS: Final = ("*/build/test-results/*/TEST-*.xml",)
+
+
+def _find_maven(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    if "pom.xml" not in files:
+        return
+    for program in ("mvn", "./mvnw") if "mvnw" in files else ("mvn",):
+        line = f"{program} -B -o --fail-at-end test"
+        yield Toolchain("mvn test", "Java", "pom.xml", line, "junit", reports=_SUREFIRE)
+
+
+def _find_gradle(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    names = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
+    build = next((name for name in names if name in files), "")
+    if not build:
+        return
+    for program in ("./gradlew", "gradle") if "gradlew" in files else ("gradle",):
+        line = f"{program} --offline --no-daemon --continue cleanTest test"
+        yield Toolchain("gradle test", "Java", build, line, "junit", reports=_GRADLE_REPORTS)
+
+
+# --- C and C++ without CMake -----------------------------------------------------------------
+
+_MESON_FOLDER: Final = f"{BUILD_FOLDER}/meson"
+_MESON_TEST: Final = lazy_pattern(r"^\s*(?:test|benchmark)\s*\(|\.test\s*\(", re.M)
+_AUTOMAKE_TESTS: Final = lazy_pattern(
+    r"^\s*(?:TESTS|check_PROGRAMS|check_SCRIPTS)\s*\+?=|^(check|check-local)\s*:", re.M
+)
+_TARGET: Final = lazy_pattern(r"^(check|test)\s*:", re.M)
+
+
+def _find_meson(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    if "meson.build" not in files:
+        return
+    scripts = [path for path in sorted(files, key=len) if re.fullmatch(r"(?:.*/)?meson\.build", path)][:_READ]
+    if not any(_MESON_TEST.search(read_text(read, path)) for path in scripts):
+        return
+    yield Toolchain(
+        "meson test",
+        _language(files),
+        "meson.build",
+        f"meson test -C {_MESON_FOLDER} --no-rebuild --print-errorlogs",
+        "junit",
+        f"test -f {_MESON_FOLDER}/build.ninja || meson setup --wrap-mode=nodownload {_MESON_FOLDER}",
+        f"ninja -C {_MESON_FOLDER}",
+        reports=(f"./{_MESON_FOLDER}/meson-logs/testlog.junit.xml",),
+    )
+
+
+def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    """Projects with a `configure` script, which autotools may have to make first."""
+    source = next((name for name in ("configure.ac", "configure.in", "configure") if name in files), "")
+    if not source or any(name in files for name in MAKEFILES):
+        return
+    makefiles = [
+        path for path in sorted(files, key=len) if re.fullmatch(r"(?:.*/)?Makefile\.(?:am|in)", path)
+    ]
+    texts = [read_text(read, path) for path in makefiles[:_READ]]
+    told = any(_AUTOMAKE_TESTS.search(text) for text in texts)
+    target = next((match[1] for text in texts if (match := _TARGET.search(text))), "check" if told else "")
+    if not target:
+        return
+    script = "NOCONFIGURE=1 ./autogen.sh" if "autogen.sh" in files else "autoreconf -fi"
+    make = "" if source == "configure" else f"test -f configure || {script} && "
+    yield Toolchain(
+        f"make {target}",
+        _language(files),
+        source,
+        f"make {target}",
+        "command",
+        f"{make}test -f Makefile || ./configure",
+        f"make -j{os.cpu_count() or 2}",
+    )
+
+
+def _language(files: Collection[str]) -> str:
+    return "C++" if any(path.endswith((".cpp", ".cc", ".cxx", ".hpp")) for path in files) else "C"
+
+
+# --- scripts ---------------------------------------------------------------------------------
+
+
+def _find_ruby(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    """RSpec's files, or those of Minitest and test-unit, by rake where it is told how."""
+    bundled = ("bundle exec ", "") if "Gemfile" in files else ("",)
+    if any(re.fullmatch(r"spec/(?:.*/)?[^/]+_spec\.rb", path) for path in files):
+        for prefix in bundled:
+            yield Toolchain("rspec", "Ruby", "spec/ has specifications", f"{prefix}rspec", "rspec")
+    elif any(re.fullmatch(r"test/(?:.*/)?(?:test_[^/]+|[^/]+_test)\.rb", path) for path in files):
+        if "Rakefile" in files:
+            for prefix in bundled:
+                yield Toolchain("rake test", "Ruby", "Rakefile", f"{prefix}rake test")
+        each = 'Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }'
+        yield Toolchain("ruby tests", "Ruby", "test/ has tests", f"ruby -Ilib:test -e '{each}'")
+
+
+def _find_php(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    where = next(
+        (name for name in ("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml") if name in files), ""
+    )
+    if where:
+        for program in ("vendor/bin/phpunit", "phpunit"):
+            yield Toolchain("phpunit", "PHP", where, program, "phpunit")
+
+
+def _find_perl(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    made = next((name for name in ("Makefile.PL", "Build.PL") if name in files), "")
+    tests = any(re.fullmatch(r"t/(?:.*/)?[^/]+\.t", path) for path in files)
+    if not tests or not (made or any(path.endswith(".pm") for path in files)):
+        return
+    whole = Toolchain("prove", "Perl", made or "t/ has tests", "prove -lr t")
+    compiled = {"Makefile.PL": "perl Makefile.PL && make", "Build.PL": "perl Build.PL && ./Build"}.get(
+        made, ""
+    )
+    if compiled:  # with what is written in C, or made by the build; also where the plain files need it
+        yield replace(whole, run="prove -br t", build=compiled)
+    yield whole
+
+
+def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    folder = next(
+        (
+            top
+            for top in ("test", "tests")
+            if any(re.fullmatch(rf"{top}/[^/]+\.bats", path) for path in files)
+        ),
+        "",
+    )
+    if folder:
+        yield Toolchain("bats", "Shell", f"{folder}/ has files of Bats", f"bats {folder}")
+
+
+# --- one manifest, one command ---------------------------------------------------------------
+
+
+class _Usual(Struct, frozen=True):
+    manifest: str  # a pattern for a path at the top
+    language: str
+    line: str
+
+
+_USUAL: Final = (
+    _Usual(r"mix\.exs", "Elixir", "mix test"),
+    _Usual(r"Package\.swift", "Swift", "swift test"),
+    _Usual(r"dune-project", "OCaml", "dune test"),
+    _Usual(r"stack\.yaml", "Haskell", "stack test"),
+    _Usual(r"(?:cabal\.project|[\w-]+\.cabal)", "Haskell", "cabal test --offline"),
+    _Usual(r"build\.sbt", "Scala", "sbt test"),
+    _Usual(r"project\.clj", "Clojure", "lein -o test"),
+    _Usual(r"build\.zig", "Zig", "zig build test"),
+    _Usual(r"pubspec\.yaml", "Dart", "dart test"),
+    _Usual(r"deno\.jsonc?", "TypeScript", "deno test"),
+    _Usual(r"[^/]+\.(?:sln|slnx|csproj|fsproj)", "C#", "dotnet test"),
+)
+
+
+def _find_usual(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    """The first whose manifest is there, if any file is called after tests."""
+    if not any(
+        re.search(r"(?i)(?:^|[/._-])(?:tests?|specs?)(?:[/._-]|$)|[a-z]Tests?\b", path) for path in files
+    ):
+        return
+    for usual in _USUAL:
+        for path in sorted(files):
+            if re.fullmatch(usual.manifest, path):
+                yield Toolchain(usual.line, usual.language, path, usual.line)
+                return
+
+
+_Finder = Callable[[Collection[str], Read], Iterator[Toolchain]]
+_FINDERS: Final[tuple[_Finder, ...]] = (
+    _find_maven,
+    _find_gradle,
+    _find_ruby,
+    _find_php,
+    _find_perl,
+    _find_shell,
+    _find_usual,
+)
+
+
+def find_ecosystems(files: Collection[str], read: Read) -> tuple[tuple[Toolchain, ...], ...]:
+    """Groups of alternatives, one for each ecosystem that is there; those of C and C++ are not among them."""
+    return tuple(group for find in _FINDERS if (group := tuple(find(files, read))))
+
+
+def find_native(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """The ways of C and C++ beside CMake and a plain Makefile: they lead to the same tests."""
+    return (*_find_meson(files, read), *_find_configure(files, read))
+
+
+def ecosystem_clues(files: Collection[str]) -> tuple[str, ...]:
+    """The files whose text says whether there are tests."""
+    scripts = [path for path in files if re.fullmatch(r"(?:.*/)?(?:meson\.build|Makefile\.(?:am|in))", path)]
+    return tuple(sorted(scripts, key=len)[: 2 * _READ])

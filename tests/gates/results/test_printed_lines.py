@@ -1,0 +1,68 @@
+"""Tests that only the output names: each form is read, and ordinary words are none."""
+
+import pytest
+
+from kith.gates.reports import ProjectPaths
+from kith.gates.results.printed_lines import read_printed
+
+AUTOMAKE = """PASS: tests/one
+XFAIL: tests/known
+FAIL: tests/two.sh 3 - a part
+SKIP: tests/three
+ERROR: tests/four
+============================================================================
+Testsuite summary for a 1
+============================================================================
+# TOTAL: 5
+"""
+TAP = """TAP version 13
+1..5
+ok 1 - adds
+not ok 2 - breaks
+ok 3 - later # SKIP no disk
+not ok 4 - wanted # TODO not yet
+ok 5
+"""
+PROVE = """t/a.t ....... ok
+t/sub/b.t ... Failed 1/3 subtests
+t/c.t ....... skipped: no network
+t/d.t ....... Dubious, test returned 2 (wstat 512, 0x200)
+Result: FAIL
+"""
+MINITEST = """TestHalf#test_good = 0.00 s = .
+TestHalf#test_bad = 0.01 s = F
+Deep::TestOther#test_error = 0.00 s = E
+
+3 runs, 3 assertions, 1 failures, 1 errors, 0 skips
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            AUTOMAKE,
+            {
+                "tests/one": "passed",
+                "tests/known": "passed",
+                "tests/two.sh 3 - a part": "failed",
+                "tests/three": "skipped",
+                "tests/four": "error",
+            },
+        ),
+        (TAP, {"adds": "passed", "breaks": "failed", "later": "skipped", "wanted": "passed", "5": "passed"}),
+        (PROVE, {"t/a.t": "passed", "t/sub/b.t": "failed", "t/c.t": "skipped", "t/d.t": "failed"}),
+        (
+            MINITEST,
+            {
+                "TestHalf#test_good": "passed",
+                "TestHalf#test_bad": "failed",
+                "Deep::TestOther#test_error": "error",
+            },
+        ),
+        ("ok 1 - adds\nPASS: one\nall is ok\n", {}),
+    ],
+)
+def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
+    cases = read_printed(output, ProjectPaths("", frozenset()))
+    assert {case.id: case.outcome for case in cases} == expected
