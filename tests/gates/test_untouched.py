@@ -183,8 +183,10 @@ conftest.py a/test_x.py x_test.py tests/data/a.json pkg/tests/helper.py src/a_te
 StackTest.cpp a_unittest.cc a_test.go web/a.spec.tsx samples/sample1_unittest.cc app/tests.py
 a/HalfTest.java HalfTests.cs lib/half_spec.rb half_test.exs x.t
 """
-CODE = "contest.py src/latest.py testing.md attest.cpp protest.cc pytest.ini a.py numpy/testing/a.py "
+CODE = (
+    "contest.py src/latest.py testing.md attest.cpp protest.cc pytest.ini a.py numpy/testing/a.py "
     "Contest.cpp Contest.java Latest.kt latest.rb"
+)
 
 
 def test_the_names_of_tests() -> None:
