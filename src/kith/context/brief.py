@@ -211,7 +211,7 @@ async def brief(
     likely = sorted(shown, key=lambda path: (-scores[path], path))[:_READ]
     sources = showing.choose(_order(words, _fitting(words, await _read(run, likely)), scores))
     layout = f"{HEADING}\n{shape}"
-    if used := show_uses(uses, (budget_tokens - estimate_tokens(layout)) // 2):
+    if used := show_uses(uses, (budget_tokens - estimate_tokens(layout)) * 2 // 3):
         layout = f"{layout}\n\n{used}"
     left = budget_tokens - estimate_tokens(f"{layout}\n\n{EXCERPTS}\n")
     if showing.signatures:
@@ -278,7 +278,7 @@ def _order(words: Words, texts: Mapping[str, str], scores: Mapping[str, float]) 
 
 
 def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts that hold what the task names, or are about what it says; a greeting fits none.
+    """The texts that hold what the task names, or are about what it says; a greeting and a blank fit none.
 
     An excerpt that has nothing to do with the task costs as many tokens as one that has.
     """
@@ -298,7 +298,7 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
         if len(starts) >= _LEAST_HELD and sum(bool(start.search(text.lower())) for start in starts) >= enough
     }
     fitting = named | holding | about | (defining if len(defining) <= _FEW else set())
-    return {path: text for path, text in texts.items() if path in fitting}
+    return {path: text for path, text in texts.items() if path in fitting and text.strip()}
 
 
 def _defines(path: str, text: str, stems: frozenset[str]) -> bool:
