@@ -52,13 +52,20 @@ def test_of_python_docstrings_and_long_comments_the_first_line_stays() -> None:
     ]
 
 
-def test_text_that_python_refuses_has_comments_only() -> None:
-    assert found("a.py", 'def f(:\n    """A\n    B\n    """\n# 1\n# 2\n# 3\n# 4\n') == ["# 2", "# 3", "# 4"]
+def test_docstrings_are_found_in_text_that_python_refuses() -> None:
+    assert found("a.py", "def f(:\n    '''A\n    B\n    '''\n") == ["B", "'''"]
+    assert found("a.py", 'def f(\n    a,\n) -> None:  # b\n    r"""A\n    B"""\n') == ['B"""']
+
+
+def test_other_strings_are_no_explanation() -> None:
+    assert not found("a.py", 'x = {"a":\n"""1\n2\n3"""}\nrun(\n"""1\n2"""\n)\n')
+    assert not found("a.txt", '"""A\nB\n"""\n')
 
 
 def test_comments_of_other_languages() -> None:
     block = "/**\n * Adds.\n *\n * @param a\n */\nint add(int a);\n"
     assert found("a.cpp", block) == ["*", "* @param a", "*/"]
+    assert found("a.c", "/* Adds.\n   One\n\n   two. */\nint a;\n") == ["One", "", "two. */"]
     assert found("a.rs", "/// A.\n/// B.\n/// C.\n/// D.\nfn add() {}\n/// E.\n") == [
         "/// B.",
         "/// C.",

@@ -1,11 +1,10 @@
 """Find what explains a source text at length: docstrings and comments, without their first line."""
 
-import ast
 from collections.abc import Iterator, Sequence
 from posixpath import splitext
 from typing import Final
 
-from kith.context.symbols import PYTHON_ENDINGS, parse_python
+from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 
 _LONG: Final = 4  # lines of comment; fewer are read at a glance
@@ -14,6 +13,8 @@ _COMMENT: Final = lazy_pattern(
     r"\s*(?:#(?!\s*(?:define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|!?\[)\b)"
     r"|//|/\*|\*(?=[\s/]|$)|--\s|;;)"
 )
+_DOCSTRING: Final = lazy_pattern(r"\s*[rRuU]?(\"{3}|'{3})")
+_HEAD: Final = lazy_pattern(r"^\s*(?:(?:async\s+)?def\b|class\b|\)).*:(?:\s*#.*)?$|^:$")
 _WORD: Final = lazy_pattern(r"\w")
 
 
@@ -21,33 +22,37 @@ def find_explanations(path: str, lines: Sequence[str]) -> frozenset[int]:
     """The numbers of these lines, from 1. The first line with words of each explanation is not among them."""
     runs = [*_comments(lines)]
     if splitext(path)[1].lower() in PYTHON_ENDINGS:
-        runs += _docstrings("\n".join(lines))
+        runs += _docstrings(lines)
     return frozenset(number for first, last in runs for number in _after_first(lines, first, last))
 
 
 def _comments(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    first = 0
+    """The first and the last line of each long comment: lines of comment in a row, or a block."""
+    first, in_block = 0, False
     for number, line in enumerate((*lines, ""), 1):
-        if not _COMMENT.match(line):
+        if in_block or _COMMENT.match(line):
+            first = first or number
+            in_block = (in_block or line.lstrip().startswith("/*")) and "*/" not in line
+        else:
             if first and number - first >= _LONG:
                 yield first, number - 1
             first = 0
-        elif not first:
-            first = number
 
 
-def _docstrings(text: str) -> Iterator[tuple[int, int]]:
-    """The first and the last line of each docstring in a Python text."""
-    tree = parse_python(text)
-    within: list[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef] = [tree] if tree else []
-    while within:
-        body = within.pop().body
-        within += [
-            each for each in body if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
-        match body[:1]:
-            case [ast.Expr(value=ast.Constant(value=str()) as said)]:
-                yield said.lineno, said.end_lineno or said.lineno
+def _docstrings(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each docstring in Python lines, told by the line before it."""
+    first, before, end = 0, ":", ""  # a module's docstring is its first line of code
+    for number, line in enumerate(lines, 1):
+        if end:
+            if end in line:
+                yield first, number
+                before, end = line, ""
+        elif line.strip() and not _COMMENT.match(line):
+            if (begun := _DOCSTRING.match(line)) and _HEAD.search(before):
+                first = number
+                if begun[1] not in line[begun.end() :]:
+                    end = begun[1]
+            before = line
 
 
 def _after_first(lines: Sequence[str], first: int, last: int) -> range:

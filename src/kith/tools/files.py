@@ -55,7 +55,7 @@ class ReadLimits(Struct, frozen=True):
 
     @classmethod
     def of_window(cls, window: int) -> "ReadLimits":
-        """Return the limits for a model's window in tokens (0: unknown). Each further call costs a request."""
+        """Return the limits for a model's window in tokens (0: unknown); each call costs a request."""
         lines = min(MOST_LINES, max(FEWEST_LINES, window // _WINDOW_OF_A_LINE))
         return cls(lines, output_room(window, 48_000))
 
