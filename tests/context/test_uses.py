@@ -36,6 +36,7 @@ from tools_bench import Bench
         ("Remove trailing blanks in parse_line()", []),
         ("parse_args fails with a KeyError: 'name' is removed twice", []),
         ("rename it to that", []),
+        ("rename the variable `n` to `number`", []),
         ("hi", []),
     ],
 )
@@ -81,6 +82,13 @@ def test_a_file_that_moves_is_used_where_it_is_imported(tree: Bench) -> None:
     uses = uses_of(tree, "Move hooks.py into stats.py")
     assert [f"{hit.path}:{hit.line}: {hit.text}" for hit in uses.hits] == ["app.py:2: import hooks"]
     assert not uses_of(tree, "Remove nothing.py").hits
+
+
+def test_a_word_of_every_file_is_left_out_unless_it_is_defined(tree: Bench) -> None:
+    tree.write("data.py", "color()\n" * 401)
+    assert not uses_of(tree, "Remove 'color' from the form").hits
+    tree.write("form.py", "def color():\n    pass\n")
+    assert len(uses_of(tree, "Remove 'color' from the form").hits) == 402
 
 
 def test_a_task_of_another_kind_starts_no_search(tree: Bench) -> None:

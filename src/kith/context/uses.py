@@ -21,6 +21,7 @@ from kith.core.workspace import ExecLimits
 # What a task wants renamed, removed, moved, or called in another way.
 
 _MOST: Final = 4  # names
+_SHORTEST: Final = 3  # letters; shorter names are everywhere
 _REACH: Final = 7  # words from a verb to what it changes
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?;])\s+|\n\s*\n|\n(?=\s*[-*\d])")
 _TOKEN: Final = lazy_pattern(r"[\w./]*\w")
@@ -64,7 +65,7 @@ def names_to_change(task: str) -> tuple[str, ...]:
             found += _known(sentence[: verb.start()], known)[-1:]
         if len(found) == begun and _CALLED_ANEW.search(sentence):
             found += _known(sentence, known)[:1]
-    return tuple(islice(dict.fromkeys(found), _MOST))
+    return tuple(islice(dict.fromkeys(name for name in found if len(name) >= _SHORTEST), _MOST))
 
 
 def _objects(rest: str, known: Iterable[str]) -> list[str]:
@@ -89,6 +90,7 @@ USES: Final = "# Uses"
 _IMPORTS: Final = r"(?:from|import|include|mod|require|use|using)"
 _LIMITS: Final = ExecLimits(seconds=1.0, output=400_000)
 _WIDEST: Final = 160  # characters of a line
+_MANY: Final = 400  # lines; what nothing here defines and more use is a word, or another library's
 _KINDS: Final = ("source", "test", "docs", "data")
 _ASSIGNED: Final = lazy_pattern(r"\s*(?:(?:const|export|final|let|static|var) )*([\w.]+)\s*(?::[^=]+)?=(?!=)")
 
@@ -119,10 +121,18 @@ async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
         hits, whole = await asyncio.wait_for(find_lines(run, query, looked, _LIMITS), 2 * _LIMITS.seconds)
     except TimeoutError:  # without an engine, in a large tree
         return Uses()
-    held = tuple(name for name, pattern in patterns.items() if any(pattern.search(hit.text) for hit in hits))
+    lines = {name: [hit for hit in hits if pattern.search(hit.text)] for name, pattern in patterns.items()}
+    held = tuple(
+        name
+        for name, own in lines.items()
+        if 0 < len(own) <= _MANY or any(_defines(hit, [name]) for hit in own)
+    )
     defining = {hit.path for hit in hits if _defines(hit, held)}
-    hits.sort(key=lambda hit: (hit.path not in defining, _KINDS.index(kind_of(hit.path)), hit.path, hit.line))
-    return Uses(held, tuple(hits), whole)
+    kept = sorted(
+        {hit for name in held for hit in lines[name]},
+        key=lambda hit: (hit.path not in defining, _KINDS.index(kind_of(hit.path)), hit.path, hit.line),
+    )
+    return Uses(held, tuple(kept), whole)
 
 
 def _pattern_of(name: str) -> re.Pattern[str]:
