@@ -22,9 +22,9 @@ from kith.core.workspace import ExecLimits
 
 _MOST: Final = 4  # names
 _SHORTEST: Final = 3  # letters; shorter names are everywhere
-_REACH: Final = 7  # words from a verb to what it changes
+_REACH, _FAR = 7, 200  # words, and characters, between a verb and what it changes
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?;])\s+|\n\s*\n|\n(?=\s*[-*\d])")
-_TOKEN: Final = lazy_pattern(r"[\w./]*\w")
+_TOKEN: Final = lazy_pattern(r"\.?\w++(?:[./]++\w++)*+")
 _TURNS = "as at because by for from if in into on so that to when where which with"
 _AWAY: Final = frozenset(_TURNS.split())
 _VERB: Final = lazy_pattern(
@@ -41,8 +41,8 @@ _WANTED: Final = lazy_pattern(
 )
 _SIGNATURE: Final = r"(?:argument|flag|kwarg|option|parameter)s?"
 _CALLED_ANEW: Final = lazy_pattern(
-    rf"\b(?:accept|add|adding|additional|another|extra|give|more|new|remove|takes?)\b.*\b{_SIGNATURE}\b"
-    rf"|\b{_SIGNATURE}\b.*\b(?:added|removed)\b|\bsignature\b",
+    rf"\b(?:accept|add|adding|additional|another|extra|give|more|new|remove|takes?)\b.{{0,200}}\b{_SIGNATURE}\b"
+    rf"|\b{_SIGNATURE}\b.{{0,200}}\b(?:added|removed)\b|\bsignature\b",
     re.I | re.S,
 )
 _PARAMETER: Final = lazy_pattern(
@@ -58,11 +58,11 @@ def names_to_change(task: str) -> tuple[str, ...]:
     for sentence in _SENTENCE.split(task):
         begun = len(found)
         for verb in _VERB.finditer(sentence):
-            found += _objects(sentence[verb.end() :], known)
+            found += _objects(sentence[verb.end() : verb.end() + _FAR], known)
         found += [old for old, new in _BECOMES.findall(sentence) if old in known and new in known]
         found += [name for name in _RENAMED.findall(sentence) if stems_of(name)]
         for verb in _WANTED.finditer(sentence):
-            found += _known(sentence[: verb.start()], known)[-1:]
+            found += _known(sentence[max(0, verb.start() - _FAR) : verb.start()], known)[-1:]
         if len(found) == begun and _CALLED_ANEW.search(sentence):
             found += _known(sentence, known)[:1]
     return tuple(islice(dict.fromkeys(name for name in found if len(name) >= _SHORTEST), _MOST))
