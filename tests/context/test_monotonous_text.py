@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
+from kith.context.explanations import find_explanations
 from kith.context.outline import find_references, find_said
 from kith.context.secrets import find_secrets, values_in
 from kith.context.task_kinds import kind_of
 from kith.context.task_words import find_words
+from kith.context.uses import names_to_change
 from kith.features.confer.panel import find_paths
 
 LONG = 100_000  # characters; what takes quadratic time needs minutes for them
@@ -21,13 +23,16 @@ READERS: dict[str, Callable[[str], object]] = {
     "values": values_in,
     "kind of a task": kind_of,
     "words of a task": find_words,
+    "names to change": names_to_change,
+    "explanations": lambda text: find_explanations("a.py", text.split("\n")),
     "files of an answer": find_paths,
 }
 
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
-    "piece", [" ", "\n", "a", "0", "-", "_", "+", ".", "(", '"', "'", "`", "a/", "a=", "\\"]
+    "piece",
+    [" ", "\n", "a", "0", "-", "_", "+", ".", "(", '"', "'", "`", "a/", "a=", "\\", "rename a_b to c_d "],
 )
 def test_monotonous_text_is_read_at_once(reader: str, piece: str) -> None:
     began = time.process_time()

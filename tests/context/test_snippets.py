@@ -91,3 +91,46 @@ def test_a_name_that_many_files_define_has_room_in_none() -> None:
     table = LONG + "\n\nclass BigTable:\n    def pop(self):\n        return 1\n"
     shown = snippets("BigTable: pop() is wrong", {"table.py": table, **pops}, 200)
     assert "class BigTable:" in shown
+
+
+TOLD = "\n".join(f"    More of it, {number}." for number in range(30))
+DOCUMENTED = f'''{LONG}
+
+def parse_all(text):
+    """Parse.
+
+{TOLD}
+    """
+    first(text)
+    return second(text)
+'''
+
+
+def test_a_long_docstring_gives_way_to_code() -> None:
+    shown = snippets("parse_all() fails", {"parse.py": DOCUMENTED, "b.py": SMALL}, 400)
+    assert 'def parse_all(text):\n    """Parse.\n\n...\n    first(text)\n    return second(text)\n' in shown
+    assert "More of it" not in shown
+
+
+def test_a_docstring_that_fits_is_shown() -> None:
+    shown = snippets("parse_all() fails", {"parse.py": DOCUMENTED, "b.py": SMALL}, 1200)
+    assert f'{TOLD}\n    """\n    first(text)\n' in shown
+
+
+def test_a_task_about_docstrings_gets_them_first() -> None:
+    shown = snippets("correct the docstring of parse_all()", {"parse.py": DOCUMENTED, "b.py": SMALL}, 400)
+    assert "    More of it, 0.\n" in shown and "return second(text)" not in shown
+
+
+def test_a_small_file_that_is_named_is_shown_whole_behind_a_large_one() -> None:
+    sources = {"long.py": LONG, "other.py": LONG, "app.py": SMALL}
+    assert "\napp.py\n```\n" in snippets("function_7 in app.py, function_150 is alike", sources, 180)
+    assert "app.py" not in snippets("function_7 in them, function_150 is alike", sources, 180)
+    assert "app.py" not in snippets("function_7 in app.py, function_150 is alike", sources, 100)
+
+
+def test_the_first_of_several_files_leaves_room_for_the_others() -> None:
+    large = "".join(f"step_{number}(value)\n" for number in range(40))
+    cost = estimate_tokens(large)
+    assert "step_39" in snippets("step_1", {"a.py": large}, cost + 40)
+    assert "step_39" not in snippets("step_1", {"a.py": large, "b.py": SMALL}, cost + 40)

@@ -30,7 +30,10 @@ def engine(request: pytest.FixtureRequest, bench: Bench, make_path: Callable[...
 
 def test_matches_are_grouped_by_file(engine: Bench) -> None:
     result = engine.use(SEARCH, pattern=r"mean\(\w+\)")
-    assert result.text == "2 matches in 2 files:\nsrc/a.py\n3: def mean(numbers):\nsrc/b.txt\n2: mean(1)"
+    assert result.text == (
+        "2 matches in 2 files:\nsrc/a.py\n1- import os\n2- \n3: def mean(numbers):\n"
+        "4-     return sum(numbers)\nsrc/b.txt\n1- MEAN things\n2: mean(1)"
+    )
     assert result.ok and result.detail["line"] == r'"mean\(\w+\)": 2 matches in src/a.py src/b.txt'
 
 
@@ -53,14 +56,16 @@ def test_a_place_or_a_glob_narrows(engine: Bench) -> None:
 
 def test_literal_and_case(engine: Bench) -> None:
     assert '"mean(": 2 matches in' in engine.use(SEARCH, pattern="mean(", literal=True).detail["line"]
-    assert engine.use(SEARCH, pattern="mean t", ignore_case=True).text.endswith("1: MEAN things")
+    assert engine.use(SEARCH, pattern="mean t", ignore_case=True).text.endswith(
+        "\n1: MEAN things\n2- mean(1)"
+    )
     assert engine.use(SEARCH, pattern="MEAN(", literal=True, ignore_case=True).text.startswith("2 matches")
     assert engine.use(SEARCH, pattern="-e", literal=True).text == "No matches for '-e'; 5 files searched."
 
 
 def test_a_lookahead_is_understood_by_every_machine(engine: Bench) -> None:
     assert engine.use(SEARCH, pattern="mean(?!\\()", path="src").text.startswith("No matches")
-    assert engine.use(SEARCH, pattern="mean(?=\\(1)").text.endswith("src/b.txt\n2: mean(1)")
+    assert engine.use(SEARCH, pattern="mean(?=\\(1)").text.endswith("src/b.txt\n1- MEAN things\n2: mean(1)")
 
 
 def test_no_match_is_said(engine: Bench) -> None:
@@ -93,6 +98,27 @@ def test_links_out_of_the_tree_are_not_followed(engine: Bench) -> None:
     assert not engine.use(SEARCH, pattern="root", path="etc/passwd").ok
     assert engine.use(SEARCH, pattern="^root:").text.startswith("No matches")
     assert engine.use(SEARCH, pattern="^root:", path="passw*").text.startswith("No matches")
+
+
+def test_few_matches_are_shown_with_the_lines_around_them(bench: Bench) -> None:
+    rows = [f"row {number}" for number in range(1, 31)]
+    rows[4] = rows[6] = rows[19] = "needle"
+    bench.write("a.txt", "\n".join(rows))
+    shown = bench.use(SEARCH, pattern="needle").text.split("\n")
+    assert shown[1:] == [
+        *("a.txt", "3- row 3", "4- row 4", "5: needle", "6- row 6", "7: needle", "8- row 8", "9- row 9"),
+        *("--", "18- row 18", "19- row 19", "20: needle", "21- row 21", "22- row 22"),
+    ]
+    bench.write("b.txt", "before\n" + "needle\n" * 5)
+    assert "1- before" not in bench.use(SEARCH, pattern="needle").text
+
+
+def test_in_one_file_the_first_page_is_shown_at_once(bench: Bench) -> None:
+    bench.write("many.txt", "needle\n" * 150)
+    for place in ("many.txt", "."):
+        rows = bench.use(SEARCH, pattern="needle", path=place).text.split("\n")
+        assert rows[:3] == ["150 matches in 1 file:", "many.txt", "1: needle"]
+        assert rows[-2:] == ["60: needle", "[90 lines left out: search with offset 60]"]
 
 
 def test_many_matches_begin_with_the_files(engine: Bench) -> None:

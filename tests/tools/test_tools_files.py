@@ -68,6 +68,23 @@ def test_a_long_file_says_how_to_read_on(bench: Bench) -> None:
     assert short.text.endswith("lines left out: read long.txt:400-600]")
 
 
+def test_a_larger_window_reads_more_lines_at_once(bench: Bench) -> None:
+    bench.write("long.txt", "x = 1\n" * 1200)
+    for window, last in ((0, 250), (8_192, 250), (32_768, 512), (131_072, 1000)):
+        shown = bench.use(make_read(ReadLimits.of_window(window)), paths=["long.txt"]).text
+        assert shown.endswith(f"\n[{1200 - last} lines left out: read long.txt:{last + 1}-]")
+    bench.write("wide.txt", f"{'x' * 99}\n" * 1200)
+    wide = bench.use(make_read(ReadLimits.of_window(131_072)), paths=["wide.txt"]).text
+    assert wide.endswith("\n[720 lines left out: read wide.txt:481-]")
+
+
+def test_a_few_lines_beyond_the_limit_cost_no_further_call(bench: Bench) -> None:
+    bench.write("long.txt", "x\n" * 275)
+    assert bench.use(READ, paths=["long.txt"]).text.startswith("long.txt, 275 lines:\n")
+    bench.write("long.txt", "x\n" * 276)
+    assert bench.use(READ, paths=["long.txt"]).text.startswith("long.txt, lines 1-250 of 276:\n")
+
+
 @settings(max_examples=60, deadline=None)
 @given(TEXT_LINES, st.integers(1, 9), st.integers(20, 400), st.booleans())
 def test_every_line_is_reached_by_reading_on(lines: list[str], most: int, size: int, crlf: bool) -> None:

@@ -23,6 +23,7 @@ from kith.context.budget import estimate_tokens, opening_room
 from kith.context.compact import NAMED, View, opening, show
 from kith.context.notes import HEADING as SKILLS
 from kith.context.notes import OF_PROJECT, OF_USER, part_notes
+from kith.context.uses import USES
 from kith.core.events import Compacted
 from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread
@@ -41,6 +42,7 @@ _PARTS: Final[Mapping[str, str]] = {
     SKILLS: "skills",
     NAMED: FILES_NAMED,
     HEADING: LAYOUT,
+    USES: LAYOUT,
     EXCERPTS: LAYOUT,
     "# Task": "your words",
 }

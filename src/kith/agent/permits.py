@@ -12,6 +12,7 @@ from msgspec import Struct
 from kith.agent.project import Project
 from kith.context.secrets import is_secret_file
 from kith.core.errors import UsageError
+from kith.core.git import git_command
 from kith.core.hosts import net_allows
 from kith.core.policy import bare_call
 from kith.core.values import CallTarget, Effect, Ran
@@ -20,7 +21,6 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.permits import Permit, forget_permits, permitted
 from kith.settings import find_folders
 from kith.shell import TRUSTING, Judgement, Read, decide, is_within, pattern_of
-from kith.tools.git import git_command
 from kith.trees.reachable import why_git_may_run, why_private
 
 

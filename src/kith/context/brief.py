@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from kith.context.budget import estimate_tokens
 from kith.context.rank_files import Signals, kind_of, match_paths, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
-from kith.context.symbols import find_symbols
-from kith.context.task_words import Words, find_words, stems_of
+from kith.context.symbols import find_defined, find_symbols
+from kith.context.task_words import Words, find_words, named_paths, stems_of
+from kith.context.uses import find_uses, show_uses
 from kith.core.errors import TreeError
 from kith.core.git import list_paths
 from kith.core.run import Run
@@ -171,9 +172,6 @@ _LEAST_HELD = 3  # plain words of the task; fewer stand in any file
 _EXACT, _OWN, _PLAIN = 8.0, 16.0, 4.0
 _NAMES = 4  # names that git looks for
 _SEARCHED = 4_000  # files; git greps 10,000 of them in about 0.2 s
-_DEFINED: Final = re.compile(
-    r"\b(?:class|def|enum|fn|func|function|interface|namespace|struct|trait|type)\s+(\w+)"
-)
 _GIT_LIMITS = ExecLimits(seconds=0.4, output=400_000)
 
 
@@ -187,9 +185,11 @@ async def brief(
 ) -> str:
     """Describe the tree to a model, in at most `budget_tokens` estimated tokens.
 
-    The same tree with the same history and index gives the same text, unless git takes more than 0.4 s.
-    Then its part is left out: recently changed files, and files with names from the task. "" for an empty
-    tree or a budget below 100 tokens. Secrets, binary files and files over 500 kB are not read.
+    A task that renames, moves or removes something, or changes how it is called, gets the lines that use it.
+    The same tree, history and index give the same text if git answers within 0.4 s, the search for uses
+    within a second. What comes later is left out: recently changed files, files with
+    names from the task, uses. "" for an empty tree or a budget below 100 tokens. Secrets, binary files and
+    files over 500 kB are not read.
     """
     if budget_tokens < _LEAST:
         return ""
@@ -198,9 +198,10 @@ async def brief(
     if not files:
         return ""
     # The paths are looked at while the index or git answers.
-    (paths, shape), signals = await asyncio.gather(
+    (paths, shape), signals, uses = await asyncio.gather(
         asyncio.to_thread(lambda: (match_paths(words, files), show_layout(files, budget_tokens // 4))),
         gather_signals(run, words, files, fitting),
+        find_uses(run, task, files),
     )
     ranked = rank(task, files, signals, paths)
     scores = {each.path: each.score for each in ranked}
@@ -210,6 +211,8 @@ async def brief(
     likely = sorted(shown, key=lambda path: (-scores[path], path))[:_READ]
     sources = showing.choose(_order(words, _fitting(words, await _read(run, likely)), scores))
     layout = f"{HEADING}\n{shape}"
+    if used := show_uses(uses, (budget_tokens - estimate_tokens(layout)) * 2 // 3):
+        layout = f"{layout}\n\n{used}"
     left = budget_tokens - estimate_tokens(f"{layout}\n\n{EXCERPTS}\n")
     if showing.signatures:
         excerpts = fit_blocks((show_signatures(path, text) for path, text in sources.items()), left)
@@ -275,18 +278,15 @@ def _order(words: Words, texts: Mapping[str, str], scores: Mapping[str, float]) 
 
 
 def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts that hold what the task names, or are about what it says; a greeting fits none.
+    """The texts that hold what the task names, or are about what it says; a greeting and a blank fit none.
 
     An excerpt that has nothing to do with the task costs as many tokens as one that has.
     """
     if words.is_general:
         return {}
     exact = [re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in words.exact]
-    named = {
-        path
-        for path, text in texts.items()
-        if _is_named(path, words) or any(pattern.search(text) for pattern in exact)
-    }
+    named = named_paths(words.paths, texts).keys()
+    holding = {path for path, text in texts.items() if any(pattern.search(text) for pattern in exact)}
     stems = frozenset(words.stems)
     defining = {path for path, text in texts.items() if _defines(path, text, stems)}
     telling = [stem for stem in words.stems if len(stem) >= _LEAST_NAME]
@@ -297,25 +297,21 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
         for path, text in texts.items()
         if len(starts) >= _LEAST_HELD and sum(bool(start.search(text.lower())) for start in starts) >= enough
     }
-    fitting = named | about | (defining if len(defining) <= _FEW else set())
-    return {path: text for path, text in texts.items() if path in fitting}
-
-
-def _is_named(path: str, words: Words) -> bool:
-    return any(f"/{path}".endswith(f"/{each}") for each in words.paths)
+    fitting = named | holding | about | (defining if len(defining) <= _FEW else set())
+    return {path: text for path, text in texts.items() if path in fitting and text.strip()}
 
 
 def _defines(path: str, text: str, stems: frozenset[str]) -> bool:
     """True if the file's name, or a definition's name in it, consists of the task's words alone."""
     stem = stems_of(path.rpartition("/")[2].partition(".")[0])
-    defined = (parts for parts in map(stems_of, _DEFINED.findall(text)) if len("".join(parts)) >= _LEAST_NAME)
+    defined = (parts for parts in map(stems_of, find_defined(text)) if len("".join(parts)) >= _LEAST_NAME)
     return any(parts and stems.issuperset(parts) for parts in (stem, *defined))
 
 
 def _held(words: Words, text: str) -> float:
     """Score a text by the names, quotes and plain words of the task that it contains."""
     exact = sum(_EXACT for each in words.exact if each in text)
-    exact += _OWN * len(frozenset(words.names).intersection(_DEFINED.findall(text)))
+    exact += _OWN * len(frozenset(words.names).intersection(find_defined(text)))
     lowered = text.lower()
     plain = sum(stem in lowered for stem in words.stems)
     return exact + _PLAIN * plain / max(len(words.stems), 1)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import commonprefix, normpath, splitext
 from typing import Final
 
-from kith.context.source import CPP_ENDINGS, PYTHON_ENDINGS
+from kith.context.source import CPP_ENDINGS
+from kith.context.symbols import PYTHON_ENDINGS
 
 # An import that is not carried out when its module is: in a function, or for type checkers alone.
 LATE: Final = "~"

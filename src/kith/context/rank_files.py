@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
-from kith.context.task_words import Words, find_words, stems_of
+from kith.context.task_words import Words, find_words, named_paths, stems_of
 
 Kind = Literal["source", "test", "docs", "data", "secret"]
 
@@ -235,17 +235,9 @@ def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:
 
 def _match_named(paths: Sequence[str], files: Sequence[str]) -> dict[str, float]:
     """Files that the task names outright: by their whole path, by its last parts, or by a folder above."""
-    named: dict[str, float] = {}
-    if not paths:
-        return named
-    endings = tuple("/" + path for path in paths)
     folders = tuple(path for path in paths if path.endswith("/"))
-    whole = frozenset(paths)
-    for path in files:
-        if path in whole:
-            named[path] = _NAMED_FULLY
-        elif path.endswith(endings):
-            named[path] = _NAMED_LAST
-        elif folders and path.startswith(folders):
-            named[path] = _NAMED_FOLDER
+    below = (path for path in files if path.startswith(folders)) if folders else ()
+    named = dict.fromkeys(below, _NAMED_FOLDER)
+    for path, whole in named_paths(paths, files).items():
+        named[path] = _NAMED_FULLY if whole else _NAMED_LAST
     return named

@@ -4,14 +4,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
+from kith.context.explanations import find_explanations
 from kith.context.symbols import Symbol, find_symbols
-from kith.context.task_words import Words, find_words, stems_of
+from kith.context.task_words import Words, find_words, named_paths, stem, stems_of
 
 _LONGEST_LINE = 240  # characters; what is longer is generated or data
 _LONGEST_SPAN = 80  # lines of one definition
@@ -26,6 +28,7 @@ _FENCES: Final = 6  # tokens
 _HEADING: Final = 30  # tokens
 _RESERVED: Final = 40  # lines of a definition that the task names, for which other files leave room
 _SHARE: Final = 0.7  # of what is left, for one file
+_SMALL: Final = 1 / 3  # of the budget, for a file that the task names and that is shown whole
 _OUTLINE, _MEMBERS = 16, 5  # parts of the room: for what a file defines, for the members of a named class
 _RARE: Final = 2  # files
 _CLASS: Final = 12  # lines of a class, without its members
@@ -33,25 +36,32 @@ _TICKS: Final = re.compile("`{3,}")
 _NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
 _WORTH = 1.0
 _SHORT = 25  # lines
+_ABOUT_WORDS: Final = frozenset(map(stem, ("comment", "docstring", "document")))  # such a task needs them
 
 
 class _Span(Struct, frozen=True):
-    """Lines worth showing, from 1, both ends included."""
+    """Lines worth showing, from 1, both ends included; `exact`: with the explanations among them."""
 
     score: float
     first: int
     last: int
+    exact: bool = False
 
 
 def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
-    """Cut excerpts of `sources` (path to text, most important first), at most `budget` tokens.
+    """Cut excerpts of `sources` (path to text, most important first), in at most `budget` tokens.
 
-    A file that fits into the rest of the budget is shown whole. A larger one gets at most `_SHARE` of the
-    rest, for definitions that the task names, lines that mention it, and an outline. The count of tokens is
-    `estimate_tokens`.
+    A small file that the task names is shown whole, so that it can be edited at once. So is any other that
+    fits into `_SHARE` of the rest, or as the last one into all of it. Larger ones get as much for definitions
+    that the task names, lines that mention it, and an outline. Long docstrings and comments in them give way
+    to code. The count of tokens is `estimate_tokens`.
     """
     words, blocks, left = find_words(task), [], budget
-    files = _keep_rare([_File.of(words, path, text) for path, text in sources.items()])
+    named = named_paths(words.paths, sources)
+    small = round(budget * _SMALL)
+    files = _keep_rare(
+        [_File.of(words, path, text, small if path in named else 0) for path, text in sources.items()]
+    )
     share = budget // max(sum(file.named > 0 for file in files), 1)
     kept = sum(min(file.named, share) for file in files)
     for file in files:
@@ -59,7 +69,9 @@ def snippets(task: str, sources: Mapping[str, str], budget: int) -> str:
         kept -= own
         if left < _LEAST:
             break
-        block = file.excerpt(words, max(left - kept, own), own)
+        room = max(left - kept, own)
+        most = max(round(room * _SHARE), min(room, own)) if file is not files[-1] else room
+        block = file.excerpt(words, room, most)
         cost = estimate_tokens(block + "\n")
         if block and cost <= left:
             blocks.append(block)
@@ -87,7 +99,8 @@ def _lines_of(text: str) -> list[str]:
 class _File(Struct, frozen=True):
     """A file and the definitions in it.
 
-    `own` are names of the task that it defines; `named` is what those definitions cost, in tokens.
+    `own` are names of the task that it defines; `named` is what those definitions cost, in tokens. Of a file
+    that is shown `whole`, it is the cost of that.
     """
 
     path: str
@@ -95,10 +108,14 @@ class _File(Struct, frozen=True):
     symbols: tuple[Symbol, ...] | None
     own: frozenset[str] = frozenset()
     named: int = 0
+    whole: bool = False
 
     @classmethod
-    def of(cls, words: Words, path: str, text: str) -> "_File":
+    def of(cls, words: Words, path: str, text: str, room: int) -> "_File":
+        """Look at a file, which is shown whole if it fits into `room` tokens."""
         lines = _lines_of(text)
+        if cost := _cost_of_whole(path, lines, room):
+            return cls(path, lines, None, named=cost, whole=True)
         if not any(name in text for name in words.names):
             return cls(path, lines, None)
         symbols = find_symbols(path, "\n".join(lines))
@@ -108,21 +125,18 @@ class _File(Struct, frozen=True):
         known = frozenset(_own_name(each) for each, _ in own)
         return cls(path, lines, symbols, known, cost + _FENCES + _HEADING if cost else 0)
 
-    def excerpt(self, words: Words, room: int, own: int) -> str:
-        """The best of the file in about `room` tokens, or an empty string when there is nothing to show.
-
-        `own` of them are for what the task names; of the others one file gets `_SHARE` at most.
-        """
-        # A line costs two tokens or more, so most files that cannot fit are known at once.
-        if 2 * len(self.lines) <= room:
-            whole = fenced(self.path, self.lines)
-            if estimate_tokens(whole + "\n") <= room:
-                return whole
+    def excerpt(self, words: Words, room: int, most: int) -> str:
+        """The best of the file in about `most` of the `room` tokens, or "" when there is nothing to show."""
+        if _cost_of_whole(self.path, self.lines, room if self.whole else most):
+            return fenced(self.path, self.lines)
         symbols = find_symbols(self.path, "\n".join(self.lines)) if self.symbols is None else self.symbols
         outline = _outline(words, symbols, room)
         heading = "\n".join([f"{self.path}, in part (of {len(self.lines)} lines)", *outline]) + "\n"
-        spare = max(round(room * _SHARE), min(room, own)) - estimate_tokens(heading) - _FENCES
-        shown = _choose(_spans(words, symbols, self.lines), self.lines, spare)
+        spare = most - estimate_tokens(heading) - _FENCES
+        wordy = frozenset[int]()
+        if _ABOUT_WORDS.isdisjoint(words.stems):
+            wordy = find_explanations(self.path, self.lines)
+        shown = _choose(_spans(words, symbols, self.lines), self.lines, spare, wordy)
         if not shown:
             return ""
         pieces = [self.lines[first - 1 : last] for first, last in shown]
@@ -135,7 +149,8 @@ def _keep_rare(files: Sequence[_File]) -> list[_File]:
     """The files; what many of them define (`pop`, `run`) gets no room of its own in any."""
     spread = Counter(name for file in files for name in file.own)
     return [
-        file if any(spread[name] <= _RARE for name in file.own) else replace(file, named=0) for file in files
+        file if file.whole or any(spread[name] <= _RARE for name in file.own) else replace(file, named=0)
+        for file in files
     ]
 
 
@@ -151,20 +166,45 @@ def fenced(heading: str, lines: Sequence[str]) -> str:
     return "\n".join((heading, fence, *lines, fence))
 
 
-def _choose(spans: Sequence[_Span], lines: Sequence[str], room: int) -> list[tuple[int, int]]:
-    """The pieces (first and last line) that fit, from the best span down; of one too long, its head."""
+def _cost_of_whole(path: str, lines: Sequence[str], room: int) -> int:
+    """The tokens of a file that fits whole into `room` of them; else 0."""
+    if 2 * len(lines) > room:  # a line costs two or more, so most files that cannot fit are known at once
+        return 0
+    cost = estimate_tokens(fenced(path, lines) + "\n")
+    return cost if cost <= room else 0
+
+
+def _choose(
+    spans: Sequence[_Span], lines: Sequence[str], room: int, wordy: frozenset[int]
+) -> list[tuple[int, int]]:
+    """The pieces (first and last line) that fit, from the best span down; of one too long, its head.
+
+    The `wordy` lines of a span come last: each run of them if it fits then.
+    """
     shown: set[int] = set()
+    price = cache(lambda number: estimate_tokens(lines[number - 1] + "\n"))
+    later = list[tuple[int, int]]()
     for span in spans:
-        left, added = room - _PIECE, []
-        for number in range(span.first, span.last + 1):
-            cost = 0 if number in shown else estimate_tokens(lines[number - 1] + "\n")
+        inside = range(span.first, span.last + 1)
+        wanted = [number for number in inside if span.exact or number not in wordy]
+        left, added, before = room, list[int](), 0
+        for number in wanted:
+            cost = 0 if number in shown else price(number) + _PIECE * (number != before + 1)
             if cost > left:
                 break
             left -= cost
             added.append(number)
-        if len(added) >= min(_SHORTEST_HEAD, span.last - span.first + 1) and not shown.issuperset(added):
+            before = number
+        if len(added) >= min(_SHORTEST_HEAD, len(wanted)) and not shown.issuperset(added):
             shown.update(added)
             room = left
+            later += _pieces([number for number in inside if number in wordy])
+    for first, last in later:
+        missing = [number for number in range(first, last + 1) if number not in shown]
+        cost = sum(map(price, missing))
+        if cost <= room and first - 1 in shown:
+            shown.update(missing)
+            room -= cost
     return _pieces(sorted(shown))
 
 
@@ -186,7 +226,8 @@ def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> lis
     for pattern in exact:
         places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         for number in places[:_MENTIONS]:
-            spans.append(_Span(_MENTIONED, max(1, number - _AROUND), min(len(lines), number + _AROUND)))
+            around = max(1, number - _AROUND), min(len(lines), number + _AROUND)
+            spans.append(_Span(_MENTIONED, *around, exact=True))
     return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
 
 

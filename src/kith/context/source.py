@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 
 _NAMES = """
@@ -191,7 +192,6 @@ _SLASH: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_SINGLE}|{_BACK}")
 _RUST: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_LETTER}")
 
 _CPP = ".c .cc .cpp .cu .cxx .h .hh .hpp .hxx .inl .ipp"
-PYTHON_ENDINGS: Final = frozenset({".py", ".pyi", ".pyw"})
 _BRACED = """
     .cjs .cs .cts .dart .go .groovy .java .js .jsx .kt .kts .m .mjs .mm .mts .php .rs .scala .svelte .swift
     .ts .tsx .vala .vue

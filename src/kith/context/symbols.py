@@ -28,7 +28,7 @@ def parse_python(text: str) -> ast.Module | None:
 
 
 _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cu", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp"})
-_PYTHON: Final = frozenset({".py", ".pyi", ".pyw"})
+PYTHON_ENDINGS: Final = frozenset({".py", ".pyi", ".pyw"})
 
 Sort = Literal["function", "method", "class", "constant", "namespace"]
 
@@ -53,13 +53,23 @@ def find_symbols(path: str, text: str) -> tuple[Symbol, ...]:
     """
     ending = splitext(path)[1].lower()
     found: Iterator[Symbol] | None = None
-    if ending in _PYTHON:
+    if ending in PYTHON_ENDINGS:
         found = _python_symbols(text)
     elif ending in _CPP:
         found = _cpp_symbols(text)
     if found is None:
         found = _guess_symbols(_PATTERNS.get(ending), text)
     return tuple(sorted(found, key=lambda symbol: (symbol.first, -symbol.last)))
+
+
+_KEYWORD: Final = lazy_pattern(
+    r"\b(?:class|def|enum|fn|func|function|interface|namespace|struct|trait|type)\s+(\w+)"
+)
+
+
+def find_defined(text: str) -> list[str]:
+    """The names behind a defining keyword, in any language: quick, and a few are wrong."""
+    return _KEYWORD.findall(text)
 
 
 # --- Python ----------------------------------------------------------------------------------
@@ -203,7 +213,7 @@ _PATTERNS: Final = {
     ),
     **dict.fromkeys((".java", ".kt", ".kts", ".cs", ".scala", ".swift"), _JAVA),
     **dict.fromkeys((".sh", ".bash", ".zsh"), _SHELL),
-    **dict.fromkeys(_PYTHON, _PLAIN_PYTHON),
+    **dict.fromkeys(PYTHON_ENDINGS, _PLAIN_PYTHON),
     **dict.fromkeys(_CPP, _PLAIN_C),
     ".go": _GO,
     ".rs": _RUST,

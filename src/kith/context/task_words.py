@@ -1,6 +1,7 @@
 """Extract the words of a task: plain words, code names, quotes and paths."""
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -133,6 +134,14 @@ def _is_in_code(match: re.Match[str], quoted: str) -> bool:
     return whole or (
         len(name) > 2 and not _STOP_WORDS.issuperset([name]) and bool(re.search(r"\w[.(]\w?|::", quoted))
     )
+
+
+def named_paths(paths: Sequence[str], files: Iterable[str]) -> dict[str, bool]:
+    """The files that a task's `paths` name: True for a whole path, False for the last parts of one."""
+    if not paths:
+        return {}
+    whole, endings = frozenset(paths), tuple(f"/{path}" for path in paths)
+    return {path: path in whole for path in files if path in whole or path.endswith(endings)}
 
 
 def split_name(name: str) -> tuple[str, ...]:

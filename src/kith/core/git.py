@@ -76,11 +76,17 @@ def blob_id(content: bytes) -> str:
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-# Paths that the tree's own git names: a short cut, which may be missing.
+_GIT: Final = ("git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
+_ENVIRONMENT: Final = SAFE_ENVIRONMENT | {"LC_ALL": "C.UTF-8"}
 
 
-# A repository's attributes can still make git run programs, so these commands run confined or not at all.
-_GIT = ("git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)))
+def git_command(*args: str) -> Command:
+    """Return the command that runs git with the repository's and the person's own programs switched off."""
+    return Command(shlex.join([*_GIT, *args]), env=_ENVIRONMENT)
+
+
+# Paths that the tree's own git names: a short cut, which may be missing. A repository's attributes can still
+# make git run programs, so these commands run confined or not at all.
 
 
 async def list_paths(run: Run, args: Sequence[str], limits: ExecLimits) -> tuple[str, ...] | None:
@@ -91,7 +97,7 @@ async def list_paths(run: Run, args: Sequence[str], limits: ExecLimits) -> tuple
     """
     if not run.workspace.confined:
         return None
-    ran = await run.workspace.exec(Command(shlex.join([*_GIT, *args])), limits)
+    ran = await run.workspace.exec(Command(git_command(*args).line), limits)
     if ran.timed_out or ran.cut or ran.code > 1 or "\ufffd" in ran.output:
         return None
     if ran.code == 1 and (ran.output or args[0] != "grep"):

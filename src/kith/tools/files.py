@@ -40,21 +40,24 @@ LISTED = 200  # entries in one answer of `list`
 WIDTH = 2000  # characters of a line; longer ones are cut
 LARGEST = 8_000_000  # bytes of a file that `read` still pages through
 _PROBE = 8000  # bytes in which a NUL means "not text", as git has it
+FEWEST_LINES, MOST_LINES = 250, 1000  # of one `read`, by the window
+_WINDOW_OF_A_LINE = 64  # tokens: a line takes about ten, so that all together take a sixth of the window
 
 
 class ReadLimits(Struct, frozen=True):
     """The limits of a single `read` of one file; all files of one call share twice the bytes.
 
-    `lines` count where no last line is asked for.
+    `lines` count where no last line is asked for, and a tenth more is shown if that is the file's end.
     """
 
-    lines: int = 250
+    lines: int = FEWEST_LINES
     bytes: int = 24_000
 
     @classmethod
     def of_window(cls, window: int) -> "ReadLimits":
-        """Return the limits for a model's window in tokens (0: unknown)."""
-        return cls(bytes=output_room(window, 24_000))
+        """Return the limits for a model's window in tokens (0: unknown); each call costs a request."""
+        lines = min(MOST_LINES, max(FEWEST_LINES, window // _WINDOW_OF_A_LINE))
+        return cls(lines, output_room(window, 48_000))
 
 
 READ_LIMITS = ReadLimits()
@@ -143,7 +146,9 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     """
     rows: list[str] = []
     room = limits.bytes
-    for number in range(start, min(end, start + limits.lines - 1) + 1):
+    beyond = end - start + 1 - limits.lines
+    stop = end if beyond <= limits.lines // 10 else start + limits.lines - 1
+    for number in range(start, stop + 1):
         row = clip(lines[number - 1], WIDTH)
         room -= len(row.encode("utf-8", "replace")) + 1
         if rows and room < 0:

@@ -7,15 +7,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from kith.core.git import SAFE_ENVIRONMENT, SAFE_SETTINGS
+from kith.core.git import git_command
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, Ran, ToolResult
-from kith.core.workspace import Command
 from kith.tools.answers import count, in_words, plain_output, refused, told
 from kith.tools.paths import inner_path, paths_of
 
-_ENVIRONMENT: Final = SAFE_ENVIRONMENT | {"LC_ALL": "C.UTF-8"}
 _AUTHOR: Final = ("-c", "user.name=kith", "-c", "user.email=kith@localhost")
 _QUIET_DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color")
 _READS: Final[dict[str, tuple[str, ...]]] = {
@@ -30,18 +28,6 @@ _WRITES: Final = ("stage", "commit")
 _NAMES: Final = {"add": "stage"}  # what models say for an action
 # Names, hashes, ranges (a..b), ancestors (HEAD~2, x^), and path@revision forms; never an option.
 _REVISION: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./@^~{}:+-]*")
-
-
-def git_line(*args: str) -> str:
-    """The line for the tree's shell that runs git with the repository's own programs switched off."""
-    return shlex.join(
-        ["git", "--no-pager", *(word for setting in SAFE_SETTINGS for word in ("-c", setting)), *args]
-    )
-
-
-def git_command(*args: str) -> Command:
-    """The same with its variables."""
-    return Command(git_line(*args), env=_ENVIRONMENT)
 
 
 @in_words

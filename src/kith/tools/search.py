@@ -1,58 +1,29 @@
-"""Find lines in the tree's files, with the quickest engine the machine has."""
+"""Search the tree's files: every match of few, with the lines around it; of many, where they are."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.context.find_lines import Hit, Query, find_lines
 from kith.context.rank_files import kind_of
 from kith.core.errors import TreeError
-from kith.core.generated import GENERATED
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import ToolResult
-from kith.core.workspace import Command
-from kith.tools.answers import clip, count, in_words, left_out, lines_of, listed, refused, split_lines, told
-from kith.tools.git import git_command
+from kith.tools.answers import clip, count, in_words, left_out, lines_of, listed, refused, told
 from kith.tools.paths import choose, globs, inner_path, is_place, path_of, similar, visible
 
-SHOWN = 60  # lines of one answer when all fit
+SHOWN = 60  # lines of one answer when all fit, or when one file holds them
 SHOWN_OF_MANY = (20, 40)  # files with their counts, then lines, when they do not
+FEW, AROUND = 5, 2  # matches shown with so many lines before and after each
 WIDTH = 200  # characters of a line
 OUTPUT = 1_000_000  # bytes taken from an engine
 SECONDS = 30.0  # an engine may take
 _PATTERN = 40  # characters of what is searched, in a line
-_FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does not take the pattern
-# rg: path NUL line ":" text; git: path NUL line NUL text
-_HIT = re.compile(r"(?:\./)?([^\0]+)\0(\d+)[:\0](.*)")
-
-
-class Hit(Struct, frozen=True):
-    """A line that matches."""
-
-    path: str
-    line: int
-    text: str
-
-
-class Query(Struct, frozen=True):
-    """The query of a search, in a file or folder, and there in files that match `globs` (if any)."""
-
-    pattern: str
-    place: str
-    globs: Sequence[str]
-    literal: bool
-    ignore_case: bool
-    without: Sequence[str] = ()  # names of folders
-
-    def compile(self) -> re.Pattern[str]:
-        """Raises re.error."""
-        pattern = re.escape(self.pattern) if self.literal else self.pattern
-        return re.compile(pattern, re.IGNORECASE if self.ignore_case else 0)
 
 
 @in_words
@@ -68,84 +39,16 @@ async def _search(args: Mapping[str, Any], run: Run) -> ToolResult:
         await run.workspace.read(path)  # an engine would follow a link that leads out of the tree
     place, matching = (path, []) if is_place(path, chosen) else (".", globs(path))
     literal, ignore_case = args.get("literal", False), args.get("ignore_case", False)
-    parts = {part for file in chosen for part in file.split("/")}
-    without = sorted(GENERATED.keys() - parts)
-    query = Query(pattern, place, matching, literal, ignore_case, without)
+    query = Query(pattern, place, matching, literal, ignore_case)
+    limits = replace(run.limits.exec, output=OUTPUT, seconds=min(SECONDS, run.limits.exec.seconds))
     try:
-        hits, whole = await _find(run, query, chosen)
+        hits, whole = await find_lines(run, query, chosen, limits)
     except re.error as error:
         return refused(f"{pattern!r} is not a valid regex ({error}): correct it, or set literal to true.")
-    found = _report(hits, whole, args.get("offset")) if hits else _nothing(query, whole, len(chosen))
+    around = await _read_around(run, hits) if len(hits) <= FEW else {}
+    found = _report(hits, whole, args.get("offset"), around) if hits else _nothing(query, whole, len(chosen))
     line = f'"{visible(clip(pattern, _PATTERN))}": {found.detail["line"]}'
     return replace(found, detail={**found.detail, "line": line})
-
-
-async def _find(run: Run, query: Query, chosen: Sequence[str]) -> tuple[list[Hit], bool]:
-    """The matches in the chosen files, and whether these are all. Raises re.error."""
-    limits = replace(run.limits.exec, output=OUTPUT, seconds=min(SECONDS, run.limits.exec.seconds))
-    allowed = set(chosen)
-    for command in (_ripgrep(query), _git_grep(query)):
-        ran = await run.workspace.exec(command, limits)
-        hits = [hit for hit in _parse(ran.output) if hit.path in allowed]
-        if hits or ran.timed_out or ran.code in (_FOUND, _NOTHING):
-            return hits, not (ran.timed_out or ran.cut)
-    return await _look_through(run, query.compile(), chosen), True
-
-
-def _ripgrep(query: Query) -> Command:
-    words = ["rg", "--no-config", "--hidden", "--no-require-git", "--no-messages", "--crlf", "--sort=path"]
-    words += [
-        "--no-heading",
-        "--with-filename",
-        "--line-number",
-        "--null",
-        "--color=never",
-        "--max-columns=400",
-    ]
-    words += ["--max-columns-preview", *_options(query)]
-    for glob in query.globs:
-        words += ["--glob", glob, "--glob", f"{glob}/**"]
-    for name in (".git", *query.without):
-        words += ["--glob", f"!{name}/"]
-    words += [
-        "-e",
-        query.pattern,
-        "--",
-        query.place if query.place == "." else f"./{query.place}",
-    ]
-    return Command(shlex.join(words))
-
-
-def _git_grep(query: Query) -> Command:
-    dialect = [] if query.literal else ["--perl-regexp"]
-    words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
-    without = [f":(exclude,glob)**/{name}/**" for name in query.without]
-    return git_command(*words, "-e", query.pattern, "--", query.place, *without)
-
-
-def _options(query: Query) -> list[str]:
-    return ["--fixed-strings"] * query.literal + ["--ignore-case"] * query.ignore_case
-
-
-def _parse(output: str) -> Iterator[Hit]:
-    for line in split_lines(output):
-        found = _HIT.fullmatch(line)
-        if found:
-            yield Hit(found[1], int(found[2]), found[3])
-
-
-async def _look_through(run: Run, pattern: re.Pattern[str], chosen: Sequence[str]) -> list[Hit]:
-    """The engine for machines that have neither ripgrep nor git."""
-    hits: list[Hit] = []
-    for path in chosen:
-        try:
-            data = await run.workspace.read(path)
-        except TreeError:
-            continue  # gone since it was listed, or a link that leads nowhere
-        if b"\0" not in data:
-            lines = enumerate(lines_of(data), 1)
-            hits += [Hit(path, number, line) for number, line in lines if pattern.search(line)]
-    return hits
 
 
 def _nothing(query: Query, whole: bool, searched: int) -> ToolResult:
@@ -154,8 +57,24 @@ def _nothing(query: Query, whole: bool, searched: int) -> ToolResult:
     return told(f"No matches for {query.pattern!r}{kind}; {looked}.", "no matches")
 
 
-def _report(hits: Sequence[Hit], whole: bool, offset: int | None) -> ToolResult:
-    """All lines when they are few; else a page from `offset`, or the files and the first lines of each."""
+async def _read_around(run: Run, hits: Sequence[Hit]) -> dict[str, Sequence[str]]:
+    """The lines of the files with matches, as far as they are still there."""
+    texts = dict[str, Sequence[str]]()
+    for path in dict.fromkeys(hit.path for hit in hits):
+        try:
+            texts[path] = lines_of(await run.workspace.read(path))
+        except TreeError:
+            continue
+    return texts
+
+
+def _report(
+    hits: Sequence[Hit], whole: bool, offset: int | None, around: Mapping[str, Sequence[str]]
+) -> ToolResult:
+    """A page of lines where they are few or in one file; else the files, and the first lines of each.
+
+    `offset` asks for a page in any case. `around` holds the lines of files whose matches get context.
+    """
     per_file = Counter(hit.path for hit in hits)
     total = f"{count(len(hits), 'match')} in {count(len(per_file), 'file')}"
     line = f"{count(len(hits), 'match')} in {listed(map(visible, per_file))}"
@@ -163,9 +82,9 @@ def _report(hits: Sequence[Hit], whole: bool, offset: int | None) -> ToolResult:
         total, line = f"at least {total}, the search ran into its limit", f"at least {line}"
     if offset is not None and not 0 <= offset < len(hits):
         return refused(f"There are {total}: offset {offset:,} is past their end.")
-    if offset is not None or len(hits) <= SHOWN:
+    if offset is not None or len(hits) <= SHOWN or len(per_file) == 1:
         end = (offset or 0) + SHOWN
-        rows = [*_grouped(hits[end - SHOWN : end])]
+        rows = [*_grouped(hits[end - SHOWN : end], around)]
         if end < len(hits):
             rows.append(left_out(len(hits) - end, "line", f"search with offset {end}"))
         return told("\n".join((f"{total}:", *rows)), line)
@@ -173,7 +92,7 @@ def _report(hits: Sequence[Hit], whole: bool, offset: int | None) -> ToolResult:
     rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
     if len(per_file) > most:
         rows.append(left_out(len(per_file) - most, "file"))
-    rows += ["Some of the lines:", *_grouped(_of_each(hits, lines))]
+    rows += ["Some of the lines:", *_grouped(_of_each(hits, lines), {})]
     rows.append(left_out(len(hits) - lines, "line", "narrow the pattern or path, or page from offset 0"))
     return told("\n".join((f"{total}:", *rows)), line)
 
@@ -188,14 +107,26 @@ def _of_each(hits: Sequence[Hit], most: int) -> Sequence[Hit]:
     return [hits[at] for at in sorted(at for _, _, at in sorted(places)[:most])]
 
 
-def _grouped(hits: Sequence[Hit]) -> Iterator[str]:
+def _grouped(hits: Sequence[Hit], around: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Each file's name once, its lines below."""
-    path = ""
-    for hit in hits:
-        if hit.path != path:
-            path = hit.path
-            yield visible(path)
-        yield f"{hit.line}: {clip(hit.text.removesuffix(chr(13)), WIDTH)}"
+    for path, group in groupby(hits, key=lambda hit: hit.path):
+        found = {hit.line: hit.text for hit in group}
+        yield visible(path)
+        yield from _with_context(found, around[path]) if path in around else map(_matching, found.items())
+
+
+def _with_context(found: Mapping[int, str], lines: Sequence[str]) -> Iterator[str]:
+    """The matches, marked as such, with the lines around them; `--` between lines that are apart."""
+    near = {at for line in found for at in range(line - AROUND, line + AROUND + 1) if 0 < at <= len(lines)}
+    shown = sorted(near.union(found))
+    for before, at in zip([*shown[:1], *shown], shown, strict=False):
+        if at > before + 1:
+            yield "--"
+        yield _matching((at, found[at])) if at in found else f"{at}- {clip(lines[at - 1], WIDTH)}"
+
+
+def _matching(found: tuple[int, str]) -> str:
+    return f"{found[0]}: {clip(found[1], WIDTH)}"
 
 
 SEARCH = Tool(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS, PYTHON_ENDINGS, blank_out
-from kith.context.symbols import parse_python
+from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS, blank_out
+from kith.context.symbols import PYTHON_ENDINGS, parse_python
 
 
 class FunctionMeasures(Struct, frozen=True):

@@ -11,8 +11,8 @@ from msgspec.structs import astuple
 
 from kith.context.imports import find_imports, imports_of_module
 from kith.context.outline import is_readable
-from kith.context.source import PYTHON_ENDINGS, count_lines, language_of, tokenise
-from kith.context.symbols import parse_python
+from kith.context.source import count_lines, language_of, tokenise
+from kith.context.symbols import PYTHON_ENDINGS, parse_python
 from kith.features.scan.complexity import FunctionMeasures, functions, measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
 from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module

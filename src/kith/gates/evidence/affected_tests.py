@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from kith.context.imports import Resolver, find_imports, imports_of_module
-from kith.context.source import CPP_ENDINGS, NO_CODE, PYTHON_ENDINGS, language_of
+from kith.context.source import CPP_ENDINGS, NO_CODE, language_of
+from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.reports import SuiteReport

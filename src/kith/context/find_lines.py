@@ -1,0 +1,100 @@
+"""Find lines in the tree's files, with the quickest engine the machine has."""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from kith.core.errors import TreeError
+from kith.core.generated import GENERATED
+from kith.core.git import git_command
+from kith.core.patterns import lazy_pattern
+from kith.core.run import Run
+from kith.core.workspace import Command, ExecLimits
+
+_FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does not take the pattern
+# rg: path NUL line ":" text; git: path NUL line NUL text
+_HIT: Final = lazy_pattern(r"(?:\./)?([^\0]+)\0(\d+)[:\0](.*?)\r?")
+
+
+class Hit(Struct, frozen=True):
+    """A line that matches, without its end."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Query(Struct, frozen=True):
+    """The query of a search, in a file or folder, and there in files that match `globs` (if any)."""
+
+    pattern: str
+    place: str = "."
+    globs: Sequence[str] = ()
+    literal: bool = False
+    ignore_case: bool = False
+
+    def compile(self) -> re.Pattern[str]:
+        """Raises re.error."""
+        pattern = re.escape(self.pattern) if self.literal else self.pattern
+        return re.compile(pattern, re.IGNORECASE if self.ignore_case else 0)
+
+
+async def find_lines(
+    run: Run, query: Query, chosen: Sequence[str], limits: ExecLimits
+) -> tuple[list[Hit], bool]:
+    """The matches in the chosen files, and whether these are all. Raises re.error."""
+    allowed = set(chosen)
+    without = sorted(GENERATED.keys() - {part for file in chosen for part in file.split("/")})
+    for command in (_ripgrep(query, without), _git_grep(query, without)):
+        ran = await run.workspace.exec(command, limits)
+        hits = [hit for hit in _parse(ran.output) if hit.path in allowed]
+        if hits or ran.timed_out or ran.code in (_FOUND, _NOTHING):
+            return hits, not (ran.timed_out or ran.cut)
+    return await _look_through(run, query.compile(), chosen), True
+
+
+def _ripgrep(query: Query, without: Sequence[str]) -> Command:
+    words = ["rg", "--no-config", "--hidden", "--no-require-git", "--no-messages", "--crlf", "--sort=path"]
+    words += ["--no-heading", "--with-filename", "--line-number", "--null", "--color=never"]
+    words += ["--max-columns=400", "--max-columns-preview", *_options(query)]
+    for glob in query.globs:
+        words += ["--glob", glob, "--glob", f"{glob}/**"]
+    for name in (".git", *without):
+        words += ["--glob", f"!{name}/"]
+    words += ["-e", query.pattern, "--", query.place if query.place == "." else f"./{query.place}"]
+    return Command(shlex.join(words))
+
+
+def _git_grep(query: Query, without: Sequence[str]) -> Command:
+    dialect = [] if query.literal else ["--perl-regexp"]
+    words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
+    excluded = [f":(exclude,glob)**/{name}/**" for name in without]
+    return git_command(*words, "-e", query.pattern, "--", query.place, *excluded)
+
+
+def _options(query: Query) -> list[str]:
+    return ["--fixed-strings"] * query.literal + ["--ignore-case"] * query.ignore_case
+
+
+def _parse(output: str) -> Iterator[Hit]:
+    for line in output.split("\n"):
+        if found := _HIT.fullmatch(line):
+            yield Hit(found[1], int(found[2]), found[3])
+
+
+async def _look_through(run: Run, pattern: re.Pattern[str], chosen: Sequence[str]) -> list[Hit]:
+    """The engine for machines that have neither ripgrep nor git."""
+    hits: list[Hit] = []
+    for path in chosen:
+        try:
+            data = await run.workspace.read(path)
+        except TreeError:
+            continue  # gone since it was listed, or a link that leads nowhere
+        if b"\0" not in data:
+            text = data.decode("utf-8-sig", "replace").removesuffix("\n")
+            lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), 1)
+            hits += [Hit(path, number, line) for number, line in lines if pattern.search(line)]
+    return hits
