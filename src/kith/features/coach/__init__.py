@@ -80,6 +80,6 @@ class CoachSettings(Struct, frozen=True):
     """The settings of experiments with strategies: their author, and their share of the work."""
 
     model: str = ""  # who proposes; none: the one that is coached
-    live: Annotated[float, Meta(ge=0, le=1)] = 0.2  # share of the tasks that a canary gets
+    live: Annotated[float, Meta(ge=0, le=1)] = 0.2  # share of live tasks for a canary; 0: no live task tests
     max_trials: Annotated[int, Meta(ge=1)] = 200  # recorded tasks done again for one experiment
     max_usd: Annotated[float | None, Meta(ge=0)] = None  # for proposals and replays together, a day
