@@ -25,7 +25,7 @@ from engine_ways import ignore, trained
 
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import open_engine, stop_if_idle
-from kith.features.measure.bench.bench import Paces
+from kith.features.measure.bench.bench import DEPTHS, Paces
 from kith.features.measure.bench.result import BenchSpeed
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
@@ -83,11 +83,11 @@ def pair(speeds: Sequence[BenchSpeed], noted: Sequence[dict[str, Any]]) -> list[
     """The figures of both, call by call; the calls that only begin a prompt write one token."""
     measured = iter(each for each in noted if each["predicted_n"] > 1)
     found = []
-    for speed in speeds:
+    for depth, speed in zip(DEPTHS, speeds, strict=False):  # tokenizers count other tokens
         for read, written in zip(speed.read, speed.written, strict=True):
             told = next(measured)
             own = told["prompt_per_second"], told["predicted_per_second"]
-            found.append(Pair(speed.depth, (read, own[0]), (written, own[1])))
+            found.append(Pair(depth, (read, own[0]), (written, own[1])))
     assert next(measured, None) is None, "a call that kith does not show"
     return found
 
