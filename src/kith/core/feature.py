@@ -105,6 +105,9 @@ class Feature(Struct, frozen=True):
     settle: Lazy[Any] | None = None
     # Adds options to `kith run`: a function of an `argparse.ArgumentParser`.
     task_options: Lazy[Any] | None = None
+    # Adds options to every command that does tasks: a function of a group of options. With
+    # `dest="TABLE.KEY"` an option overrides that setting.
+    work_options: Lazy[Any] | None = None
     # Finds by these options another way to do the task: a function of the namespace that gives an
     # agent.tasks.DoTask, or None.
     way: Lazy[Any] | None = None

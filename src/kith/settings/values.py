@@ -65,7 +65,7 @@ class Routing(Struct, frozen=True):
     dial: Literal["frugal", "balanced", "quality"] = "balanced"
     second_usd: Annotated[float, Meta(ge=0)] = 0.0002  # what a second of waiting is worth
     audit: Annotated[float, Meta(ge=0, le=1)] = 0.03  # share of local successes that frontier reviews
-    cap: bool = True  # stop a local run that takes longer than those that succeed
+    cap: bool = True  # stop a local run after more effort than pays off
 
 
 class Hook(Struct, frozen=True):

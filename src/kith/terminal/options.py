@@ -8,6 +8,7 @@ from typing import Any
 
 from kith.core.errors import UsageError
 from kith.core.hosts import parse_host
+from kith.settings.features import all_parts
 
 # What options take, read from words: numbers, amounts of money, moments, hosts.
 
@@ -120,7 +121,7 @@ def settings_flags(args: argparse.Namespace) -> dict[str, Any]:
         **{f"engine.{name}": getattr(args, name, None) for name in _ENGINE},
         **{f"build.{name}": getattr(args, name, None) for name in _BUILD},
         **{f"sampling.{name}": getattr(args, name, None) for name in SAMPLING},
-        "route.dial": getattr(args, "dial", None),
+        **{name: value for name, value in vars(args).items() if "." in name},  # of features
         "engine.args": None if more is None else tuple(more),
         "check": None if checks is None else tuple(checks),
         "no_worse": None if no_worse is None else tuple(no_worse),
@@ -192,10 +193,10 @@ def add_work(parser: argparse.ArgumentParser, *, builds: bool = False) -> None:
     add("--max-steps", type=positive, metavar="N", help="model calls in one attempt (50)")
     add("--max-task-tokens", type=positive, metavar="N", help="tokens read and written in one task")
     add("--max-task-seconds", type=positive, metavar="N", help="seconds that one task may take")
-    models = parser.add_argument_group("which models")
+    models = parser.add_argument_group("which models, and how they are asked")
     add_cloud(models, "one task")
-    add = models.add_argument
-    add("--dial", choices=("frugal", "balanced", "quality"), help="what `-m route` strives for (balanced)")
+    for add_more in all_parts(lambda feature: feature.work_options):
+        add_more(models)
     add_sampling(parser)
     add_engine(parser)
 

@@ -72,6 +72,13 @@ def test_a_canary_gets_its_share_and_a_ticket_its_answer() -> None:
     assert choose(Ways(), 1.0, "session") == ORIGINAL
 
 
+def test_without_a_live_share_every_task_gets_the_champion() -> None:
+    one, two, _ = IDEAS
+    ways = fold_ways(told([(one, "adopted"), (two, "canary")]))["d1", "edit-small"]
+    for waiting in (ways, replace(ways, canary=None)):
+        assert {choose(waiting, 0.0, f"session {number}").id for number in range(2_000)} == {one.id}
+
+
 @given(some.text(), some.text(max_size=200), some.text(max_size=200))
 def test_the_persons_words_are_kept_as_they_are(task: str, above: str, below: str) -> None:
     wording = f"{above}{{task}}{below}"

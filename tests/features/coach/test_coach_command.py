@@ -182,6 +182,22 @@ def test_a_person_may_adopt_and_undo_by_hand(numbers: Kith, stand_in: StandIn, h
     assert "No way" in numbers("coach", "undo", WHOLE.id, code=2).stderr
 
 
+def adopt(home: Path, numbers: Kith) -> None:
+    with Session(Log(home / ".local" / "state" / "kith" / LOG_FILE), new_id()) as session:
+        options = options_of(COACH, DIGEST, KIND, WHOLE.id)
+        session.emit(RunStarted("coach", str(numbers.folder), MODEL, "1", options))
+        session.emit(Coached(DIGEST, MODEL, KIND, WHOLE.data, "adopted", "better", "rules"))
+
+
+@pytest.mark.slow
+def test_original_asks_a_task_in_no_tuned_way(numbers: Kith, stand_in: StandIn, home: Path) -> None:
+    server = stand_in(Moody())
+    adopt(home, numbers)
+    for options, tuned in (((), True), (("--original",), False)):
+        numbers.run("--check", check_of(4), *options, words_of(4), code=None)
+        assert (ASKED_WHOLE in server.requests[-1]["messages"][0]["content"]) is tuned
+
+
 @pytest.mark.slow
 def test_the_whole_course_with_nothing_prepared(numbers: Kith, stand_in: StandIn) -> None:
     stand_in(Moody())

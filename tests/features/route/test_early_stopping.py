@@ -1,7 +1,11 @@
 """What tells a run in vain from one that takes its time."""
 
-from kith.core.values import Charge, Fault, Message, Text, Timing, ToolCall, ToolResult, Usage, say
-from kith.features.route.early_stopping import Habits, why_hopeless
+import asyncio
+
+from kith.core.errors import HopelessError
+from kith.core.model import Emit, Prompt
+from kith.core.values import Charge, Fault, Message, Reply, Text, Timing, ToolCall, ToolResult, Usage, say
+from kith.features.route.early_stopping import Habits, Hopeful, why_hopeless
 
 TASK = say("fix it")
 
@@ -75,8 +79,48 @@ def test_two_calls_in_a_row_far_below_the_usual_speed() -> None:
     assert why_hopeless([TASK], [call(5), call(5)], Habits()) == ""
 
 
-def test_too_many_steps() -> None:
-    looks = run_of(*[("read", True, str(number)) for number in range(13)])
-    assert "13 steps" in why_hopeless(looks, (), Habits(cap=12))
-    assert why_hopeless(looks, (), Habits(cap=13)) == why_hopeless(looks, (), Habits()) == ""
-    assert why_hopeless([*looks, Message("assistant", (Text("x"),), "kith")], (), Habits(cap=13)) == ""
+def test_more_effort_than_pays_off() -> None:
+    calls = [Charge("m", "edit", Usage(output=100), evaluated=1_000)] * 3
+    looks = run_of(*[("read", True, str(number)) for number in range(3)])
+    # Three times 100 written tokens, and 1,000 read ones at a tenth each.
+    assert "600 weighted tokens" in why_hopeless(looks, calls, Habits(cap=599, read_weight=0.1))
+    assert why_hopeless(looks, calls, Habits(cap=600, read_weight=0.1)) == ""
+    assert why_hopeless(looks, calls, Habits(read_weight=0.1)) == ""
+    assert why_hopeless(looks, calls, Habits(cap=599, read_weight=0.1), first=1) == ""
+
+
+def test_steps_without_known_tokens_count_as_usual_ones() -> None:
+    looks = run_of(*[("read", True, str(number)) for number in range(5)])
+    habits = Habits(cap=599, step=125)
+    assert "625 weighted tokens" in why_hopeless(looks, (), habits)  # resumed: the calls were made before
+    assert "600 weighted tokens" in why_hopeless(looks, [Charge("m", "edit", Usage(output=100))], habits)
+    own = [*looks, Message("assistant", (Text("x"),), "kith")]
+    assert why_hopeless(own, (), Habits(cap=625, step=125)) == ""
+
+
+class Writer:
+    """A model that writes 100 tokens with each call."""
+
+    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
+        call = ToolCall(f"c{len(prompt.messages)}", "read", {"path": "a.py"})
+        charge = Charge("m", prompt.purpose, Usage(10, 100))
+        return Reply(Message("assistant", (call,), "m"), "tools", "m", bill=(charge,))
+
+
+def stops_after(model: Hopeful, said: list[Message]) -> int:
+    """The number of steps until the model is stopped; `said` grows by them."""
+    for step in range(20):
+        try:
+            reply = asyncio.run(model(Prompt("", tuple(said), purpose="edit"), lambda event: None))
+        except HopelessError:
+            return step
+        said += [reply.message, Message("tool", (ToolResult(reply.message.calls[0].id, str(step)),), "kith")]
+    return 20
+
+
+def test_a_persons_message_gives_a_run_its_whole_effort_again() -> None:
+    model, said = Hopeful(Writer(), Habits(cap=350, step=100)), [TASK]
+    assert stops_after(model, said) == 4
+    assert stops_after(model, [*said, say("try utils.py")]) == 4
+    resumed = Hopeful(Writer(), Habits(cap=350, step=100))
+    assert stops_after(resumed, said[:5]) == 2

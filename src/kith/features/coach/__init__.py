@@ -1,11 +1,11 @@
 """Tune how each model is asked: proposals, trials on recorded tasks, and their results."""
 
 import argparse
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from kith.core.feature import Command, Feature, Lazy, lazy_in
+from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
 from kith.terminal.options import add_engine, add_folder, add_json, add_offline, positive
 
 _here = lazy_in(__name__)
@@ -45,12 +45,28 @@ FEATURE = Feature(
             "ID",
         ),
     ),
+    slash_commands=(
+        SlashCommand(
+            "original",
+            "Models",
+            "stop or allow tuned ways of asking here",
+            _here("conversation:original"),
+            rest="[on|off]",
+            more="From the next task on the model gets your words and nothing that kith coach has tuned.",
+        ),
+    ),
+    work_options=Lazy(f"{__name__}:work_options"),
     adapt=_here("adaptation:adapt"),
     settle=_here("adoption:settle_live"),
 )
 
 
-# The options of its commands.
+# The options of its commands, and of tasks.
+
+
+def work_options(group: Any) -> None:
+    meaning = "ask with your words as they are, without a way that kith coach has tuned"
+    group.add_argument("--original", dest="coach.original", action="store_const", const=True, help=meaning)
 
 
 def coach_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +95,8 @@ def coach_one_arguments(parser: argparse.ArgumentParser) -> None:
 class CoachSettings(Struct, frozen=True):
     """The settings of experiments with strategies: their author, and their share of the work."""
 
+    original: bool = False  # ask in the original way, whatever was adopted or is tried
     model: str = ""  # who proposes; none: the one that is coached
-    live: Annotated[float, Meta(ge=0, le=1)] = 0.2  # share of the tasks that a canary gets
+    live: Annotated[float, Meta(ge=0, le=1)] = 0.2  # share of live tasks for a canary; 0: no live task tests
     max_trials: Annotated[int, Meta(ge=1)] = 200  # recorded tasks done again for one experiment
     max_usd: Annotated[float | None, Meta(ge=0)] = None  # for proposals and replays together, a day

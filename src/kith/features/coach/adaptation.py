@@ -126,15 +126,18 @@ def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: P
     """Choose the strategy for a task of this kind in session `id`.
 
     A conversation keeps the strategy that it began with, so its prompt prefix stays cached. Otherwise the
-    adopted one, or for a share `coach.live` of the sessions the canary.
+    adopted one, or for a share `coach.live` of the sessions the canary. `coach.original` overrides all that.
     """
+    settings = project.settings.section(CoachSettings)
+    if settings.original:
+        return ORIGINAL
     coaching = read_coaching(project.log)
     key = key_of(opened.facts.digest, opened.facts.name)
     earlier = past.calls or (past.last.calls if past.last else [])
     if calls := [call for call in earlier if call.model == opened.facts.name]:
         return _find(coaching, key, calls[-1].strategy)
     ways = coaching.ways.get((key, kind))
-    return choose(ways, project.settings.section(CoachSettings).live, id) if ways else ORIGINAL
+    return choose(ways, settings.live, id) if ways else ORIGINAL
 
 
 def _find(coaching: Coaching, key: str, id: str) -> Strategy:

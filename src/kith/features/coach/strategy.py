@@ -260,14 +260,14 @@ def _take(ways: Ways, at: float, event: Coached) -> Ways:
 def choose(ways: Ways, live: float, ticket: str) -> Strategy:
     """Choose a strategy: the champion, or for a share `live` of all tickets the canary.
 
-    A ticket (a session's id) always gets the same answer while nothing changes. A twentieth of the work
-    keeps the strategy before the champion measured, so that it can return.
+    A ticket (a session's id) always gets the same answer while nothing changes. A twentieth of the work, but
+    no more than `live`, keeps the strategy before the champion measured.
     """
     digits = hashlib.sha256(ticket.encode()).digest()
     drawn = int.from_bytes(digits[:6]) / 2**48
     if ways.canary and drawn < live:
         return ways.canary
-    return ways.before if ways.adopted and drawn > 1 - _WARM else ways.champion
+    return ways.before if ways.adopted and drawn >= 1 - min(_WARM, live) else ways.champion
 
 
 def accepted_share(history: Sequence[Coached], author: str) -> tuple[int, int]:

@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from kith.core.event_loop import run_until_signal
 from kith.core.events import Answered, Asked, Event, Progress, Stepped
 from kith.features.measure.bench.chart import bar_lines
 from kith.features.measure.bench.llama_bench import format_of, rows_of, write_rows
-from kith.features.measure.bench.result import BenchResult, Score
+from kith.features.measure.bench.result import BenchResult, LeftDepth, Score
 from kith.features.measure.bench.runs import (
     BenchAllowance,
     Line,
@@ -125,7 +126,7 @@ def describe(result: BenchResult) -> Iterator[str]:
             yield from _wrap(printable(line), "  ", "    ", most=3)
         if len(wrong) > _WRONG:
             yield f"  and {len(wrong) - _WRONG} more: --json shows all"
-    left_out = [*result.notes, *filter(None, map(_left_out, result.scores))]
+    left_out = [*_left_depths(result), *result.notes, *filter(None, map(_left_out, result.scores))]
     if left_out:
         yield "\nwhat was not measured"
         for line in left_out:
@@ -155,20 +156,46 @@ def _rates(values: Sequence[float]) -> str:
 def _scores(scores: Sequence[Score]) -> Iterator[str]:
     if not any(score.tried for score in scores):
         return
-    yield f"\n{'':24}{'right':>10}{'95 of 100':>18}"
+    yield f"\n{'':24}{'right':>10}{'95 of 100':>18}{'left out':>12}"
     for score in scores:
-        share = score.share
+        share, left = score.share, str(score.left or "")
+        right, where = "-", ""
         if share.interval:
             low, high = share.interval
             right, where = f"{share.good} of {share.number}", f"{low:.0%} to {high:.0%}"
-            yield f"{_NAMES.get(score.name, score.name):24}{right:>10}{where:>18}"
+        yield f"{_NAMES.get(score.name, score.name):24}{right:>10}{where:>18}{left:>12}".rstrip()
+
+
+def _left_depths(result: BenchResult) -> Iterator[str]:
+    """The depths without a speed, those with the same reason in one line."""
+    for _, some in groupby(result.left_depths, key=lambda each: each.why):
+        first, *deeper = some
+        where = f"speed at {first.depth:,} tokens" + " and deeper" * bool(deeper)
+        yield f"{where}: {_lack(first, result.window)}"
+
+
+def _lack(left: LeftDepth, window: int) -> str:
+    match left.why:
+        case "window":
+            return f"the window of {window:,} tokens is too small"
+        case "price":
+            return "each token of such prompts is paid"
+        case "trouble":
+            return left.trouble
+        case "time":
+            return "no time" + (f", it takes about {_duration(left.needed_s)}" if left.needed_s else "")
 
 
 def _left_out(score: Score) -> str:
     name = _NAMES.get(score.name, score.name)
     if score.skipped:
         return f"{name}: {score.skipped}"
-    return f"{name}: {score.left} more, for want of time" if score.left else ""
+    takes = f", the next takes about {_duration(score.needed_s)}" if score.needed_s else ""
+    return f"{name}: no time for {score.left} more{takes}" if score.left else ""
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 # --- two runs --------------------------------------------------------------------------------

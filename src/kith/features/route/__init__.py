@@ -1,6 +1,7 @@
 """Decisions from measurements: which model to ask, how to ask it, how long it takes, when to ask several."""
 
 import argparse
+from typing import Any
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
 from kith.terminal.options import add_folder, add_json, some_id
@@ -33,11 +34,17 @@ FEATURE = Feature(
         ),
     ),
     router=_here("router:ROUTER"),
+    work_options=Lazy(f"{__name__}:work_options"),
     extends={"measure": _here("errands:PART")},
 )
 
 
-# The options of its commands.
+# The options of its commands, and of tasks.
+
+
+def work_options(group: Any) -> None:
+    meaning = "what `-m route` strives for (balanced)"
+    group.add_argument("--dial", dest="route.dial", choices=("frugal", "balanced", "quality"), help=meaning)
 
 
 def why_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,9 +24,9 @@ from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Belief, Odds, Task, Weighed, believe, usual_run, weigh
 from kith.features.route.early_stopping import Habits
+from kith.features.route.effort_caps import EffortRange, Stakes, read_weight
 from kith.features.route.estimates import Learned, Plan, Utility, fold, possible_plans, price_of
 from kith.features.route.outages import doubt, recall_outages
-from kith.features.route.step_caps import Stakes, StepRange
 from kith.memory.queries import paid_today
 from kith.models.discovery.advice import advise
 from kith.models.discovery.servers import Wait, servers_of
@@ -398,20 +398,21 @@ def habits_of(
     project: Project, choice: ModelChoice, plan: Plan, kind: str, opened: Opened, seed: str
 ) -> Habits:
     """Read the habits of a plan's first model at a kind of work: they tell a hopeless run from a slow one."""
-    facts = opened.facts
-    rate = float(opened.card_of(facts.digest).get("write_rate") or 0.0)
-    rng, cap = random.Random(f"{seed}/cap"), 0
+    facts, card = opened.facts, opened.card_of(opened.facts.digest)
+    read_rate, write_rate = (float(card.get(name) or 0.0) for name in ("read_rate", "write_rate"))
+    weight = read_weight(read_rate, write_rate)
+    rng, cap, step = random.Random(f"{seed}/cap"), 0.0, 0.0
     if project.settings.route.cap and plan[1:] and rng.random() >= _UNCAPPED:
-        runs = StepRange.of(choice.legs, facts.name, kind, facts.digest)
-        cap = runs.cap(_stakes(project, choice, plan, kind, runs.mean), rng)
-    return Habits(cap, opened.window, rate)
+        runs = EffortRange.of(choice.legs, facts.name, kind, facts.digest, weight)
+        cap, step = runs.cap(_stakes(project, choice, plan, kind, runs.mean), rng), runs.step
+    return Habits(cap, opened.window, write_rate, weight, step)
 
 
-def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, steps: float) -> Stakes:
-    """Estimate what a plan's first model saves by solving a task, and the cost of each of its `steps`."""
+def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, effort: float) -> Stakes:
+    """Estimate what a plan's first model saves by solving a task, and the cost of a unit of its `effort`."""
     evidence, arms = fold(choice.legs), [_arm(project, choice, name) for name in plan]
     utility = _utility(project, evidence, arms, _money_left(project))
     belief = believe(evidence, Task(kind), arms)
     first, after = belief.odds[arms[0].name, "first"].takes, belief.odds[arms[1].name, "after"]
     price = utility.cost(after.takes.usd, after.takes.seconds)
-    return Stakes(1 - after.solves.mean + price, utility.cost(first.usd, first.seconds) / max(steps, 1.0))
+    return Stakes(1 - after.solves.mean + price, utility.cost(first.usd, first.seconds) / max(effort, 1.0))

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from kith.core.errors import HopelessError
 from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Charge, Message, Reply, ToolCall, ToolResult
+from kith.features.route.effort_caps import READ_WEIGHT, effort_of
 
 _SAME: Final = 3  # times that a command fails in the same way
 _MALFORMED: Final = 2  # edits or calls in a row that cannot be carried out
@@ -30,24 +31,26 @@ _NOISE: Final = re.compile(
 class Habits(Struct, frozen=True):
     """The habits of a model at one kind of work; 0 where unknown.
 
-    `cap`: the steps beyond which a run is not worth its price. `window` counts tokens, `write_rate` is in
-    tokens/s.
+    `cap`: the effort beyond which a run is not worth its price, in weighted tokens. `read_weight` is the
+    weight of a prompt token, `step` the usual effort of a step, `write_rate` is in tokens/s.
     """
 
-    cap: int = 0
+    cap: float = 0.0
     window: int = 0
     write_rate: float = 0.0
+    read_weight: float = READ_WEIGHT
+    step: float = 0.0
 
 
-def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
+def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: Habits, first: int = 0) -> str:
     """Explain why a model should be stopped before its next call; "" to continue.
 
     `messages` are its thread; only those after the person's last message count. `calls` are its latest
-    ones, in order.
+    ones, in order; from number `first` on they came after that message.
     """
     said = _since_a_person(messages)
     return (
-        _too_long(said, habits.cap)
+        _too_long(said, calls[first:], habits)
         or _same_failure(said)
         or _malformed(said)
         or _full(said, calls, habits.window)
@@ -56,14 +59,22 @@ def why_hopeless(messages: Sequence[Message], calls: Sequence[Charge], habits: H
 
 
 def _since_a_person(messages: Sequence[Message]) -> Sequence[Message]:
-    begins = max((n for n, each in enumerate(messages) if each.author == "person"), default=-1)
-    return messages[begins + 1 :]
+    return messages[_last_of_a_person(messages) + 1 :]
 
 
-def _too_long(said: Sequence[Message], cap: int) -> str:
+def _last_of_a_person(messages: Sequence[Message]) -> int:
+    return max((n for n, each in enumerate(messages) if each.author == "person"), default=-1)
+
+
+def _too_long(said: Sequence[Message], calls: Sequence[Charge], habits: Habits) -> str:
+    """Steps without a known number of tokens (a resumed task, a silent server) count as usual ones."""
     steps = sum(each.role == "assistant" and each.author != "kith" for each in said)
-    over = cap and steps > cap
-    return f"{steps} steps, and runs of more than {cap} seldom pay off" if over else ""
+    efforts = (effort_of(call.usage.output, call.evaluated, habits.read_weight) for call in calls)
+    known = [effort for effort in efforts if effort]
+    effort = sum(known) + habits.step * max(0, steps - len(known))
+    if not habits.cap or effort <= habits.cap:
+        return ""
+    return f"{effort:,.0f} weighted tokens, and runs of more than {habits.cap:,.0f} seldom pay off"
 
 
 def _same_failure(said: Sequence[Message]) -> str:
@@ -134,11 +145,13 @@ class Hopeful(Wrapped, frozen=True, eq=False):
     habits: Habits
     purpose: str = "edit"
     _calls: list[Charge] = field(default_factory=list)
+    _since: dict[int, int] = field(default_factory=dict)  # place of a person's message -> calls before it
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         """Ask. Raises HopelessError before a call that would be in vain, and what the model raises."""
         mine = prompt.purpose == self.purpose
-        why = why_hopeless(prompt.messages, self._calls, self.habits) if mine else ""
+        first = self._since.setdefault(_last_of_a_person(prompt.messages), len(self._calls)) if mine else 0
+        why = why_hopeless(prompt.messages, self._calls, self.habits, first) if mine else ""
         if why:
             raise HopelessError(f"stopped as hopeless: {why}")
 

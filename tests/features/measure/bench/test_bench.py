@@ -25,11 +25,12 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, Timing, ToolCall, Usage
 from kith.core.workspace import Workspace
-from kith.features.measure.bench.bench import CALLS, FORMS, Paces, Subject, bench, edits
+from kith.features.measure.bench.bench import CALLS, DEPTHS, FORMS, Paces, Subject, bench, edits
 from kith.features.measure.bench.exercises import Exercise, find_exercises, read_exercise
 from kith.features.measure.bench.llama_bench import format_of, read_calls, rows_of, write_rows
-from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, TriedExercise
+from kith.features.measure.bench.result import BenchResult, BenchSpeed, LeftDepth, Score, TriedExercise
 from kith.features.measure.bench.runs import compare, flips, ratio_interval
+from kith.features.measure.bench_command import describe
 from kith.features.measure.probe.exercises import QUESTION
 from kith.models.latency import Latency
 from kith.tools import standard_tools
@@ -77,12 +78,17 @@ def test_an_exercise_without_files_is_refused() -> None:
 
 @dataclass
 class Pupil:
-    """A model that knows every answer, and reads 1,000 tokens a second; `wrong` names what it gets wrong."""
+    """A model that knows every answer, and tells of these speeds (tokens/s), but takes no time.
+
+    `wrong` names what it gets wrong.
+    """
 
     wrong: tuple[str, ...] = ()
     name: str = "pupil"
     asked: list[Prompt] = field(default_factory=list)
     trouble_at: str = ""
+    reads: float = 1_000
+    writes: float = 40
 
     async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
         self.asked.append(prompt)
@@ -93,7 +99,9 @@ class Pupil:
         chars = len(prompt.system) + sum(len(message.text) for message in prompt.messages)
         told = max(1, len(str(parts)) // 4)
         usage = Usage(chars // 4, told, min(len(prompt.system), chars) // 4 if len(prompt.system) > 99 else 0)
-        timing = Timing(prefill_s=(usage.input - usage.cached) / 1000, decode_s=told / 40, total_s=0.1)
+        timing = Timing(
+            total_s=0.1, prefill_s=(usage.input - usage.cached) / self.reads, decode_s=told / self.writes
+        )
         stop: Any = "tools" if any(isinstance(part, ToolCall) for part in parts) else "end"
         return Reply(Message("assistant", parts, self.name), stop, self.name, usage, timing)
 
@@ -204,22 +212,24 @@ def test_without_time_nothing_is_claimed(folder: Path) -> None:
 
     result = take(Slow(), budget_s=1.0, folder=folder)
     assert sum(score.left for score in result.scores) > 10 and result.scores[-1].left == 3
-    assert any("were left" in note or "was up" in note for note in result.notes)
+    assert "time" in [each.why for each in result.left_depths]
 
 
 def test_prompts_for_speed_share_nothing_that_could_be_cached() -> None:
     pupil = Pupil()
     track = Paces(pupil, lambda event: None, time.monotonic() + 60, window=4_096)
-    speeds, notes = asyncio.run(track.measure())
+    speeds, left = asyncio.run(track.measure())
     assert [speed.depth > 500 for speed in speeds] == [False, True]
-    assert notes == ("speed at 4,096 tokens: the window of 4,096 tokens is too small",)
+    assert [(each.depth, each.why) for each in left] == [(depth, "window") for depth in DEPTHS[2:]]
     first = [prompt.system[:24] for prompt in pupil.asked[:3]]
     assert len(set(first)) == 3  # the shallow ones differ from their first token on
     deep = list(pupil.asked[3:])
     assert len({prompt.system for prompt in deep}) == 1
     assert len({prompt.messages[0].text[:24] for prompt in deep}) == len(deep)
     paid = Paces(Pupil(), lambda event: None, time.monotonic() + 60, deepest=0)
-    assert len(asyncio.run(paid.measure())[0]) == 1
+    speeds, left = asyncio.run(paid.measure())
+    assert len(speeds) == 1
+    assert [(each.depth, each.why) for each in left] == [(depth, "price") for depth in DEPTHS[1:]]
 
 
 class Ollama(Pupil):
@@ -352,6 +362,39 @@ def test_a_slow_model_is_measured_with_fewer_tokens(folder: Path) -> None:
     (speed,) = result.speeds
     assert speed.depth == 0 and 100 < speed.new < 400
     assert any("128" in note for note in result.notes)
+
+
+def test_a_slow_model_is_asked_only_what_fits_into_the_time(folder: Path) -> None:
+    pupil = Pupil(reads=20, writes=3)
+    result = take(pupil, 90.0, folder=folder)
+    # Reading 512 tokens would take 26 s, and a fourth of the time is for speed.
+    assert [speed.new < 320 for speed in result.speeds] == [True]
+    assert [each.depth for each in result.left_depths] == list(DEPTHS[1:])
+    assert {each.why for each in result.left_depths} == {"time"}
+    assert [each.needed_s for each in result.left_depths] == sorted(
+        each.needed_s for each in result.left_depths
+    )
+    tasks = result.scores[-1]
+    assert (tasks.tried, tasks.left) == ((), len(FEW)) and tasks.needed_s > 90
+    assert not any("You work." in prompt.system for prompt in pupil.asked)
+    calls = result.scores[0]
+    assert calls.tried and len(calls.tried) + calls.left == len(CALLS)
+    assert BenchResult.from_facts(json.loads(json.dumps(result.facts))) == result
+
+
+def test_what_was_left_out_is_in_the_table() -> None:
+    left = (LeftDepth(1_024, "time", 80.0), LeftDepth(4_096, "time", 240.0))
+    scores = (
+        Score("tool calls", (TriedExercise("a"),), 7, needed_s=12.0),
+        Score("tasks", left=30, needed_s=300),
+    )
+    shown = "\n".join(describe(replace(RUN, scores=scores, left_depths=left)))
+    assert re.search(r"^tool calls +1 of 1 +\d+% to 100% +7$", shown, re.M)
+    assert re.search(r"^small tasks with tests +- +30$", shown, re.M)
+    for said in ("1,024 tokens and deeper: no time, it takes about 80 s", "7 more", "30 more", "about 5 min"):
+        assert said in shown
+    old = {key: value for key, value in RUN.facts.items() if key != "left_depths"}
+    assert BenchResult.from_facts(old) == RUN  # a run that an earlier kith has logged
 
 
 def test_a_bench_that_measured_nothing_fails(folder: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -16,8 +16,26 @@ from kith.core.events import Stepped
 from kith.core.model import Emit, Model, Prompt
 from kith.core.run import Run
 from kith.core.values import Sampling, say
-from kith.features.measure.bench.exercises import TASKS, Exercise, Place, Worker, find_exercises, solve_all
-from kith.features.measure.bench.result import BenchResult, BenchSpeed, Score, TriedExercise, mean
+from kith.features.measure.bench.exercises import (
+    TASK_READ,
+    TASK_WRITTEN,
+    TASKS,
+    Exercise,
+    Place,
+    TaskPace,
+    Worker,
+    find_exercises,
+    solve_all,
+)
+from kith.features.measure.bench.result import (
+    BenchResult,
+    BenchSpeed,
+    Lack,
+    LeftDepth,
+    Score,
+    TriedExercise,
+    mean,
+)
 from kith.features.measure.probe import exercises as probed
 from kith.features.measure.probe import judge
 from kith.features.measure.probe.exercises import QUESTION, Form, ProbeExercise, edit_in_words, speed_text
@@ -37,13 +55,14 @@ REPEATS: Final = 3
 _ROOM: Final = 256  # tokens of the window that stay free
 _LEAST_OUT: Final = 5  # fewer tokens say nothing of the speed of writing
 _QUICK: Final = 0.75  # of the time that a whole prompt takes: in less, only a part of it was read
-_SLOWEST: Final = 60.0  # tokens a second, while nothing was measured
 
 
 class Paces(Struct, frozen=True):
     """The model on the track: `until` is on the monotonic clock, `window` in tokens (0: unknown).
 
     `deepest`: no prompt has more tokens that come first, for who pays for each. `new` are read behind them.
+    `read_rate`, `write_rate`: tokens a second that it was seen to read and write before (0.0: unknown).
+    `latest`: until then the first figure of all may take, if that is later.
     """
 
     model: Model
@@ -52,57 +71,78 @@ class Paces(Struct, frozen=True):
     window: int = 0
     deepest: int = DEPTHS[-1]
     new: int = NEW
+    read_rate: float = 0.0
+    write_rate: float = 0.0
+    latest: float = 0.0
 
-    async def measure(self) -> tuple[tuple[BenchSpeed, ...], tuple[str, ...]]:
-        """The speed at each depth that time and window allow, and in sentences what they did not.
+    async def measure(self) -> tuple[tuple[BenchSpeed, ...], tuple[LeftDepth, ...]]:
+        """The speed at each depth that time and window allow, and the depths that they did not.
 
-        Raises ModelError when the model does not answer at all.
+        Each is planned by what was measured so far. Raises ModelError if the model does not answer at all.
         """
         found: list[BenchSpeed] = []
-        for depth in (each for each in DEPTHS if each <= self.deepest):
-            if found and (why := self._why_not(depth, found[-1])):
-                return tuple(found), (f"speed at {depth:,} tokens: {why}",)
+        for depth in DEPTHS:
+            if why := self._why_not(depth, found):
+                return tuple(found), self._leave(depth, why, found)
             try:
                 if speed := await self._at(depth, min(found[0].read) if found else 0.0):
                     found.append(speed)
             except TimeoutError:
-                return tuple(found), (f"speed at {depth:,} tokens: the time for it was up",)
+                return tuple(found), self._leave(depth, "time", found)
             except ModelError as error:
                 if not found:
                     raise
-                return tuple(found), (f"speed at {depth:,} tokens: {error}",)
+                return tuple(found), self._leave(depth, "trouble", found, str(error))
         return tuple(found), ()
 
-    def _why_not(self, depth: int, last: BenchSpeed) -> str:
-        if self.window and depth + self.new + OUT + _ROOM > self.window:
-            return f"the window of {self.window:,} tokens is too small"
-        rate = min(last.read, default=_SLOWEST)
-        needed = (depth + self.new) / rate
-        left = self.until - time.monotonic()
-        return f"it takes about {needed:.0f} s, and {max(0, left):.0f} s were left" if needed > left else ""
+    def _why_not(self, depth: int, found: Sequence[BenchSpeed]) -> Lack | None:
+        if self.window and found and depth + self.new + OUT + _ROOM > self.window:
+            return "window"
+        if depth > self.deepest:
+            return "price"
+        if self.latest and not found:  # the one figure that there is to be, whatever was seen before
+            return None
+        return "time" if self._needs(depth, found) > self.until - time.monotonic() else None
+
+    def _needs(self, depth: int, found: Sequence[BenchSpeed]) -> float:
+        """Seconds of one figure behind so many tokens; 0.0 while no speed is known."""
+        read, write = self.read_rate, self.write_rate
+        if found:
+            read, write = min(found[-1].read), min(found[-1].written, default=write)
+        if not read:
+            return 0.0
+        return (depth + self.new) / read + (OUT / write if write else 0.0)
+
+    def _leave(
+        self, depth: int, why: Lack, found: Sequence[BenchSpeed], trouble: str = ""
+    ) -> tuple[LeftDepth, ...]:
+        """This depth and the deeper ones, for which there is no more time or room either."""
+        left = (each for each in DEPTHS if each >= depth)
+        return tuple(LeftDepth(each, why, round(self._needs(each, found), 1), trouble) for each in left)
 
     async def _at(self, depth: int, rate: float) -> BenchSpeed | None:
         """Several calls that share nothing but their first `depth` tokens; None when none told its time.
 
         `rate`: tokens a second that are read behind nothing; 0.0 while that is not known.
         """
+        end = self.until if rate else max(self.until, self.latest)
         beginning = f"{uuid.uuid4().hex}\n{speed_text(depth)}" if depth else ""
-        begun = (await self._ask(beginning, "Begin.", 1))[0].new if depth else 0
+        begun = (await self._ask(beginning, "Begin.", 1, end))[0].new if depth else 0
         # Without a common beginning each system prompt differs from its first token on.
         tooks: list[tuple[Took, bool]] = []
         for number in range(REPEATS):
             if number and self.until - time.monotonic() < tooks[-1][0].seconds * 2:
                 break
             begin = beginning or uuid.uuid4().hex
-            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(self.new)}", OUT)
+            took, timed = await self._ask(begin, f"{uuid.uuid4().hex}\n{speed_text(self.new)}", OUT, end)
             tooks.append((_spared(took, begun, rate), timed))
         return _speed(tooks)
 
-    async def _ask(self, system: str, words: str, limit: int) -> tuple[Took, bool]:
+    async def _ask(self, system: str, words: str, limit: int, end: float) -> tuple[Took, bool]:
         """One call as it was measured, and whether the server did that."""
         sampling = Sampling(temperature=0.2, seed=1, max_tokens=limit)
         prompt = Prompt(system, (say(words),), purpose="bench", sampling=sampling, thread=uuid.uuid4().hex)
-        async with asyncio.timeout(max(0.0, self.until - time.monotonic())):
+        async with asyncio.timeout(max(0.0, end - time.monotonic())):
             reply = await self.model(prompt, self.emit)
         usage = reply.usage
         took = Took.from_timing(usage.new, usage.cached, usage.output, reply.timing)
@@ -226,13 +266,13 @@ async def try_all(bench: TimedModel, name: str, exercises: tuple[ProbeExercise, 
     """One exercise after the other, as far as the time goes; a server in trouble ends it."""
     tried: list[TriedExercise] = []
     for number, exercise in enumerate(exercises):
-        if bench.cost(exercise) > bench.left:
-            return Score(name, tuple(tried), len(exercises) - number)
+        if (needed_s := bench.cost(exercise)) > bench.left:
+            return Score(name, tuple(tried), len(exercises) - number, needed_s=round(needed_s, 1))
         left = bench.left
         try:
             reply = await bench.solve(exercise)
         except TimeoutError:
-            return Score(name, tuple(tried), len(exercises) - number)
+            return Score(name, tuple(tried), len(exercises) - number, needed_s=round(needed_s, 1))
         except ModelError as error:
             # A tool call that its own server cannot read is the model's fault; a server in trouble is not.
             if error.retryable and "tool call" not in str(error):
@@ -280,28 +320,35 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     rest = _TASKS_PART if subject.exercises else 0
     until = _share(end, _SPEED_PART, _CALLS_PART + len(FORMS) * _FORM_PART + rest)
     track = Paces(subject.model, emit, until, subject.about.window, subject.deepest)
-    speeds, notes = await _step(run, "speed", track.measure)
+    track = replace(track, read_rate=table.read_rate, write_rate=table.write_rate)
+    speeds, left_depths = await _step(run, "speed", track.measure)
+    notes: tuple[str, ...] = ()
     if not speeds:  # on a slow machine one figure is worth the time of the rest
-        late = replace(track, until=end, deepest=0, new=FEW)
-        speeds, more = await _step(run, f"speed with {FEW} tokens", late.measure)
-        notes = more or (f"speed with {NEW} tokens: the time for it was up, so {FEW} were read",)
+        late = replace(track, latest=end, new=FEW)
+        speeds, left_depths = await _step(run, f"speed with {FEW} tokens", late.measure)
+        notes = (f"speed with {NEW} new tokens: no time, so {FEW} were read",) if speeds else ()
     if speeds:
-        table.read_rate = table.read_rate or mean(speeds[0].read)
+        table.read_rate = mean(speeds[0].read)
         table.write_rate = mean(speeds[0].written) or table.write_rate
+    task_s = table.seconds(TASK_READ, TASK_WRITTEN + table.thinking) if speeds else 0.0
+    if task_s > end - time.monotonic():
+        rest = 0  # not one small task fits, so the others get its time
     table.until = _share(end, _CALLS_PART, len(FORMS) * _FORM_PART + rest)
     scores = [await _step(run, TOOLS, partial(try_all, table, TOOLS, CALLS))]
     for left, (form, name) in zip(reversed(range(len(FORMS))), FORMS.items(), strict=True):
         table.until = _share(end, _FORM_PART, left * _FORM_PART + rest)
         scores.append(await _step(run, name, partial(try_all, table, name, tuple(edits(form)))))
     if subject.exercises:
-        each_s = max(_LEAST_TASK_S, _TASK_SHARE * budget_s)
-        solving = partial(solve_all, run, subject.exercises, subject.place, subject.worker, end, each_s)
+        each_s = max(_LEAST_TASK_S, _TASK_SHARE * budget_s, 2 * task_s)
+        pace = TaskPace(end, each_s, task_s or each_s / 4)
+        solving = partial(solve_all, run, subject.exercises, subject.place, subject.worker, pace)
         scores.append(await _step(run, TASKS, solving))
     if not speeds and not any(score.tried for score in scores):
-        why = next(filter(None, (*(score.skipped for score in scores), *notes)), "no call ended in time")
+        why = next(filter(None, (score.skipped for score in scores)), "no call ended in time")
         raise _nothing(budget_s, why)
     seconds = round(time.monotonic() - began, 1)
-    return replace(subject.about, seconds=seconds, speeds=speeds, scores=tuple(scores), notes=notes)
+    about = replace(subject.about, seconds=seconds, speeds=speeds, left_depths=left_depths)
+    return replace(about, scores=tuple(scores), notes=notes)
 
 
 def _share(end: float, part: int, rest: int) -> float:
@@ -329,6 +376,8 @@ async def _greet(table: TimedModel, budget_s: float) -> None:
     whole, table.until = table.until, time.monotonic() + _FIRST_SHARE * budget_s
     try:
         reply = await table.ask(QUESTION, _FIRST_REPLY)
+        if reply.timing.prefill_s > 0:  # by the clock, loading the model would count
+            table.read_rate = reply.usage.new / reply.timing.prefill_s
         if thinking_of(reply):
             quiet = await table.ask(QUESTION, _FIRST_REPLY, think=False)
             table.think = None if thinking_of(quiet) else False

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -81,6 +81,8 @@ def _files(text: str) -> Iterator[tuple[str, str]]:
 
 TASKS = "tasks"
 STEPS, TRIES = 15, 2
+# Tokens of an exercise that goes well: the worker's prompt with its tools and the files, and a few replies.
+TASK_READ, TASK_WRITTEN = 2_000, 250
 UNCONFINED = "no sandbox on this machine, and a model's code is not run without one"
 CHECK = ExecLimits(seconds=30.0)
 
@@ -90,28 +92,40 @@ Place = Callable[[Exercise], AbstractAsyncContextManager[Workspace]]
 Worker = Callable[[float], Awaitable[Player]]
 
 
+class TaskPace(NamedTuple):
+    """Exercises are done `until` the clock (monotonic) says so, each within `each_s` seconds.
+
+    `usual_s`: what one is expected to take, before the first is done.
+    """
+
+    until: float
+    each_s: float
+    usual_s: float
+
+
 async def solve_all(
-    run: Run, exercises: Sequence[Exercise], place: Place, worker: Worker, until: float, each_s: float
+    run: Run, exercises: Sequence[Exercise], place: Place, worker: Worker, pace: TaskPace
 ) -> Score:
-    """One exercise after the other, each within `each_s` seconds, until the clock (monotonic) says `until`.
+    """One exercise after the other, as far as the time goes.
 
     One that the end of the benchmark interrupts is not counted. A server in trouble ends it.
     """
     tried: list[TriedExercise] = []
     for number, exercise in enumerate(exercises):
-        left = until - time.monotonic()
-        usual = sum(each.seconds for each in tried) / len(tried) if tried else each_s / 4
-        if left < min(usual, each_s):
-            return Score(TASKS, tuple(tried), len(exercises) - number)
+        left = pace.until - time.monotonic()
+        usual_s = sum(each.seconds for each in tried) / len(tried) if tried else pace.usual_s
+        needed_s = round(min(usual_s, pace.each_s), 1)
+        if left < needed_s:
+            return Score(TASKS, tuple(tried), len(exercises) - number, needed_s=needed_s)
         try:
             async with place(exercise) as tree:
                 if not tree.confined:
                     return Score(TASKS, (), len(exercises), UNCONFINED)
-                one = await solve(run, exercise, tree, await worker(min(left, each_s)))
+                one = await solve(run, exercise, tree, await worker(min(left, pace.each_s)))
         except ModelError as error:
             return Score(TASKS, tuple(tried), len(exercises) - number, str(error))
-        if one.why and time.monotonic() >= until:
-            return Score(TASKS, tuple(tried), len(exercises) - number)
+        if one.why and time.monotonic() >= pace.until:
+            return Score(TASKS, tuple(tried), len(exercises) - number, needed_s=needed_s)
         tried.append(one)
     return Score(TASKS, tuple(tried))
 

@@ -1,7 +1,7 @@
 """Define a benchmark's result for one model on one machine: plain figures, for card and log."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec import Struct, to_builtins
 
@@ -24,6 +24,21 @@ class BenchSpeed(Struct, frozen=True):
     by: str = "server"
 
 
+Lack = Literal["time", "window", "price", "trouble"]
+
+
+class LeftDepth(Struct, frozen=True):
+    """A depth at which no speed was measured, and why: "price" where each token of a prompt is paid.
+
+    `needed_s`: the seconds that it would have taken. `trouble`: what its server said.
+    """
+
+    depth: int
+    why: Lack
+    needed_s: float = 0.0
+    trouble: str = ""
+
+
 class TriedExercise(Struct, frozen=True):
     """One thing that was tried: `why` it went wrong ("": it did not), and the seconds and tokens it took."""
 
@@ -34,12 +49,16 @@ class TriedExercise(Struct, frozen=True):
 
 
 class Score(Struct, frozen=True):
-    """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried."""
+    """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried.
+
+    `needed_s`: about how long the next one would have taken (0.0: unknown).
+    """
 
     name: str
     tried: tuple[TriedExercise, ...] = ()
     left: int = 0
     skipped: str = ""
+    needed_s: float = 0.0
 
     @property
     def share(self) -> Share:
@@ -60,7 +79,8 @@ class BenchResult(Struct, frozen=True):
     speeds: tuple[BenchSpeed, ...] = ()
     scores: tuple[Score, ...] = ()
     session: str = ""
-    notes: tuple[str, ...] = ()  # what was not measured, and why
+    notes: tuple[str, ...] = ()  # what else was not measured, and why
+    left_depths: tuple[LeftDepth, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -71,12 +91,14 @@ class BenchResult(Struct, frozen=True):
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":
         """Read the output of `facts`. Raises KeyError, TypeError for anything else."""
-        rest = {key: value for key, value in facts.items() if key not in ("speeds", "scores", "notes")}
+        several = ("speeds", "scores", "notes", "left_depths")
+        rest = {key: value for key, value in facts.items() if key not in several}
         return cls(
             **rest,
             speeds=tuple(_speed(each) for each in facts["speeds"]),
             scores=tuple(_score(each) for each in facts["scores"]),
             notes=tuple(facts["notes"]),
+            left_depths=tuple(LeftDepth(**each) for each in facts.get("left_depths", ())),
         )
 
 
