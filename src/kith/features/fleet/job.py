@@ -293,7 +293,10 @@ class Job:
         if self.attempt.task.command in ("review", "bench"):
             return
         file = self.folder / f"checkpoint-{self.attempt.number}"
-        if not await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+        packed = await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB)
+        if packed == "too early":
+            return
+        if packed == "too large":
             self._kept = turns
             return
         if watch.tools != tools or watch.applied:
@@ -321,7 +324,7 @@ class Job:
         else:
             if not ended.applied and (self.state / LOG_FILE).exists():
                 file = self.folder / f"checkpoint-{self.attempt.number}"
-                if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+                if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB) == "packed":
                     await self._store_checkpoint(file, ended.spent.turns)
             why = _GIVEN_BACK[ended.why]
             await fleet.give_back(self.attempt, ended.spent, why, failed=ended.why == "cut off")
