@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fleet_support import Within
-from kith.features.fleet.attempts import Attempt, Batch, Result, Spent
+from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, all_rows, report
 from kith.features.fleet.batches import find_batch, list_runs, make_report
 from kith.features.fleet.database import Fleet
 from kith.features.fleet.settings import Limits
@@ -146,6 +146,28 @@ def test_a_budget_stops_runs_at_work_and_lets_no_other_begin(within: Within) -> 
         assert (await find_batch(fleet, batch)).usd == pytest.approx(1.1)
         assert await fleet.retry(batch, (), 5.0) == 1
         assert (await begin(fleet, other)).left_usd == pytest.approx(3.9)
+
+    within(look)
+
+
+def test_a_report_without_news_writes_nothing(within: Within) -> None:
+    async def look(fleet: Fleet) -> None:
+        (run,) = await runs_of(fleet, await submit(fleet, max_usd=1.0))
+        attempt = await begin(fleet, run)
+
+        async def writes(spent: Spent) -> bool:
+            async def told(database: Database) -> bool:
+                assert await report(database, attempt, spent) == "go on"
+                (row,) = await all_rows(
+                    database, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS number", {}
+                )
+                return bool(row["number"])
+
+            return await fleet.within(told)
+
+        third = 0.1 + 0.2  # which no column holds exactly
+        told = [Spent(), Spent(1, 10, 2, third), Spent(1, 10, 2, third), Spent(2, 20, 4, third), Spent(1)]
+        assert [await writes(spent) for spent in told] == [False, True, False, True, False]
 
     within(look)
 

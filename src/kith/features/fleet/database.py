@@ -47,7 +47,16 @@ class Fleet:
         self.pool, self.patience_s = pool, patience_s
 
     async def within(self, work: Callable[[Database], Awaitable[T]]) -> T:
-        """Do it in one transaction; where the connection fails, once more, until the patience ends."""
+        """Do it in one transaction."""
+
+        async def whole(database: Database) -> T:
+            async with database.transaction():
+                return await work(database)
+
+        return await self._patiently(whole)
+
+    async def _patiently(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Do it; where the connection fails, once more, until the patience ends."""
         loop = asyncio.get_running_loop()
         begun, tries = loop.time(), 0
         while True:
@@ -64,12 +73,8 @@ class Fleet:
                 raise KithError(f"The fleet's database refuses: {_first_line(error)}.") from error
 
     async def rows(self, statement: LiteralString, **values: object) -> list[dict[str, Any]]:
-        """The rows of one statement."""
-
-        async def ask(database: Database) -> list[dict[str, Any]]:
-            return await all_rows(database, statement, values)
-
-        return await self.within(ask)
+        """The rows of one statement, which is a transaction by itself."""
+        return await self._patiently(lambda database: all_rows(database, statement, values))
 
     # --- tasks ---------------------------------------------------------------------------------
 
@@ -142,7 +147,7 @@ class Fleet:
 
     async def report(self, attempt: Attempt, spent: Spent) -> Standing:
         """Say what an attempt has spent so far, and hear if it may go on."""
-        return await self.within(lambda database: attempts.report(database, attempt, spent))
+        return await self._patiently(lambda database: attempts.report(database, attempt, spent))
 
     async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> bool:
         """Make a checkpoint the one to resume from; False where the attempt is superseded."""
@@ -272,6 +277,11 @@ class Fleet:
         )
 
 
+async def _commit_each(connection: Database) -> None:
+    """Let each statement be a transaction, where none was begun: two trips over the network less."""
+    await connection.set_autocommit(True)
+
+
 @asynccontextmanager
 async def open_fleet(
     dsn: str, *, connections: int = 2, patience_s: float = _COMMAND_S, check: bool = True
@@ -288,6 +298,7 @@ async def open_fleet(
         max_size=connections,
         open=False,
         kwargs=options,
+        configure=_commit_each,
         check=AsyncConnectionPool.check_connection,
         reconnect_timeout=30.0,
         timeout=_WAIT_S,

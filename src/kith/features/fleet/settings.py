@@ -12,6 +12,7 @@ from kith.core.errors import TreeError, UsageError
 Kind = Literal["none", "github", "gitlab", "gitea"]
 
 DSN: Final = "KITH_FLEET_DSN"
+_REPORT_S: Final = 5.0
 _NOTE: Final = "fleet.dsn"  # in kith's state, which no sandbox shows
 
 
@@ -20,6 +21,11 @@ class Limits(Struct, frozen=True):
 
     attempts: int = 5
     silence_s: float = 30.0
+
+    @property
+    def report_s(self) -> float:
+        """Seconds between two reports of a run in which nothing happens: a cut is noticed early enough."""
+        return min(_REPORT_S, self.silence_s / 4)
 
 
 class FleetSettings(Struct, frozen=True):
