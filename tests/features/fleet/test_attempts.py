@@ -8,7 +8,7 @@ import pytest
 from fleet_support import Within
 from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, all_rows, report
 from kith.features.fleet.batches import find_batch, list_runs, make_report
-from kith.features.fleet.database import Fleet
+from kith.features.fleet.database import Fleet, make_schema
 from kith.features.fleet.settings import Limits
 from kith.features.fleet.tasks import FleetTask, name_tasks
 
@@ -246,6 +246,21 @@ def test_jobs_of_silent_workers_and_lost_jobs_come_back(within: Within) -> None:
         rows = await fleet.rows("SELECT status::text FROM procrastinate_jobs")
         assert [row["status"] for row in rows] == ["todo", "todo"]
         assert await states(fleet, batch) == ["waiting", "waiting"]
+
+    within(look)
+
+
+def test_the_search_for_a_job_is_planned_each_time(within: Within) -> None:
+    """Also in tables that an older kith made, once `kith fleet init` was run again."""
+
+    async def look(fleet: Fleet) -> None:
+        settings = "SELECT proconfig FROM pg_proc WHERE proname = 'procrastinate_fetch_job_v2'"
+        await fleet.within(
+            lambda database: database.execute("ALTER FUNCTION procrastinate_fetch_job_v2 RESET ALL")
+        )
+        assert (await fleet.rows(settings))[0]["proconfig"] is None
+        assert not await make_schema(fleet)
+        assert (await fleet.rows(settings))[0]["proconfig"] == ["plan_cache_mode=force_custom_plan"]
 
     within(look)
 

@@ -15,6 +15,7 @@ import pytest
 from forge_server import TOKEN, StandInForge, over_http
 from kith.features.demo.standin.http import Request
 from outside import Kith, in_thread
+from pgbouncer import PORT, bouncing
 from postgres import Postgres
 
 OLD = "return sum(numbers) / (len(numbers) + 1)"
@@ -228,6 +229,19 @@ def test_a_worker_ends_though_its_database_is_away(fleet: Fleet, postgres: Postg
             assert worker.wait(60) == 0
         finally:
             postgres.start()
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_listen_works_through_pgbouncer(fleet: Fleet, postgres: Postgres) -> None:
+    config = fleet.home / ".config" / "kith" / "config.toml"
+    config.write_text(config.read_text() + "listen = false\n")
+    name = fleet.dsn.partition("dbname=")[2]
+    with bouncing(postgres) as folder:
+        fleet.kith("fleet", "init", f"host={folder} port={PORT} user=tests dbname={name}")
+        with fleet.worker("--slots", "2"):
+            batches = [fleet.submit("-m", "box/standin") for _ in range(2)]
+            assert [fleet.wait(batch)["verdict"] for batch in batches] == ["proven", "proven"]
+            assert not postgres.sql("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %'", name)
 
 
 @pytest.mark.slow

@@ -33,6 +33,11 @@ _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last o
 _WAIT_S: Final = 5.0  # for a connection, before the next try
 _MANY: Final = 1_000  # tasks
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
+# Without it PostgreSQL plans the search for any queues, after five searches on a connection: as if a queue
+# held a few jobs. It belongs to the function, so it holds behind a pooler of connections, too.
+_PLAN_EACH: Final = """
+ALTER FUNCTION procrastinate_fetch_job_v2(varchar[], bigint) SET plan_cache_mode = force_custom_plan
+"""
 
 T = TypeVar("T")
 
@@ -287,6 +292,7 @@ async def open_fleet(
     dsn: str, *, connections: int = 2, patience_s: float = _COMMAND_S, check: bool = True
 ) -> AsyncIterator[Fleet]:
     """Connect to a fleet's database. Raises UsageError for a wrong DSN or another schema, BusyError."""
+    # Nothing is prepared, nor set for a session: behind PgBouncer the next statement may meet another one.
     options = {**_CONNECTION, "row_factory": dict_row, "prepare_threshold": None}
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
@@ -321,10 +327,12 @@ async def make_schema(fleet: Fleet) -> bool:
 
     async def make(database: Database) -> bool:
         await database.execute("SELECT pg_advisory_xact_lock(hashtext('kith fleet schema'))")
-        if await _version(database):
-            return False
+        known = await _version(database)
         if not await _has_table(database, "procrastinate_jobs"):
             await database.execute(procrastinate.schema.SchemaManager.get_schema())
+        await database.execute(_PLAN_EACH)
+        if known:
+            return False
         schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
         await database.execute(schema.encode())
         await database.execute("INSERT INTO fleet_schema VALUES (%s, %s)", (VERSION, __version__))

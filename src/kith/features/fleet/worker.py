@@ -181,7 +181,8 @@ async def _serve(
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
                 await _wait_for_space(machine, stop)
                 continue
-            engine = make_worker(app, machine.name, queues, wanted.slots, limits)
+            listens = machine.settings.listen
+            engine = make_worker(app, machine.name, queues, wanted.slots, limits, listens=listens)
             beside = [
                 asyncio.ensure_future(each)
                 for each in (
