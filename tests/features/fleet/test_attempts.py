@@ -47,7 +47,7 @@ def test_a_superseded_attempt_changes_nothing(within: Within) -> None:
         new = await begin(fleet, run, "alive")
         assert new.number == old.number + 1
         assert await fleet.report(old, Spent(1)) == "superseded"
-        assert not await fleet.keep_checkpoint(old, "digest", 1)
+        assert await fleet.keep_checkpoint(old, "digest", 1) is None
         assert not await fleet.settle(old, Spent(2, 100, 10), Result("proven", 0))
         assert not await fleet.give_back(old, Spent(), "late", failed=True)
         assert await fleet.settle(new, Spent(3, 200, 20), DONE)

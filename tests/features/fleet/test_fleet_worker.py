@@ -266,6 +266,26 @@ def test_a_task_that_no_machine_can_do_is_set_aside_with_its_reason(fleet: Fleet
 
 
 @pytest.mark.slow
+def test_a_worker_removes_what_ended_long_ago(
+    fleet: Fleet, tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker():
+        assert fleet.wait(batch)["state"] == "done"
+    kept = {each.name for each in (tmp_path / "fleet" / "store").glob("*/*")}
+    assert set(fleet.one(batch)["artefacts"].values()) <= kept
+    past = "UPDATE fleet_runs SET ended = now() - interval '3 days'"
+    postgres.sql(past, fleet.dsn.partition("dbname=")[2])
+    monkeypatch.setenv("KITH_FLEET_KEEP_DAYS", "2")
+    with fleet.worker():
+        end = time.monotonic() + SOON_S
+        while json.loads(fleet.kith("fleet", "status", "--json").stdout)["batches"]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    assert not list((tmp_path / "fleet" / "store").glob("*/*"))
+
+
+@pytest.mark.slow
 def test_a_worker_with_a_full_disk_takes_no_task(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = fleet.submit("-m", "box/standin")
     monkeypatch.setenv("KITH_FLEET_FREE_MB", str(1 << 40))

@@ -78,7 +78,7 @@ class Fleet:
                 raise KithError(f"The fleet's database refuses: {_first_line(error)}.") from error
 
     async def rows(self, statement: LiteralString, **values: object) -> list[dict[str, Any]]:
-        """The rows of one statement, which is a transaction by itself."""
+        """The rows of one statement, with no transaction around it."""
         return await self._patiently(lambda database: all_rows(database, statement, values))
 
     # --- tasks ---------------------------------------------------------------------------------
@@ -154,19 +154,21 @@ class Fleet:
         """Say what an attempt has spent so far, and hear if it may go on."""
         return await self._patiently(lambda database: attempts.report(database, attempt, spent))
 
-    async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> bool:
-        """Make a checkpoint the one to resume from; False where the attempt is superseded."""
+    async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> str | None:
+        """Make a checkpoint the one to resume from. Returns the one before; None for a superseded attempt."""
         kept = await self.rows(
             """
-            UPDATE fleet_runs SET checkpoint = %(digest)s, turns = %(turns)s
-            WHERE id = %(run)s AND attempt = %(number)s AND state = 'running' RETURNING id
+            WITH old AS (SELECT id, checkpoint FROM fleet_runs WHERE id = %(run)s FOR UPDATE)
+            UPDATE fleet_runs SET checkpoint = %(digest)s, turns = %(turns)s FROM old
+            WHERE fleet_runs.id = old.id AND attempt = %(number)s AND state = 'running'
+            RETURNING old.checkpoint AS before
             """,
             digest=digest,
             turns=turns,
             run=attempt.run,
             number=attempt.number,
         )
-        return bool(kept)
+        return str(kept[0]["before"]) if kept else None
 
     async def settle(self, attempt: Attempt, spent: Spent, result: Result, state: State = "done") -> bool:
         """End a run with its one result; False where the attempt is superseded, whose result is dropped."""

@@ -316,7 +316,10 @@ class Job:
     async def _store_checkpoint(self, file: Path, turns: int) -> None:
         digest = await asyncio.to_thread(self.machine.store.put, file)
         file.unlink()
-        await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
+        before = await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
+        if before and before != digest:  # it holds the log of this very run, so it is nobody else's
+            with suppress(KithError):
+                await asyncio.to_thread(self.machine.store.remove, before)
 
     # --- after ---------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class FleetSettings(Struct, frozen=True):
     checkpoint_turns: Annotated[int, Meta(ge=0)] = 5  # replies between two checkpoints; 0: none
     checkpoint_mb: Annotated[int, Meta(ge=1)] = 512  # larger states are not kept
     free_mb: Annotated[int, Meta(ge=0)] = 1024  # with less on the disk a worker takes no task
+    keep_days: Annotated[int, Meta(ge=0)] = 0  # for batches that have ended, until they go; 0: for ever
     listen: bool = True  # False: look for tasks again and again, as behind PgBouncer in transaction mode
     pull_requests: Kind = "none"  # drafts on "github", "gitlab" or "gitea", with a token in KITH_FLEET_TOKEN
     forge_url: str = ""  # where that is; github.com and gitlab.com need none
