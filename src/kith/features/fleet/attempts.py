@@ -312,13 +312,15 @@ async def give_back(
     return bool(waits)
 
 
-async def sweep(database: Database, limits: Limits) -> int:
-    """One sweeper at a time: the others find the lock taken, and come again later."""
+async def take_turn_to_sweep(database: Database) -> bool:
+    """Until the transaction ends there is one sweeper; the others come again later."""
     (lock,) = await all_rows(
         database, "SELECT pg_try_advisory_xact_lock(hashtext('kith fleet sweep')) AS mine", {}
     )
-    if not lock["mine"]:
-        return 0
+    return bool(lock["mine"])
+
+
+async def sweep(database: Database, limits: Limits) -> int:
     stalled = await all_rows(
         database,
         """

@@ -256,6 +256,8 @@ class Fleet:
         """Put the jobs of dead workers, and what lost its job, into the queue again."""
 
         async def tidy(database: Database) -> int:
+            if not await attempts.take_turn_to_sweep(database):
+                return 0
             return await attempts.sweep(database, limits) + await publications.sweep(database)
 
         return await self.within(tidy)
