@@ -33,8 +33,8 @@ _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last o
 _WAIT_S: Final = 5.0  # for a connection, before the next try
 _MANY: Final = 1_000  # tasks
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
-# Without it PostgreSQL plans the search for any queues, after five searches on a connection: as if a queue
-# held a few jobs. It belongs to the function, so it holds behind a pooler of connections, too.
+# Without it PostgreSQL may plan the search once for any queues, after five searches on a connection. It
+# belongs to the function, so it holds behind a pooler of connections, too.
 _PLAN_EACH: Final = """
 ALTER FUNCTION procrastinate_fetch_job_v2(varchar[], bigint) SET plan_cache_mode = force_custom_plan
 """
