@@ -7,6 +7,7 @@
     python benchmarks/fleet.py shares --dsn DSN        # two submitters
     python benchmarks/fleet.py recovery --dsn DSN      # from a worker's death to the next reply
     python benchmarks/fleet.py limits --dsn DSN        # transactions a second, and how many workers that is
+    python benchmarks/fleet.py statements --dsn DSN    # statements and written rows of a job and a worker
 
 DSN names an empty database on a host and port (`host=127.0.0.1 port=5432 dbname=soak user=me`): in `soak`,
 workers reach it through a proxy of this script, which cuts them off. Each worker has folders of its own, as
@@ -31,8 +32,9 @@ from contextlib import asynccontextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from kith.features.demo import standin
@@ -441,7 +443,7 @@ async def queue(args: argparse.Namespace) -> dict[str, Any]:
             await list_batches(fleet)
             status.append(time.monotonic() - begun)
         fetches = list[float]()
-        for _ in range(200):
+        for _ in range(2_000):
             begun = time.monotonic()
             await fleet.rows(
                 "SELECT id FROM procrastinate_fetch_job_v2(%(queues)s::varchar[], NULL)",
@@ -456,7 +458,8 @@ async def queue(args: argparse.Namespace) -> dict[str, Any]:
             "status, median s": round(median(status), 3),
             "all runs, s": round(time.monotonic() - begun, 2),
             "fetch, median ms": round(1000 * median(fetches), 1),
-            "fetch, p99 ms": round(1000 * sorted(fetches)[-2], 1),
+            "fetch, p99 ms": round(1000 * sorted(fetches)[-20], 1),
+            "fetch, slowest ms": round(1000 * max(fetches), 1),
         }
 
 
@@ -578,7 +581,63 @@ async def limits(args: argparse.Namespace) -> dict[str, Any]:
         }
 
 
-WORK: Final = {each.__name__: each for each in (soak, overhead, slots, queue, shares, recovery, limits)}
+COUNTED: Final = ("statements", "bytes of WAL")
+COUNT: Final = """
+SELECT coalesce(sum(calls), 0)::int, coalesce(sum(wal_bytes), 0)::bigint
+FROM pg_stat_statements bench JOIN pg_database ON pg_database.oid = dbid AND datname = current_database()
+WHERE toplevel AND query NOT LIKE '%bench%'
+"""
+OPEN: Final = "SELECT count(*)::int AS bench FROM fleet_runs WHERE state IN ('waiting', 'running')"
+
+
+async def statements(args: argparse.Namespace) -> dict[str, Any]:
+    """What one worker and its jobs ask the database, with replies that take a while (pg_stat_statements).
+
+    WAL is what PostgreSQL writes before it changes a row.
+    """
+    async with (
+        prepared(args) as (fleet, folder),
+        standin.serve(Model(args.delay), "vllm", slots=64) as server,
+        await psycopg.AsyncConnection.connect(args.dsn, autocommit=True) as beside,
+    ):
+
+        async def look(statement: LiteralString) -> tuple[int, ...]:
+            found = await (await beside.execute(statement)).fetchone()
+            assert found
+            return found
+
+        await beside.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+        machines = Machines(folder, args.dsn, server.url, 30.0, 64)
+        repositories = make_repositories(folder, 5)
+        machines.start(0, args.jobs)
+        await asyncio.sleep(5)
+        marks = [(time.monotonic(), await look(COUNT))]
+        await asyncio.sleep(30)
+        marks.append((time.monotonic(), await look(COUNT)))
+        await fleet.submit(Batch("statements", "bench"), tasks_for(repositories, args.jobs))
+        marks.append((time.monotonic(), await look(COUNT)))
+        while (await look(OPEN))[0]:
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(1)
+        marks.append((time.monotonic(), await look(COUNT)))
+        await machines.stop()
+    idle_s, busy_s = marks[1][0] - marks[0][0], marks[3][0] - marks[2][0]
+    idle = [(after - before) / idle_s for before, after in zip(marks[0][1], marks[1][1], strict=True)]
+    busy = [after - before for before, after in zip(marks[2][1], marks[3][1], strict=True)]
+    return {
+        "jobs": args.jobs,
+        "seconds": round(busy_s, 1),
+        **{f"{name}, idle, a second": round(each, 2) for name, each in zip(COUNTED, idle, strict=True)},
+        **{
+            f"{name}, a job": round((all_of - rate * busy_s) / args.jobs, 1)
+            for name, all_of, rate in zip(COUNTED, busy, idle, strict=True)
+        },
+    }
+
+
+WORK: Final = {
+    each.__name__: each for each in (soak, overhead, slots, queue, shares, recovery, limits, statements)
+}
 
 
 def main() -> None:

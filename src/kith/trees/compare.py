@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from kith.trees.files import FileState, look_at
 Stamp = tuple[object, ...]  # a path's state in numbers: as long as it is the same, so is the file
 GONE: Stamp = ("gone",)
 Look = Callable[[str], FileState | None]
+BY_PRODUCTS: Final = "by-products"  # a file in a trial's folder
 
 _MOST_BYTES = 128 << 20  # of all files of a change: they are held in memory
 _CACHES = {
@@ -120,7 +122,11 @@ def outside_repositories(paths: Iterable[str], is_repository: Callable[[str], bo
 
 
 class ByProducts(Struct, frozen=True):
-    """The files that checks left behind: path and stamp. A path that changes again counts again."""
+    """The files that checks left behind: path and stamp. A path that changes again counts again.
+
+    While a check runs, a second file lists what the work itself had changed before: that stays part of the
+    change. Where the second file is left over, the check was cut off.
+    """
 
     file: Path
 
@@ -131,13 +137,31 @@ class ByProducts(Struct, frozen=True):
             return {}
         return {path: tuple(stamp) for path, stamp in stored.items()}
 
-    def add(self, before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> None:
-        """Note what a check did: the stamps before and after it.
+    def save(self, stamps: Mapping[str, Stamp]) -> None:
+        _write(self.file, stamps)
 
-        A file that the work itself had changed already stays part of the change.
-        """
+    def begin(self, stamps: Mapping[str, Stamp]) -> None:
+        """A check begins. It is alone in the trial until it ends."""
         known = self.load()
-        ours = {path for path, stamp in before.items() if known.get(path) != stamp}
-        new = {path: stamp for path, stamp in after.items() if before.get(path) != stamp and path not in ours}
-        kept = {path: stamp for path, stamp in known.items() if after.get(path) == stamp}
-        self.file.write_text(json.dumps({**kept, **new}))
+        _write(self.during, [path for path, stamp in stamps.items() if known.get(path) != stamp])
+
+    def end(self, stamps: Mapping[str, Stamp]) -> None:
+        """It has ended, whenever that was: all but the work's own files are what checks left behind."""
+        own = set(json.loads(self.during.read_text()))
+        self.save({path: stamp for path, stamp in stamps.items() if path not in own})
+        self.during.unlink()
+
+    @property
+    def during(self) -> Path:
+        return self.file.with_suffix(".during")
+
+    @property
+    def cut_off(self) -> bool:
+        return self.during.exists()
+
+
+def _write(file: Path, content: object) -> None:
+    """All of it or nothing: who copies a trial at work reads this."""
+    draft = file.with_suffix(".new")
+    draft.write_text(json.dumps(content))
+    draft.replace(file)

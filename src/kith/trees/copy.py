@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -41,6 +42,10 @@ from kith.trees.walk import LONGEST, remove_tree, walk
 IGNORED_LIMIT = 500_000_000  # bytes of ignored files that are taken along
 _FICLONE = 0x40049409  # linux/fs.h: share the blocks of another file until one of them is written to
 _GIT_PARTS = ("HEAD", "packed-refs", "index", "config", "shallow", "info/exclude")
+RECORD: Final = "record"  # in the trial's folder: what the copy was like when new
+TREE: Final = "tree"  # the copy
+OBJECTS: Final = "objects"  # a link to those of the user's repository
+ALTERNATES: Final = ".git/objects/info/alternates"
 _NO_OVERLAY = "background processes need a sandbox with an overlay, which this machine lacks"
 
 
@@ -173,9 +178,9 @@ def _clone_git(root: Path, target: Path) -> tuple[str, ...]:
     for name in ("refs", "reftable"):
         if (source / name).is_dir():
             shutil.copytree(source / name, target / ".git" / name, dirs_exist_ok=True)
-    objects = target.parent / "objects"
+    objects = target.parent / OBJECTS
     objects.symlink_to(source / "objects")
-    (target / ".git/objects/info/alternates").write_text(f"{objects}\n")
+    (target / ALTERNATES).write_text(f"{objects}\n")
     return ()
 
 
@@ -197,16 +202,16 @@ async def open_copy(
     Ignored files are copied up to `ignored_limit` bytes; the trial's `notes` say what was left out.
     """
     with claim_folder(state, root, name) as folder:
-        record = folder / "record"
+        record = folder / RECORD
         if not record.exists():
             await _fill(root, folder, ignored_limit)
         known = json.loads(record.read_text())
         stamps = {path: tuple(stamp) for path, stamp in known["stamps"].items()}
         box = None
         if boxed:
-            objects = ((root / ".git/objects", folder / "objects"),)
+            objects = ((root / ".git/objects", folder / OBJECTS),)
             tmp = folder / "tmp"
-            box = Box(root, folder / "tree", True, around, (state,), objects, hosts=hosts, scratch=tmp)
+            box = Box(root, folder / TREE, True, around, (state,), objects, hosts=hosts, scratch=tmp)
         ground = CopyGround(root, folder, box, around, stamps, frozenset(known["listed"]), confined)
 
         def above() -> AbstractAsyncContextManager[SideTrial]:
@@ -226,18 +231,18 @@ async def open_copy(
 
 async def _fill(root: Path, folder: Path, limit: int) -> None:
     """Make the copy. The record comes last: without it a copy is unfinished and is made again."""
-    for left in ("tree", "objects"):
+    for left in (TREE, OBJECTS):
         with suppress(NotADirectoryError):
             remove_tree(folder / left)
         (folder / left).unlink(missing_ok=True)
     listed = await list_files(root)
-    notes = await asyncio.to_thread(clone_tree, root, listed, folder / "tree", limit)
-    stamps = await asyncio.to_thread(_scan, folder / "tree")
+    notes = await asyncio.to_thread(clone_tree, root, listed, folder / TREE, limit)
+    stamps = await asyncio.to_thread(scan_copy, folder / TREE)
     known = {"stamps": stamps, "listed": [path for path in listed if path in stamps], "notes": notes}
-    (folder / "record").write_text(json.dumps(known))
+    (folder / RECORD).write_text(json.dumps(known))
 
 
-def _scan(tree: Path) -> dict[str, Stamp]:
+def scan_copy(tree: Path) -> dict[str, Stamp]:
     """Every file and link below `tree` with its stamp; git's and kith's own folders are left out."""
     found = dict[str, Stamp]()
     for visit in walk(tree):
@@ -264,7 +269,7 @@ class CopyGround(Struct, frozen=True):
 
     @property
     def tree(self) -> Path:
-        return self.folder / "tree"
+        return self.folder / TREE
 
     def look(self, path: str) -> FileState | None:
         return look_at(self.tree, path)
@@ -292,7 +297,7 @@ class CopyGround(Struct, frozen=True):
         return False
 
     def stamps(self) -> dict[str, Stamp]:
-        present = _scan(self.tree)
+        present = scan_copy(self.tree)
         changed = {path: stamp for path, stamp in present.items() if self.made.get(path) != stamp}
         return changed | dict.fromkeys(self.made.keys() - present.keys(), GONE)
 

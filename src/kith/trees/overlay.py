@@ -6,7 +6,7 @@ import stat
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,7 @@ from kith.trees.walk import LONGEST, remove_tree, walk
 # The two layers of an overlay, read and written from outside while nothing has them mounted.
 
 Kind = Literal["file", "link", "folder", "opaque", "whiteout", "special"]
+UPPER: Final = "upper"  # the layer, in the trial's folder
 _OPAQUE = "user.overlay.opaque"
 _WHITEOUT = 0o160000  # as a mode: the type that BSD has for it
 
@@ -320,11 +321,11 @@ async def open_overlay(
     `base` is the folder of a finished trial whose upper layer commands find between the tree and this one's.
     """
     with claim_folder(state, root, name) as folder:
-        for layer in ("upper", "work"):
+        for layer in (UPPER, "work"):
             (folder / layer).mkdir(exist_ok=True)
         if base is not None:
-            (folder / BASE).symlink_to(base / "upper")
-        (folder / "upper").chmod(root.stat().st_mode & 0o7777)
+            (folder / BASE).symlink_to(base / UPPER)
+        (folder / UPPER).chmod(root.stat().st_mode & 0o7777)
         box = Box(
             root,
             root,
@@ -340,7 +341,7 @@ async def open_overlay(
         def above() -> AbstractAsyncContextManager[SideTrial]:
             return open_overlay(root, state, around, hosts=hosts, base=folder)
 
-        ground = OverlayGround(box, Layers(root, folder / "upper"))
+        ground = OverlayGround(box, Layers(root, folder / UPPER))
         yield SideTrial(ground, folder, above=above if base is None else None)
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Job, Trial
-from kith.trees.compare import ByProducts, Stamp, Touched, compare, files_of, is_cache
+from kith.trees.compare import BY_PRODUCTS, ByProducts, Stamp, Touched, compare, files_of, is_cache
 from kith.trees.files import FileState, check_link, check_path, resolve_links, show_path, told
 from kith.trees.git import run_git
 from kith.trees.jobs import FOREVER_S, MOST_RUNNING, RunningJob
@@ -177,7 +177,9 @@ class SideTrial:
         self._sharing: AsyncExitStack | None = None
         self._at_work = False
         self._folder = folder
-        self._by_products = ByProducts(folder / "by-products")
+        self._by_products = ByProducts(folder / BY_PRODUCTS)
+        if self._by_products.cut_off:  # by a crash
+            self._by_products.end(ground.stamps())
         self._checkpoints = Checkpoints(folder / "checkpoints")
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
@@ -233,12 +235,14 @@ class SideTrial:
 
     async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:
-            before = await asyncio.to_thread(self._ground.stamps)
+            alone = self._sharing is None  # else a background process may have written it
+            if alone:
+                self._by_products.begin(await asyncio.to_thread(self._ground.stamps))
             try:
                 return await self._ground.run(command, limits, clean=True)
             finally:
-                if self._sharing is None:  # else a background process may have written it
-                    self._by_products.add(before, self._ground.stamps())
+                if alone:
+                    self._by_products.end(self._ground.stamps())
 
     @property
     def jobs(self) -> Sequence[Job]:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from fleet_support import Within
-from kith.features.fleet.attempts import Attempt, Batch, Result, Spent
+from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, all_rows, report
 from kith.features.fleet.batches import find_batch, list_runs, make_report
-from kith.features.fleet.database import Fleet
+from kith.features.fleet.database import Fleet, make_schema
 from kith.features.fleet.settings import Limits
 from kith.features.fleet.tasks import FleetTask, name_tasks
 
@@ -47,7 +47,7 @@ def test_a_superseded_attempt_changes_nothing(within: Within) -> None:
         new = await begin(fleet, run, "alive")
         assert new.number == old.number + 1
         assert await fleet.report(old, Spent(1)) == "superseded"
-        assert not await fleet.keep_checkpoint(old, "digest", 1)
+        assert await fleet.keep_checkpoint(old, "digest", 1) is None
         assert not await fleet.settle(old, Spent(2, 100, 10), Result("proven", 0))
         assert not await fleet.give_back(old, Spent(), "late", failed=True)
         assert await fleet.settle(new, Spent(3, 200, 20), DONE)
@@ -150,6 +150,28 @@ def test_a_budget_stops_runs_at_work_and_lets_no_other_begin(within: Within) -> 
     within(look)
 
 
+def test_a_report_without_news_writes_nothing(within: Within) -> None:
+    async def look(fleet: Fleet) -> None:
+        (run,) = await runs_of(fleet, await submit(fleet, max_usd=1.0))
+        attempt = await begin(fleet, run)
+
+        async def writes(spent: Spent) -> bool:
+            async def told(database: Database) -> bool:
+                assert await report(database, attempt, spent) == "go on"
+                (row,) = await all_rows(
+                    database, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS number", {}
+                )
+                return bool(row["number"])
+
+            return await fleet.within(told)
+
+        third = 0.1 + 0.2  # which no column holds exactly
+        told = [Spent(), Spent(1, 10, 2, third), Spent(1, 10, 2, third), Spent(2, 20, 4, third), Spent(1)]
+        assert [await writes(spent) for spent in told] == [False, True, False, True, False]
+
+    within(look)
+
+
 def test_slots_of_a_server_are_never_taken_twice(within: Within) -> None:
     async def look(fleet: Fleet) -> None:
         await fleet.announce("w", 4, [], {"http://box": 2})
@@ -224,6 +246,21 @@ def test_jobs_of_silent_workers_and_lost_jobs_come_back(within: Within) -> None:
         rows = await fleet.rows("SELECT status::text FROM procrastinate_jobs")
         assert [row["status"] for row in rows] == ["todo", "todo"]
         assert await states(fleet, batch) == ["waiting", "waiting"]
+
+    within(look)
+
+
+def test_the_search_for_a_job_is_planned_each_time(within: Within) -> None:
+    """Also in tables that an older kith made, once `kith fleet init` was run again."""
+
+    async def look(fleet: Fleet) -> None:
+        settings = "SELECT proconfig FROM pg_proc WHERE proname = 'procrastinate_fetch_job_v2'"
+        await fleet.within(
+            lambda database: database.execute("ALTER FUNCTION procrastinate_fetch_job_v2 RESET ALL")
+        )
+        assert (await fleet.rows(settings))[0]["proconfig"] is None
+        assert not await make_schema(fleet)
+        assert (await fleet.rows(settings))[0]["proconfig"] == ["plan_cache_mode=force_custom_plan"]
 
     within(look)
 

@@ -15,6 +15,7 @@ import pytest
 from forge_server import TOKEN, StandInForge, over_http
 from kith.features.demo.standin.http import Request
 from outside import Kith, in_thread
+from pgbouncer import PORT, bouncing
 from postgres import Postgres
 
 OLD = "return sum(numbers) / (len(numbers) + 1)"
@@ -231,6 +232,19 @@ def test_a_worker_ends_though_its_database_is_away(fleet: Fleet, postgres: Postg
 
 
 @pytest.mark.slow
+def test_a_worker_that_does_not_listen_works_through_pgbouncer(fleet: Fleet, postgres: Postgres) -> None:
+    config = fleet.home / ".config" / "kith" / "config.toml"
+    config.write_text(config.read_text() + "listen = false\n")
+    name = fleet.dsn.partition("dbname=")[2]
+    with bouncing(postgres) as folder:
+        fleet.kith("fleet", "init", f"host={folder} port={PORT} user=tests dbname={name}")
+        with fleet.worker("--slots", "2"):
+            batches = [fleet.submit("-m", "box/standin") for _ in range(2)]
+            assert [fleet.wait(batch)["verdict"] for batch in batches] == ["proven", "proven"]
+            assert not postgres.sql("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LISTEN %'", name)
+
+
+@pytest.mark.slow
 def test_a_cancelled_run_ends_at_once(fleet: Fleet, tmp_path: Path) -> None:
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker():
@@ -249,6 +263,26 @@ def test_a_task_that_no_machine_can_do_is_set_aside_with_its_reason(fleet: Fleet
     with fleet.worker():
         run = fleet.wait(batch)
     assert run["state"] == "set aside" and run["attempts"] >= 5 and "nowhere" in run["reason"]
+
+
+@pytest.mark.slow
+def test_a_worker_removes_what_ended_long_ago(
+    fleet: Fleet, tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker():
+        assert fleet.wait(batch)["state"] == "done"
+    kept = {each.name for each in (tmp_path / "fleet" / "store").glob("*/*")}
+    assert set(fleet.one(batch)["artefacts"].values()) <= kept
+    past = "UPDATE fleet_runs SET ended = now() - interval '3 days'"
+    postgres.sql(past, fleet.dsn.partition("dbname=")[2])
+    monkeypatch.setenv("KITH_FLEET_KEEP_DAYS", "2")
+    with fleet.worker():
+        end = time.monotonic() + SOON_S
+        while json.loads(fleet.kith("fleet", "status", "--json").stdout)["batches"]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    assert not list((tmp_path / "fleet" / "store").glob("*/*"))
 
 
 @pytest.mark.slow

@@ -47,6 +47,10 @@ def test_an_artefact_comes_back_whole(size: int, store: Store, tmp_path: Path) -
     store.get(digest, back)
     assert back.read_bytes() == file.read_bytes()
     assert obstore.head(bucket(), f"team/fleet/{digest[:2]}/{digest}")["size"] == size
+    for _ in range(2):  # once is enough, and twice is no error
+        store.remove(digest)
+    with pytest.raises(TreeError):
+        store.get(digest, back)
 
 
 @pytest.mark.slow

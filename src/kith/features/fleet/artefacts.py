@@ -15,7 +15,7 @@ _DIGEST: Final = 64  # characters
 
 
 class Store(Protocol):
-    """Files by their SHA-256. Both methods raise TreeError where the place cannot be reached."""
+    """Files by their SHA-256. Every method raises TreeError where the place cannot be reached."""
 
     def put(self, file: Path) -> str:
         """Keep a file; its digest. A file that is there already costs nothing."""
@@ -23,6 +23,10 @@ class Store(Protocol):
 
     def get(self, digest: str, file: Path) -> None:
         """Write an artefact to a file, after its content was checked."""
+        ...
+
+    def remove(self, digest: str) -> None:
+        """Remove an artefact, if it is there."""
         ...
 
 
@@ -55,6 +59,10 @@ class FolderStore:
         with _in_words(self.folder):
             shutil.copyfile(self._place(digest), file)
         check_digest(file, digest)
+
+    def remove(self, digest: str) -> None:
+        with _in_words(self.folder):
+            self._place(digest).unlink(missing_ok=True)
 
     def _place(self, digest: str) -> Path:
         return self.folder / shard(digest)

@@ -232,15 +232,38 @@ async def _end_attempt(database: Database, run: int, number: int, why: str) -> N
 
 
 async def report(database: Database, attempt: Attempt, spent: Spent) -> Standing:
-    await _spend(database, attempt, spent)
+    """Write what is new: what an attempt has cost counts for its batch, even where it is superseded.
+
+    Only a further reply costs anything, so the number of replies tells what is new. A report without news
+    writes nothing and locks nothing.
+    """
     (row,) = await all_rows(
         database,
         """
+        WITH old AS (
+          SELECT usd FROM fleet_attempts WHERE run = %(run)s AND attempt = %(number)s AND turns < %(turns)s
+          FOR UPDATE),
+        new AS (
+          UPDATE fleet_attempts SET turns = %(turns)s, tokens_read = %(read)s, tokens_written = %(written)s,
+            usd = %(usd)s
+          FROM old WHERE run = %(run)s AND attempt = %(number)s
+          RETURNING fleet_attempts.usd - old.usd AS more),
+        paid AS (
+          UPDATE fleet_batches SET spent_usd = spent_usd + more FROM new WHERE id = %(batch)s AND more > 0
+          RETURNING spent_usd)
         SELECT runs.attempt, runs.state, runs.cancel,
-          coalesce(batches.spent_usd >= batches.max_usd, false) AS over
+          coalesce((SELECT spent_usd FROM paid), batches.spent_usd) >= batches.max_usd AS over
         FROM fleet_runs runs JOIN fleet_batches batches ON batches.id = runs.batch WHERE runs.id = %(run)s
         """,
-        {"run": attempt.run},
+        {
+            "run": attempt.run,
+            "number": attempt.number,
+            "batch": attempt.batch,
+            "turns": spent.turns,
+            "read": spent.read,
+            "written": spent.written,
+            "usd": spent.usd,
+        },
     )
     if row["attempt"] != attempt.number or row["state"] != "running":
         return "superseded"
@@ -249,31 +272,8 @@ async def report(database: Database, attempt: Attempt, spent: Spent) -> Standing
     return "over budget" if row["over"] else "go on"
 
 
-async def _spend(database: Database, attempt: Attempt, spent: Spent) -> None:
-    """Write an attempt's figures; what it cost counts for the batch, even where it is superseded."""
-    rows = await all_rows(
-        database,
-        "SELECT usd, turns FROM fleet_attempts WHERE run = %(run)s AND attempt = %(number)s FOR UPDATE",
-        {"run": attempt.run, "number": attempt.number},
-    )
-    more = spent.usd - float(rows[0]["usd"])
-    if more <= 0 and spent.turns <= rows[0]["turns"]:
-        return
-    await database.execute(
-        """
-        UPDATE fleet_attempts SET turns = %s, tokens_read = %s, tokens_written = %s, usd = %s
-        WHERE run = %s AND attempt = %s
-        """,
-        (spent.turns, spent.read, spent.written, spent.usd, attempt.run, attempt.number),
-    )
-    if more > 0:
-        await database.execute(
-            "UPDATE fleet_batches SET spent_usd = spent_usd + %s WHERE id = %s", (more, attempt.batch)
-        )
-
-
 async def settle(database: Database, attempt: Attempt, spent: Spent, result: Result, state: State) -> bool:
-    await _spend(database, attempt, spent)
+    await report(database, attempt, spent)
     ended = await all_rows(
         database,
         """
@@ -298,7 +298,7 @@ async def settle(database: Database, attempt: Attempt, spent: Spent, result: Res
 async def give_back(
     database: Database, attempt: Attempt, spent: Spent, why: str, failed: bool, pause_s: float
 ) -> bool:
-    await _spend(database, attempt, spent)
+    await report(database, attempt, spent)
     waits = await all_rows(
         database,
         """
@@ -312,13 +312,15 @@ async def give_back(
     return bool(waits)
 
 
-async def sweep(database: Database, limits: Limits) -> int:
-    """One sweeper at a time: the others find the lock taken, and come again later."""
+async def take_turn_to_sweep(database: Database) -> bool:
+    """Until the transaction ends there is one sweeper; the others come again later."""
     (lock,) = await all_rows(
         database, "SELECT pg_try_advisory_xact_lock(hashtext('kith fleet sweep')) AS mine", {}
     )
-    if not lock["mine"]:
-        return 0
+    return bool(lock["mine"])
+
+
+async def sweep(database: Database, limits: Limits) -> int:
     stalled = await all_rows(
         database,
         """

@@ -33,6 +33,11 @@ _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last o
 _WAIT_S: Final = 5.0  # for a connection, before the next try
 _MANY: Final = 1_000  # tasks
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
+# Without it PostgreSQL may plan the search once for any queues, after five searches on a connection. It
+# belongs to the function, so it holds behind a pooler of connections, too.
+_PLAN_EACH: Final = """
+ALTER FUNCTION procrastinate_fetch_job_v2(varchar[], bigint) SET plan_cache_mode = force_custom_plan
+"""
 
 T = TypeVar("T")
 
@@ -47,7 +52,16 @@ class Fleet:
         self.pool, self.patience_s = pool, patience_s
 
     async def within(self, work: Callable[[Database], Awaitable[T]]) -> T:
-        """Do it in one transaction; where the connection fails, once more, until the patience ends."""
+        """Do it in one transaction."""
+
+        async def whole(database: Database) -> T:
+            async with database.transaction():
+                return await work(database)
+
+        return await self._patiently(whole)
+
+    async def _patiently(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Do it; where the connection fails, once more, until the patience ends."""
         loop = asyncio.get_running_loop()
         begun, tries = loop.time(), 0
         while True:
@@ -64,12 +78,8 @@ class Fleet:
                 raise KithError(f"The fleet's database refuses: {_first_line(error)}.") from error
 
     async def rows(self, statement: LiteralString, **values: object) -> list[dict[str, Any]]:
-        """The rows of one statement."""
-
-        async def ask(database: Database) -> list[dict[str, Any]]:
-            return await all_rows(database, statement, values)
-
-        return await self.within(ask)
+        """The rows of one statement, with no transaction around it."""
+        return await self._patiently(lambda database: all_rows(database, statement, values))
 
     # --- tasks ---------------------------------------------------------------------------------
 
@@ -142,21 +152,23 @@ class Fleet:
 
     async def report(self, attempt: Attempt, spent: Spent) -> Standing:
         """Say what an attempt has spent so far, and hear if it may go on."""
-        return await self.within(lambda database: attempts.report(database, attempt, spent))
+        return await self._patiently(lambda database: attempts.report(database, attempt, spent))
 
-    async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> bool:
-        """Make a checkpoint the one to resume from; False where the attempt is superseded."""
+    async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> str | None:
+        """Make a checkpoint the one to resume from. Returns the one before; None for a superseded attempt."""
         kept = await self.rows(
             """
-            UPDATE fleet_runs SET checkpoint = %(digest)s, turns = %(turns)s
-            WHERE id = %(run)s AND attempt = %(number)s AND state = 'running' RETURNING id
+            WITH old AS (SELECT id, checkpoint FROM fleet_runs WHERE id = %(run)s FOR UPDATE)
+            UPDATE fleet_runs SET checkpoint = %(digest)s, turns = %(turns)s FROM old
+            WHERE fleet_runs.id = old.id AND attempt = %(number)s AND state = 'running'
+            RETURNING old.checkpoint AS before
             """,
             digest=digest,
             turns=turns,
             run=attempt.run,
             number=attempt.number,
         )
-        return bool(kept)
+        return str(kept[0]["before"]) if kept else None
 
     async def settle(self, attempt: Attempt, spent: Spent, result: Result, state: State = "done") -> bool:
         """End a run with its one result; False where the attempt is superseded, whose result is dropped."""
@@ -244,6 +256,8 @@ class Fleet:
         """Put the jobs of dead workers, and what lost its job, into the queue again."""
 
         async def tidy(database: Database) -> int:
+            if not await attempts.take_turn_to_sweep(database):
+                return 0
             return await attempts.sweep(database, limits) + await publications.sweep(database)
 
         return await self.within(tidy)
@@ -272,11 +286,17 @@ class Fleet:
         )
 
 
+async def _commit_each(connection: Database) -> None:
+    """Let each statement be a transaction, where none was begun: two trips over the network less."""
+    await connection.set_autocommit(True)
+
+
 @asynccontextmanager
 async def open_fleet(
     dsn: str, *, connections: int = 2, patience_s: float = _COMMAND_S, check: bool = True
 ) -> AsyncIterator[Fleet]:
     """Connect to a fleet's database. Raises UsageError for a wrong DSN or another schema, BusyError."""
+    # Nothing is prepared, nor set for a session: behind PgBouncer the next statement may meet another one.
     options = {**_CONNECTION, "row_factory": dict_row, "prepare_threshold": None}
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
@@ -288,6 +308,7 @@ async def open_fleet(
         max_size=connections,
         open=False,
         kwargs=options,
+        configure=_commit_each,
         check=AsyncConnectionPool.check_connection,
         reconnect_timeout=30.0,
         timeout=_WAIT_S,
@@ -310,10 +331,12 @@ async def make_schema(fleet: Fleet) -> bool:
 
     async def make(database: Database) -> bool:
         await database.execute("SELECT pg_advisory_xact_lock(hashtext('kith fleet schema'))")
-        if await _version(database):
-            return False
+        known = await _version(database)
         if not await _has_table(database, "procrastinate_jobs"):
             await database.execute(procrastinate.schema.SchemaManager.get_schema())
+        await database.execute(_PLAN_EACH)
+        if known:
+            return False
         schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
         await database.execute(schema.encode())
         await database.execute("INSERT INTO fleet_schema VALUES (%s, %s)", (VERSION, __version__))

@@ -100,14 +100,21 @@ def make_app(fleet: Fleet, perform: Perform, publish: Perform) -> App:
     return app
 
 
-def make_worker(app: App, name: str, queues: Sequence[str], slots: int, limits: Limits) -> SteadyWorker:
-    """A worker for these queues, which does so many jobs at once."""
+def make_worker(
+    app: App, name: str, queues: Sequence[str], slots: int, limits: Limits, *, listens: bool
+) -> SteadyWorker:
+    """A worker for these queues, which does so many jobs at once.
+
+    One that `listens` hears of new jobs at once, over a connection of its own. Any worker also looks for them
+    every few seconds.
+    """
     return SteadyWorker(
         app,
         queues=list(queues),
         name=name,
         concurrency=slots,
         install_signal_handlers=False,
+        listen_notify=listens,
         delete_jobs=DeleteJobCondition.ALWAYS,
         abort_job_polling_interval=3_600.0,  # runs are cancelled by our own table
         update_heartbeat_interval=limits.silence_s / 3,

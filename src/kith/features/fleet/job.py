@@ -40,7 +40,6 @@ from kith.trees.walk import remove_tree
 
 # Ends that say something of the machine, and nothing of the task: another worker tries.
 _ELSEWHERE: Final = (EXIT_NO_MODEL, EXIT_UNRECORDED, EXIT_TRY_LATER)
-_REPORT_S: Final = 2.0  # between two looks at what the database wants
 _SLOT_S: Final = 0.5
 _APPLY_S: Final = 120.0
 _FULL_MB: Final = 16
@@ -225,10 +224,13 @@ class Job:
     async def _wait_for_slot(self) -> Standing:
         """Wait until the model's server has a free slot, or the run is not wanted any more."""
         server = self.machine.servers.get(self.attempt.task.model, "")
+        loop, due = asyncio.get_running_loop(), 0.0
         while server and not await self.machine.fleet.take_slot(self.attempt, server):
-            standing = await self.machine.fleet.report(self.attempt, Spent())
-            if standing != "go on":
-                return standing
+            if loop.time() >= due:
+                standing = await self.machine.fleet.report(self.attempt, Spent())
+                if standing != "go on":
+                    return standing
+                due = loop.time() + self.machine.settings.limits.report_s
             if self.machine.stop.is_set():
                 raise BusyError("the worker is draining")
             await asyncio.sleep(_SLOT_S)
@@ -261,11 +263,15 @@ class Job:
         """Report, keep checkpoints, and hear what the database wants, until kith ends or has to."""
         stop = asyncio.ensure_future(self.machine.stop.wait())
         exited = asyncio.ensure_future(kith.watch.exited.wait())
+        loop, seconds = asyncio.get_running_loop(), self.machine.settings.limits.report_s
+        due, told = loop.time() + seconds, 0
         try:
             while not exited.done():
                 heard = asyncio.ensure_future(self._heard.wait())
                 await asyncio.wait(
-                    (stop, exited, heard), timeout=_REPORT_S, return_when=asyncio.FIRST_COMPLETED
+                    (stop, exited, heard),
+                    timeout=max(0.0, due - loop.time()),
+                    return_when=asyncio.FIRST_COMPLETED,
                 )
                 heard.cancel()
                 self._heard.clear()
@@ -273,12 +279,15 @@ class Job:
                     break
                 if stop.done():
                     return "drained"
-                try:
-                    standing = await self.machine.close.report(self.attempt, kith.watch.spent)
-                except BusyError:
-                    return "cut off"
-                if standing != "go on":
-                    return standing
+                spent = kith.watch.spent
+                if spent.turns > told or loop.time() >= due:
+                    try:
+                        standing = await self.machine.close.report(self.attempt, spent)
+                    except BusyError:
+                        return "cut off"
+                    if standing != "go on":
+                        return standing
+                    due, told = loop.time() + seconds, spent.turns
                 await self._keep(kith.watch)
             return "ended"
         finally:
@@ -293,7 +302,10 @@ class Job:
         if self.attempt.task.command in ("review", "bench"):
             return
         file = self.folder / f"checkpoint-{self.attempt.number}"
-        if not await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+        packed = await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB)
+        if packed == "too early":
+            return
+        if packed == "too large":
             self._kept = turns
             return
         if watch.tools != tools or watch.applied:
@@ -304,7 +316,10 @@ class Job:
     async def _store_checkpoint(self, file: Path, turns: int) -> None:
         digest = await asyncio.to_thread(self.machine.store.put, file)
         file.unlink()
-        await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
+        before = await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
+        if before and before != digest:  # it holds the log of this very run, so it is nobody else's
+            with suppress(KithError):
+                await asyncio.to_thread(self.machine.store.remove, before)
 
     # --- after ---------------------------------------------------------------------------------
 
@@ -321,7 +336,7 @@ class Job:
         else:
             if not ended.applied and (self.state / LOG_FILE).exists():
                 file = self.folder / f"checkpoint-{self.attempt.number}"
-                if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB):
+                if await pack(self.state, file, self.machine.settings.checkpoint_mb * _MB) == "packed":
                     await self._store_checkpoint(file, ended.spent.turns)
             why = _GIVEN_BACK[ended.why]
             await fleet.give_back(self.attempt, ended.spent, why, failed=ended.why == "cut off")

@@ -215,14 +215,14 @@ async def again(database: Database, batch: str, keys: Sequence[str]) -> int:
 
 
 async def sweep(database: Database) -> int:
-    """Make the jobs of publications whose job was lost. One sweeper at a time, as for runs."""
+    """Make the jobs of publications whose job was lost."""
     rows = await all_rows(
         database,
         """
         SELECT publications.run FROM fleet_publications publications
         JOIN fleet_runs runs ON runs.id = publications.run AND runs.attempt = publications.attempt
         WHERE publications.state = 'waiting' AND runs.state = 'done'
-          AND pg_try_advisory_xact_lock(hashtext('kith fleet sweep')) AND NOT EXISTS (
+          AND NOT EXISTS (
             SELECT 1 FROM procrastinate_jobs jobs
             WHERE jobs.id = publications.job AND jobs.status IN ('todo', 'doing'))
         FOR UPDATE OF publications SKIP LOCKED

@@ -5,7 +5,7 @@ Credentials, region and endpoint come from the environment (`AWS_ACCESS_KEY_ID`,
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -46,6 +46,12 @@ class S3Store:
                 for chunk in stream:
                     out.write(chunk)
         check_digest(file, digest)
+
+    def remove(self, digest: str) -> None:
+        import obstore
+
+        with self._in_words(), suppress(FileNotFoundError):
+            obstore.delete(self._bucket, shard(digest))
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:

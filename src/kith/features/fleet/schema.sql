@@ -45,6 +45,7 @@ CREATE TABLE fleet_runs (
 );
 CREATE INDEX fleet_runs_of_batch ON fleet_runs (batch, state);
 CREATE INDEX fleet_runs_open ON fleet_runs (state) WHERE state IN ('waiting', 'running');
+CREATE INDEX fleet_runs_ended ON fleet_runs (ended) WHERE ended IS NOT NULL;
 CREATE INDEX fleet_runs_begun ON fleet_runs (share) WHERE attempt > 0;
 
 CREATE TABLE fleet_attempts (

@@ -12,6 +12,7 @@ from kith.core.errors import TreeError, UsageError
 Kind = Literal["none", "github", "gitlab", "gitea"]
 
 DSN: Final = "KITH_FLEET_DSN"
+_REPORT_S: Final = 5.0
 _NOTE: Final = "fleet.dsn"  # in kith's state, which no sandbox shows
 
 
@@ -20,6 +21,11 @@ class Limits(Struct, frozen=True):
 
     attempts: int = 5
     silence_s: float = 30.0
+
+    @property
+    def report_s(self) -> float:
+        """Seconds between two reports of a run in which nothing happens: a cut is noticed early enough."""
+        return min(_REPORT_S, self.silence_s / 4)
 
 
 class FleetSettings(Struct, frozen=True):
@@ -35,6 +41,8 @@ class FleetSettings(Struct, frozen=True):
     checkpoint_turns: Annotated[int, Meta(ge=0)] = 5  # replies between two checkpoints; 0: none
     checkpoint_mb: Annotated[int, Meta(ge=1)] = 512  # larger states are not kept
     free_mb: Annotated[int, Meta(ge=0)] = 1024  # with less on the disk a worker takes no task
+    keep_days: Annotated[int, Meta(ge=0)] = 0  # for batches that have ended, until they go; 0: for ever
+    listen: bool = True  # False: look for tasks again and again, as behind PgBouncer in transaction mode
     pull_requests: Kind = "none"  # drafts on "github", "gitlab" or "gitea", with a token in KITH_FLEET_TOKEN
     forge_url: str = ""  # where that is; github.com and gitlab.com need none
     servers: tuple[str, ...] = ()  # such as "http://box:8080=4", or an endpoint's name: "box=4"

@@ -24,6 +24,7 @@ from kith.features.fleet.forges import TOKEN, open_forge
 from kith.features.fleet.job import Machine, clear_leftovers, perform
 from kith.features.fleet.orphans import reap_orphans
 from kith.features.fleet.publish import publish
+from kith.features.fleet.retention import forget_again_and_again
 from kith.features.fleet.settings import FleetSettings, fleet_folder
 from kith.features.fleet.stores import open_store
 from kith.features.fleet.tasks import queue_of
@@ -176,12 +177,16 @@ async def _serve(
         lasting = [asyncio.ensure_future(_drain(machine, wanted, stop, say))]
         if os.getpid() == 1:  # of a container
             lasting.append(asyncio.ensure_future(reap_orphans(_REAP_S)))
+        if days := machine.settings.keep_days:
+            forgetting = forget_again_and_again(machine.close, machine.store, days)
+            lasting.append(asyncio.ensure_future(forgetting))
         while not stop.is_set():
             if not machine.has_space():
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
                 await _wait_for_space(machine, stop)
                 continue
-            engine = make_worker(app, machine.name, queues, wanted.slots, limits)
+            listens = machine.settings.listen
+            engine = make_worker(app, machine.name, queues, wanted.slots, limits, listens=listens)
             beside = [
                 asyncio.ensure_future(each)
                 for each in (
