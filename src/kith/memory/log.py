@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, NewerError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
-from kith.core.locks import hold_now, let_go, try_lock
+from kith.core.locks import hold_now, let_go, sweep_locks, try_lock
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
 from kith.memory.database import (
@@ -401,6 +401,10 @@ class Log:
         """The sessions that processes work on now."""
         locks = (self.path.parent / "locks").glob("*.lock")
         return [lock.stem for lock in locks if self.is_open(lock.stem)]
+
+    def sweep_locks(self) -> None:
+        """Remove the locks that killed processes left."""
+        sweep_locks(self.path.parent / "locks")
 
     def delete(self, session: str, first: Callable[[], None] = lambda: None) -> None:
         """Delete a session for good. Raises BusyError while a process works on it.
