@@ -90,7 +90,7 @@ def test_a_flood_is_read_in_pieces_and_in_order(tmp_path: Path) -> None:
         for name in numbers:
             while found := (stays if name == "stays" else LiveReader(log, "s", position)).look():
                 position = found[-1].position
-                assert sum(len(each.body) for each in found) < 300_000
+                assert sum(len(each.body) for each in found) < 80_000
                 numbers[name] += (int(json.loads(each.body)["text"].split()[0]) for each in found)
             position = Position()
     assert all(each == [*range(1_200)] for each in numbers.values())

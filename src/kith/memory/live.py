@@ -25,7 +25,7 @@ from kith.memory.log import Log
 FOLDER = "live"  # in the folder for state
 _MOST = 4_000_000  # bytes of one file: beyond, what is shown waits for the log
 _AT_ONCE = 1_000  # logged events that one look reads
-_PIECE = 1 << 18  # bytes, about, that one look reads: a flood costs each of many readers no more at a time
+_PIECE = 1 << 16  # bytes, about, that one look reads: a flood costs each of many readers no more at a time
 _KEPT = 2  # finished files of a session
 _STAY_S = 60.0  # so long they stay when the session is left
 
