@@ -17,7 +17,7 @@ from kith.settings import unknown_variables
 from kith.settings.features import known_features, word_lack
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
-from kith.terminal.streams import FULL, drop_output, open_streams
+from kith.terminal.streams import FULL, REFUSED, drop_output, open_streams
 from kith.view.printing import printable
 
 # For few command lines: what they need is loaded then.
@@ -100,9 +100,10 @@ def main(argv: Sequence[str]) -> int:
         drop_output()
         return EXIT_BROKEN_PIPE
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in FULL | REFUSED:
             raise
-        drop_output()
+        if error.errno in FULL:
+            drop_output()
         _say(f"{error.filename or 'the output'}: {error.strerror}.")
         return EXIT_FAILED
 

@@ -55,7 +55,7 @@ def let_go(lock: IO[str]) -> None:
 def sweep_locks(folder: Path) -> None:
     """Remove the files of `hold_now` that killed processes left: those that nobody holds.
 
-    A process that wants one of them meanwhile finds it removed, as when its holder leaves, and makes it again.
+    A process that wants one meanwhile finds it removed, as when its holder leaves, and makes it again.
     """
     for path in folder.glob("*.lock"):
         with suppress(OSError), path.open("r+") as file:
