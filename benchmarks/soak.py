@@ -4,10 +4,10 @@
     python benchmarks/soak.py --sessions 100 --seed 7
 
 Two kiths at a time work in one repository, beside a `kith serve` whose pages are streamed 200 times over. The
-model is a stand-in. 70 of 100 sessions are a `kith run`, the others are in `soaking.py`. Looked at after
-every 50: the log, files, locks and trials of kith's state, temporary files, processes left behind, and memory and
-open files of the server. It fails (exit code 1) where a session ends in a bug,
-outlives its last event by more than 5 s, or where something grows with the sessions that should not.
+model is a stand-in. 70 of 100 sessions are a `kith run`; others are in `soaking.py`. Looked at after every
+50 sessions: the log, files, locks and trials of kith's state, temporary files, processes left behind, and
+memory and open files of the server. It fails (exit code 1) where a session ends in a bug, outlives its last
+event by more than 5 s, or where something grows with the sessions that should not.
 
 Full disks need root (a small tmpfs is mounted), clock jumps Debian's package `faketime`; what cannot be done
 here is said and left out.

