@@ -145,8 +145,6 @@ def scripted(request: Request) -> dict[str, Any]:
         return {"text": f"Done with {number}."}
     if fault == "server error":
         return {"error": {"status": 500, "text": "the soak wants it so"}}
-    if fault == "build":
-        return {"text": "There is no plan.", "delay": 0.05}
     path = "watched.py" if fault == "watch" else f"file{int(number) % FILES}.txt"
     content = f"N = {number}\n" if fault == "watch" else f"{number} {random.random()}\n"
     calls = [{"name": "write", "args": {"path": path, "content": content}}]

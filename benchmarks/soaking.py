@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Awaitable, Callable
@@ -22,6 +23,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
+
+ROOT: Final = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from built import ADVISED, MENDED, PLANNED, SIMPLE, SPECIFIED, TRIED  # noqa: E402
 
 WAIT_S: Final = 60.0  # for one thing to happen
 END_S: Final = 60.0  # for a process to end, before it counts as hung
@@ -272,21 +278,47 @@ async def watch(tree: Path, environ: dict[str, str], task: str, chance: random.R
 
 
 async def build(tree: Path, environ: dict[str, str], task: str, chance: random.Random) -> Ended:
-    """A build whose architect never says anything useful; or it is ended before it gives up."""
-    used = await begin(tree, environ, "build", "--yes", *MODEL, *CHECK, task)
-    assert used.process.stdout
-    listening = asyncio.ensure_future(_hear(used, used.process.stdout))
-    if chance.random() < 0.5:
-        await _in_time(used.process.wait(), chance.uniform(0.5, 3.0))
+    """A whole build in a project of its own, with roles that say what is written down; half are cut short."""
+    with tempfile.TemporaryDirectory(dir=tree.parent, ignore_cleanup_errors=True) as folder:
+        project = Path(folder)
+        script = project.with_suffix(".json")
+        script.write_text(json.dumps([PLANNED, *SPECIFIED, *TRIED, ADVISED, *MENDED, *SIMPLE]))
+        (project / "tests").mkdir()
+        for name, text in PROJECT.items():
+            (project / name).write_text(text)
+        for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin")):
+            identity = ("-c", "user.name=soak", "-c", "user.email=soak@example.org")
+            subprocess.run(("git", *identity, *words), cwd=project, check=True)
+        used = await begin(project, environ, "build", "--yes", "-m", f"replay/{script}", "add a median", task)
+        assert used.process.stdout
+        used.hearing.append(asyncio.ensure_future(_hear(used, used.process.stdout)))
+        cut = chance.random() < 0.5
+        await _in_time(used.process.wait(), chance.uniform(1.0, 10.0) if cut else 2 * WAIT_S)
+        hung = not cut and used.process.returncode is None
         ended = await end(used, chance.choice(("interrupt", "terminate", "kill")))
-    else:
-        await _in_time(used.process.wait(), 2 * WAIT_S)
-        hung = used.process.returncode is None
-        ended = await end(used, "kill")
-        ended.trouble = "did not end by itself" if hung else ""
-    await _in_time(listening)
-    return ended
+        script.unlink()
+        written = "def median" in (project / "utils.py").read_text()
+        ended.trouble = "did not end by itself" if hung else ended.trouble
+        if not cut and not (ended.code == 0 and written):
+            ended.trouble = f"ended with {ended.code}, median written: {written}"
+        return ended
 
+
+# What the builds begin with.
+PROJECT: Final = {
+    "utils.py": "def clamp(number, low, high):\n    return max(low, min(number, high))\n",
+    "tests/__init__.py": "",
+    "tests/test_clamp.py": """\
+import unittest
+
+from utils import clamp
+
+
+class TestClamp(unittest.TestCase):
+    def test_clamp(self):
+        self.assertEqual(clamp(11, 0, 10), 10)
+""",
+}
 
 Play = Callable[[Path, dict[str, str], str, random.Random], Awaitable[Ended]]
 # How often each is played, of 100 sessions; the others are `kith run`.
