@@ -141,7 +141,8 @@ async def talk(tree: Path, environ: dict[str, str], task: str, chance: random.Ra
         press(f"{task}\r")
         if cut:
             await asyncio.sleep(chance.uniform(0, 1.0))
-        elif await used.wait(b"Apply this change?"):
+        elif await used.wait(b"write what to do differently"):  # the end of the question
+            await asyncio.sleep(0.3)
             press("y")
             await used.wait(b"Applied")
             await asyncio.sleep(0.3)

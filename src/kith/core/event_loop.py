@@ -19,6 +19,11 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
     """`asyncio.run`, but its end waits for other tasks and threads no longer than `leave_s` each."""
     runner, threads = asyncio.Runner(), _Threads(leave_s)
     try:
+        runner.get_loop()
+    except OSError:  # no descriptor is left for it
+        work.close()
+        raise
+    try:
         return runner.run(_with(threads, work))
     finally:
         left = runner.run(_leave_others(leave_s))
