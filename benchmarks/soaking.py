@@ -138,12 +138,14 @@ async def talk(tree: Path, environ: dict[str, str], task: str, chance: random.Ra
     used.over = chance.choice((hang_up, lambda: press("\x04"), lambda: press("/quit\r")))
     cut = chance.random() < 0.3  # it ends in the midst of the task
     if await used.wait(b"/help lists commands"):
-        press(f"{task}\r")
+        for keys in (task, "\r"):  # at once they would be a paste
+            await asyncio.sleep(0.3)
+            press(keys)
         if cut:
             await asyncio.sleep(chance.uniform(0, 1.0))
         elif await used.wait(b"write what to do differently"):  # the end of the question
             await asyncio.sleep(0.3)
-            press("y")
+            press("a")  # all of it
             await used.wait(b"Applied")
             await asyncio.sleep(0.3)
     try:
