@@ -135,8 +135,9 @@ async def talk(tree: Path, environ: dict[str, str], task: str, chance: random.Ra
             os.write(ours, keys.encode())
 
     loop.add_reader(ours, read)
-    used.over = chance.choice((hang_up, lambda: press("\x04"), lambda: press("/quit\r")))
-    cut = chance.random() < 0.3  # it ends in the midst of the task
+    cut = chance.random() < 0.3  # it ends in the midst of the task, where /quit would wait for its end
+    ways = [hang_up, lambda: press("\x04"), lambda: press("/quit\r")]
+    used.over = chance.choice(ways[:2] if cut else ways)
     if await used.wait(b"/help lists commands"):
         for keys in (task, "\r"):  # at once they would be a paste
             await asyncio.sleep(0.3)
