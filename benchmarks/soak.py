@@ -4,9 +4,10 @@
     python benchmarks/soak.py --sessions 100 --seed 7
 
 Two kiths at a time work in one repository, beside a `kith serve` whose pages are streamed 200 times over. The
-model is a stand-in. Looked at after every 50 sessions: the log, files and folders of kith's state, processes
-left behind, and memory and open files of the server. It fails (exit code 1) where a session ends in a bug,
-outlives its last event by more than 5 s, or where something grows with the sessions that should not.
+model is a stand-in. 70 of 100 sessions are a `kith run`; others are in `soaking.py`. Looked at after every
+50 sessions: the log, files, locks and trials of kith's state, temporary files, processes left behind, and
+memory and open files of the server. It fails (exit code 1) where a session ends in a bug, outlives its last
+event by more than 5 s, or where something grows with the sessions that should not.
 
 Full disks need root (a small tmpfs is mounted), clock jumps Debian's package `faketime`; what cannot be done
 here is said and left out.
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -25,24 +27,27 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import httpx2
+from soaking import CHECK, MODEL, OTHERS
 
 from kith.features.demo.standin import serve
 from kith.features.demo.standin.http import Request
 from kith.memory.log import LOG_FILE
 
 LATE_S = 5.0  # a session may take so long from its last event to its end
+MARK = "SOAK_OF"  # a variable of every process: its value is the soak's folder
 EVERY = 50  # sessions between two looks
 STREAMS = 200
 STATE_MB = 512  # of the small disk
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
-ENDS = {0, 1, 2, 3, 4, 5, 6, 7, 74, 75, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
+ENDS = {0, 1, 2, 3, 4, 5, 6, 7, 8, 74, 75, 129, 130, 143}
+ENDS |= {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP}  # before kith could hear them
 FILES = 20  # of the repository that sessions write, in turn
 
 # How often a fault is chosen, of 100 sessions.
@@ -69,7 +74,10 @@ class Look:
     sessions: int
     log: int
     state_files: int
+    locks: int
+    temporary: int
     trials: int
+    trials_size: int
     cache: int
     left: int
     memory: int
@@ -85,7 +93,7 @@ class Soak:
     mounted: bool = False
     wrong: list[str] = field(default_factory=list)
     ends: Counter[str] = field(default_factory=Counter)
-    late: list[float] = field(default_factory=list)
+    late: dict[str, list[float]] = field(default_factory=dict)
     looks: list[Look] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -103,32 +111,71 @@ class Soak:
 
     def environ(self, url: str) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("KITH_", "XDG_"))}
-        return {**kept, "HOME": str(self.home), "OLLAMA_HOST": url, "KITH_SOAK": "1", "KITH_RETRIES": "1"}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "TMPDIR": str(self.root / "tmp"),
+            "OLLAMA_HOST": url,
+            "KITH_RETRIES": "1",
+            MARK: str(self.root),
+        }
+
+    def note(self, number: int, how: str, code: int, late: float, said: str) -> None:
+        """How a session ended, and what was wrong with that."""
+        name = f"session {number} ({how})"
+        self.late.setdefault(how, []).append(late)
+        self.ends[f"{how}: {code}"] += 1
+        if late > LATE_S:
+            self.wrong.append(f"{name} outlived its last event by {late:.1f} s")
+        # Python itself was still starting: nothing of kith can hear the signal then.
+        early = said.rstrip().endswith("KeyboardInterrupt") and "/kith/cli.py" not in said
+        if (code not in ENDS or "Traceback" in said or "A bug in kith" in said) and not early:
+            self.wrong.append(f"{name} ended with {code}: {said[-1500:]}")
 
 
 def scripted(request: Request) -> dict[str, Any]:
     """The model: what the task's words ask for, then the end of the task."""
     messages = request.body["messages"]
-    words = next(each["content"] for each in messages if each["role"] == "user")
-    fault, _, number = words.rpartition("# soak ")[2].partition(" #")
+    words = " ".join(str(each["content"]) for each in messages if each["role"] == "user")
+    asked = re.findall(r"# soak ([a-z ]+) # (\d+)", words)
+    if not asked:  # a title, say
+        return {"text": "Nothing."}
+    fault, number = asked[-1]
     if messages[-1]["role"] == "tool":
         if fault == "flood of words":
             return {"text": " ".join(f"word{n}" for n in range(4_000))}
         return {"text": f"Done with {number}."}
     if fault == "server error":
         return {"error": {"status": 500, "text": "the soak wants it so"}}
-    path = f"file{int(number) % FILES}.txt"
-    calls = [{"name": "write", "args": {"path": path, "content": f"{number} {random.random()}\n"}}]
+    path = "watched.py" if fault == "watch" else f"file{int(number) % FILES}.txt"
+    content = f"N = {number}\n" if fault == "watch" else f"{number} {random.random()}\n"
+    calls = [{"name": "write", "args": {"path": path, "content": content}}]
     if fault == "flood of output":
         calls.insert(0, {"name": "run", "args": {"command": "seq 1 300000"}})
     if fault == "left process":
-        calls.insert(0, {"name": "run", "args": {"command": "(sleep 600 &) ; setsid sleep 600 & echo left"}})
+        calls.insert(
+            0, {"name": "run", "args": {"command": "(sleep 8640 &) ; setsid sleep 8640 & echo left"}}
+        )
     return {"calls": calls, "delay": 0.05}
 
 
 async def play(soak: Soak, url: str) -> None:
-    """One session, with whatever fault falls to it."""
+    """One session: a task of `kith run` with its fault, or another way into kith."""
     number = next(soak.numbers)
+    others = [share for _, share in OTHERS.values()]
+    way = soak.random.choices(["run", *OTHERS], [100 - sum(others), *others])[0]
+    if way == "run":
+        await run_task(soak, url, number)
+        return
+    do, chance = OTHERS[way][0], random.Random(soak.random.random())
+    ended = await do(soak.tree, soak.environ(url), f"do it # soak {way} # {number}", chance)
+    soak.note(number, way, ended.code, ended.late, ended.said)
+    if ended.trouble:
+        soak.wrong.append(f"session {number} ({way}) {ended.trouble}: {ended.said[-400:]}")
+
+
+async def run_task(soak: Soak, url: str, number: int) -> None:
+    """One `kith run`, with whatever fault falls to it."""
     fault = soak.random.choices([*FAULTS], [*FAULTS.values()])[0]
     environ = soak.environ("http://127.0.0.1:9" if fault == "server gone" else url)
     if fault.startswith("clock"):
@@ -145,7 +192,7 @@ async def play(soak: Soak, url: str) -> None:
         with suppress(OSError), ballast.open("wb") as file:
             while True:
                 file.write(bytes(1 << 20))
-    words = ("run", "--yes", "--check", "none", "-m", "ollama/standin", "--output-format", "stream-json")
+    words = ("run", "--yes", *MODEL, *CHECK, "--output-format", "stream-json")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "kith", *words, f"do it # soak {fault} # {number}"),
         cwd=soak.tree,
@@ -169,13 +216,7 @@ async def play(soak: Soak, url: str) -> None:
         stopping.cancel()
         ballast.unlink(missing_ok=True)
     late = time.monotonic() - last if told else 0.0
-    soak.late.append(late)
-    soak.ends[f"{fault}: {code}"] += 1
-    said = errors.decode("utf-8", "replace")
-    if late > LATE_S:
-        soak.wrong.append(f"session {number} ({fault}) outlived its last event by {late:.1f} s")
-    if code not in ENDS or "Traceback" in said or "A bug in kith" in said:
-        soak.wrong.append(f"session {number} ({fault}) ended with {code}: {said[-400:]}")
+    soak.note(number, fault, code, late, errors.decode("utf-8", "replace"))
 
 
 async def listen(process: asyncio.subprocess.Process) -> tuple[float, bool]:
@@ -198,33 +239,37 @@ async def stop(process: asyncio.subprocess.Process, sent: int | None, after_s: f
 # --- what there is ---------------------------------------------------------------------------
 
 
-def look(soak: Soak, sessions: int, server: int) -> Look:
-    subprocess.run(
-        [sys.executable, "-m", "kith", "status"], cwd=soak.tree, env=soak.environ("http://127.0.0.1:9"),
-        capture_output=True, check=False,
-    )  # fmt: skip
+def look(soak: Soak, sessions: int, server: int, url: str) -> Look:
+    """Look at what is there after one more start, which tidies up as each does."""
+    task = ("run", "--yes", *MODEL, *CHECK, f"do it # soak none # {sessions}")
+    command = [sys.executable, "-m", "kith", *task]
+    subprocess.run(command, cwd=soak.tree, env=soak.environ(url), capture_output=True, check=False)
     log = sum(path.stat().st_size for path in soak.state.glob(f"{LOG_FILE}*") if path.is_file())
     files = sum(1 for path in soak.state.rglob("*") if path.is_file())
     cache = sum(path.stat().st_size for path in (soak.home / ".cache").rglob("*") if path.is_file())
     trials = soak.state / "trials"
     kept = len([*trials.iterdir()]) if trials.is_dir() else 0
+    changes = sum(path.lstat().st_size for path in trials.rglob("*"))
+    locks = sum(len([*(soak.state / name).glob("*.lock")]) for name in ("locks", "workers"))
+    temporary = len([*(soak.root / "tmp").iterdir()]) + len([*soak.tree.rglob("*.kith-tmp*")])
     memory = next(
         int(line.split()[1]) << 10
         for line in Path(f"/proc/{server}/status").read_text().splitlines()
         if line.startswith("VmRSS")
     )
     descriptors = len([*Path(f"/proc/{server}/fd").iterdir()])
-    return Look(sessions, log, files, kept, cache, len(left_behind(server)), memory, descriptors)
+    left = len(left_behind(soak, server))
+    return Look(sessions, log, files, locks, temporary, kept, changes, cache, left, memory, descriptors)
 
 
-def left_behind(server: int) -> list[int]:
+def left_behind(soak: Soak, server: int) -> list[int]:
     """Processes of this soak that still run, but for the server."""
-    found = []
+    found, mark = [], f"{MARK}={soak.root}".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) not in (server, os.getpid()):
             with suppress(OSError):
-                if b"KITH_SOAK=1" in (entry / "environ").read_bytes() or (
-                    b"sleep\x00600" in (entry / "cmdline").read_bytes()
+                if mark in (entry / "environ").read_bytes() or (
+                    b"sleep\x008640" in (entry / "cmdline").read_bytes()
                 ):
                     found.append(int(entry.name))
     return found
@@ -233,8 +278,8 @@ def left_behind(server: int) -> list[int]:
 @asynccontextmanager
 async def serving(soak: Soak, url: str) -> AsyncIterator[tuple[int, httpx2.AsyncClient]]:
     """`kith serve` for the repository; its process, and a client that it lets in."""
-    environ = {**soak.environ(url)}
-    environ.pop("KITH_SOAK")
+    environ = soak.environ(url)
+    environ.pop(MARK)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "kith", "serve", "--port", "0"),
         cwd=soak.tree,
@@ -281,6 +326,14 @@ async def stream(soak: Soak, client: httpx2.AsyncClient) -> None:
 
 def judge(soak: Soak) -> None:
     """Compare the last looks with those after a quarter of the way: what should be flat is."""
+    last = soak.looks[-1]
+    for number, what in (
+        (last.left, "processes"),
+        (last.locks, "locks"),
+        (last.temporary, "temporary files"),
+    ):
+        if number:
+            soak.wrong.append(f"{number} {what} were left behind")
     if len(soak.looks) < 8:
         return
     quarter = len(soak.looks) // 4
@@ -301,26 +354,16 @@ def judge(soak: Soak) -> None:
         ]
         if rates[1] > 1.5 * max(rates[0], 1.0):
             soak.wrong.append(f"a session adds {rates[1]:,.0f} bytes to the {name}, before {rates[0]:,.0f}")
-    if soak.looks[-1].left:
-        soak.wrong.append(f"{soak.looks[-1].left} processes were left behind")
 
 
 def show(looks: list[Look]) -> None:
-    heads = ("sessions", "log", "files", "trials", "cache", "left", "server's memory", "its descriptors")
-    print(" ".join(f"{head:>15}" for head in heads))
+    """A row for each look; sizes and the server's memory in MB."""
+    sizes = {"log", "trials_size", "cache", "memory"}
+    print(" ".join(f"{name.replace('_', ' '):>11}" for name in Look.__dataclass_fields__))
     for each in looks:
-        log, cache, memory = (f"{size / 1e6:,.1f} MB" for size in (each.log, each.cache, each.memory))
-        cells = (
-            each.sessions,
-            log,
-            each.state_files,
-            each.trials,
-            cache,
-            each.left,
-            memory,
-            each.descriptors,
-        )
-        print(" ".join(f"{cell:>15}" for cell in cells))
+        found = asdict(each).items()
+        cells = (f"{value / 1e6:,.1f} MB" if name in sizes else f"{value}" for name, value in found)
+        print(" ".join(f"{cell:>11}" for cell in cells))
 
 
 async def main() -> int:
@@ -347,7 +390,7 @@ async def main() -> int:
                 await asyncio.gather(*(work() for _ in range(given.at_once)))
                 await stream(soak, client)
                 await asyncio.sleep(1.0)  # what was killed has a moment to go
-                soak.looks.append(look(soak, done + EVERY, server))
+                soak.looks.append(await asyncio.to_thread(look, soak, done + EVERY, server, model.url))
                 show(soak.looks[-1:])
                 for line in soak.wrong:
                     print(f"WRONG: {line}", flush=True)
@@ -358,7 +401,8 @@ async def main() -> int:
     judge(soak)
     print(f"\n{given.sessions} sessions in {(time.monotonic() - began) / 60:.0f} min")
     show(soak.looks)
-    print("longest time from the last event to the end: " + f"{max(soak.late, default=0):.2f} s")
+    for name, late in sorted(soak.late.items()):
+        print(f"from the last event to the end, {name}: median {median(late):.2f} s, most {max(late):.2f} s")
     for name, number in sorted(soak.ends.items()):
         print(f"{number:6}  {name}")
     for line in soak.wrong:
@@ -375,7 +419,9 @@ def prepare(soak: Soak) -> None:
         print("Full disks are left out: a small disk cannot be mounted here.")
     if not FAKETIME.exists():
         print("Clock jumps are left out: Debian's package `faketime` is not installed.")
+    (soak.root / "tmp").mkdir()
     soak.tree.mkdir()
+    (soak.tree / "watched.py").write_text("N = 0\n")
     for number in range(FILES):
         (soak.tree / f"file{number}.txt").write_text("0\n")
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin")):

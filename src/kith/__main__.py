@@ -10,7 +10,11 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"kith {__version__}")
         return 0
-    from kith.cli import main as run
+    try:
+        from kith.cli import main as run
+    except KeyboardInterrupt:  # nothing that could say it better is loaded yet
+        sys.stderr.write("kith: interrupted\n")
+        return 130
 
     code = run(sys.argv[1:])
     # Nothing has to be collected any more: looking through all that was loaded takes a tenth of a second.

@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import errno
 import os
 import re
 import sys
@@ -17,7 +18,7 @@ from kith.settings import unknown_variables
 from kith.settings.features import known_features, word_lack
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
-from kith.terminal.streams import FULL, drop_output, open_streams
+from kith.terminal.streams import FULL, REFUSED, drop_output, open_streams
 from kith.view.printing import printable
 
 # For few command lines: what they need is loaded then.
@@ -100,10 +101,18 @@ def main(argv: Sequence[str]) -> int:
         drop_output()
         return EXIT_BROKEN_PIPE
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno in FULL:
+            drop_output()
+            _say(f"{error.filename or 'the output'}: {error.strerror}.")
+        elif error.errno in REFUSED:
+            _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}.")
+        else:
             raise
-        drop_output()
-        _say(f"{error.filename or 'the output'}: {error.strerror}.")
+        return EXIT_FAILED
+    except ImportError as error:  # the system's loader says so in words only
+        if os.strerror(errno.EMFILE) not in str(error):
+            raise
+        _say(f"{error}.")
         return EXIT_FAILED
 
 
@@ -126,8 +135,11 @@ def _anchor_programs() -> None:
 
 
 def _say(text: str) -> None:
+    text = f"kith: {printable(text)}"
+    with suppress(OSError, ImportError):  # what wraps it may be what cannot be loaded
+        text = _wrapped.load()(text, sys.stderr)
     with suppress(OSError):  # the exit code remains
-        print(_wrapped.load()(f"kith: {printable(text)}", sys.stderr), file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
 
 def _tell(error: KithError, format: str) -> None:

@@ -1,12 +1,17 @@
 """Pieces of a reply: however it is cut, what is shown is the beginning of what the log will hold."""
 
+import json
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.context.redact import MARK, Redactor
 from kith.core.events import Delta, Notice, Progress, Said
 from kith.core.values import say
-from kith.memory.live import Pieces
+from kith.memory.live import FOLDER, LiveReader, Pieces, Position
+from kith.memory.log import LOG_FILE, Log
+from kith.memory.session import Session
 
 TEXT = 'The key\nis Xk29LmQz7Rt4Vb1N, set TOKEN = "q8Rt4Vb1Nc6Wd3Ye5" here.\nDone. Yes\n'
 
@@ -64,3 +69,50 @@ def test_the_last_word_is_shown_before_a_tool_is_called_unless_it_may_become_a_s
     assert pieces.take(Delta(" Xk29LmQz7Rt4V"), ()) == Delta(" ")
     assert not pieces.turn(call, ())
     assert pieces.take(Delta("b1N is it. "), ()) == Delta(f"{MARK} is it. ")
+
+
+def test_a_flood_is_read_in_pieces_and_in_order(tmp_path: Path) -> None:
+    """Stored events and shown pieces, more than a look reads of either; some readers come back in between."""
+    log = Log(tmp_path / LOG_FILE)
+    words = "w" * 900
+    with Session(log, "s") as session:
+        with log.at_once():
+            for number in range(400):
+                session.emit(Notice(f"{number} {words}"))
+        for number in range(400, 800):
+            session.emit(Delta(f"{number} {words} "))
+        session.emit(Notice(f"800 {words}"))
+        for number in range(801, 1_200):
+            session.emit(Delta(f"{number} {words} "))
+        stays = LiveReader(log, "s")
+        numbers: dict[str, list[int]] = {"stays": [], "comes back": []}
+        position = Position()
+        for name in numbers:
+            while found := (stays if name == "stays" else LiveReader(log, "s", position)).look():
+                position = found[-1].position
+                assert sum(len(each.body) for each in found) < 80_000
+                numbers[name] += (int(json.loads(each.body)["text"].split()[0]) for each in found)
+            position = Position()
+    assert all(each == [*range(1_200)] for each in numbers.values())
+    assert not stays.more
+    log.close()
+
+
+def test_an_unfinished_line_waits_and_one_that_is_too_long_is_read_whole(tmp_path: Path) -> None:
+    log = Log(tmp_path / LOG_FILE)
+    with Session(log, "s") as session:
+        session.emit(Notice("before"))
+        session.emit(Delta("first "))
+        (live,) = (tmp_path / FOLDER).iterdir()
+        watch = LiveReader(log, "s")
+        assert [each.kind for each in watch.look()] == ["Notice", "Delta"]
+        long = live.read_bytes().replace(b"first", b"x" * 1_000_000)
+        with live.open("ab", buffering=0) as file:
+            file.write(long[:-1])
+            assert not watch.look() and not watch.more
+            file.write(long[-1:] + b"no event\n" * 40_000)
+        (read,) = watch.look()
+        assert len(read.body) > 1_000_000
+        session.emit(Notice("after"))
+        assert [each.kind for each in watch.look()] == ["Notice"]
+    log.close()

@@ -118,7 +118,7 @@ def check_tree(base: Path, sides: tuple[Tree, Tree], undo: bool, end: End | None
     if end and end.code == 0 and end.words != "done":
         told = "is applied" in end.words
         faults += (
-            [] if now == sides[undo] or told or "repairs" in end.words else ["it was refused, and is done"]
+            [] if now == sides[undo] or told or "half done" in end.words else ["it was refused, and is done"]
         )
         faults += ["it was told to be applied, and is not"] if told and now != sides[not undo] else []
         files = {path for side in sides for path in side}

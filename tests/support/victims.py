@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -97,17 +98,27 @@ def start_task(world: World, words: tuple[str, ...], *, execute: bool) -> int:
             ).pid
     child = os.fork()
     if not child:
-        _become_kith(world, arguments)
+        become_kith(world, arguments)
     return child
 
 
-def _become_kith(world: World, arguments: list[str]) -> NoReturn:
+def become_kith(
+    world: World,
+    arguments: list[str],
+    before: Callable[[], object] = lambda: None,
+    after: Callable[[], object] = lambda: None,
+) -> NoReturn:
+    """Let this process, a fork, be a kith in the world to its end, with something before and after."""
     code: Any = 1
     try:
         _settle_in(world, arguments)
         from kith.__main__ import main
 
-        code = main()
+        before()
+        try:
+            code = main()
+        finally:
+            after()
     except SystemExit as ending:
         code = ending.code
     except BaseException:

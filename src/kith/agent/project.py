@@ -27,7 +27,9 @@ from kith.core.errors import (
     EXIT_LIMIT,
     EXIT_REJECTED,
     EXIT_TRY_LATER,
+    HalfDoneError,
     KithError,
+    RevertedError,
     TreeError,
     UnrecordedError,
     UsageError,
@@ -257,7 +259,7 @@ class Project(Struct, frozen=True):
         """
         try:
             outcome = await until_stopped(session, work)
-        except UnrecordedError as error:
+        except (UnrecordedError, HalfDoneError) as error:
             with suppress(KithError):  # it may be the same that refuses
                 run.emit(end_of(error))
             raise
@@ -283,9 +285,8 @@ class Project(Struct, frozen=True):
             run.emit(Notice(mended, "warning"))
             self.log.mended = ""
         if await self.recover(None):
-            run.emit(
-                Notice("kith finished a change that a crash had interrupted; see kith sessions.", "warning")
-            )
+            text = "kith finished or reverted a change that had been interrupted; see kith sessions."
+            run.emit(Notice(text, "warning"))
         if aside := self.tree.trials_aside():
             run.emit(Notice(f"Old trials cannot be removed; delete them: {aside[0].parent}", "warning"))
         if words := ignored_words(self.settings.brought):
@@ -305,11 +306,10 @@ class Project(Struct, frozen=True):
 
     # --- after a crash -----------------------------------------------------------------------
 
-    async def recover(self, session: Session | None) -> bool:
+    async def recover(self, session: Session | None) -> tuple[Recovered, ...]:
         """Finish or roll back a change that a crash interrupted, and log what it had no time to log.
 
         `session` is the one that is being resumed; a change that nobody claims gets a session of its own.
-        True when there was anything to do.
         """
         recovered = await self.tree.recover()
         known = self.log.applied_ids()
@@ -318,10 +318,11 @@ class Project(Struct, frozen=True):
             with self.session() as own:
                 own.emit(RunStarted("(after a crash)", str(self.root), "", __version__, Options("recovery")))
                 self._log_recovered(own, recovered, missing)
-                own.emit(RunEnded("done", "Finished a change that a crash had interrupted."))
+                own.emit(RunEnded("done", "Finished or reverted a change that had been interrupted."))
         elif session is not None:
             self._log_recovered(session, recovered, missing)
-        return bool(recovered or missing)
+        named = {each.change_id for each in recovered}
+        return (*recovered, *(Recovered(id, "finished") for id in missing if id not in named))
 
     def _log_recovered(
         self, session: Session, recovered: Sequence[Recovered], missing: Sequence[str]
@@ -404,8 +405,13 @@ class Project(Struct, frozen=True):
     # --- taking back -------------------------------------------------------------------------
 
     async def undo(self, id: str = "") -> Applied:
-        """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError."""
-        await self.recover(None)
+        """Take a change back: by its id, its session's id, or the last one. Raises KithError, UsageError.
+
+        Raises RevertedError where that was one that was half done, and recovery has reverted it.
+        """
+        for each in await self.recover(None):
+            if each.begun and each.outcome == "taken back" and (not id or each.change_id.endswith(id)):
+                raise RevertedError(each.change_id)
         target = find_applied(self.log.applied(str(self.root)), id, self.log.gone())
         with self.session() as session:  # before anything is changed: it may be refused
             try:

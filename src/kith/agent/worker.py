@@ -23,7 +23,7 @@ from kith.agent.waiting_changes import apply_waiting, find_waiting
 from kith.core.errors import BusyError, KithError, UsageError
 from kith.core.event_loop import run_loop
 from kith.core.events import Event, Notice, Options, RunEnded, RunStarted
-from kith.core.locks import hold_now, let_go
+from kith.core.locks import hold_now, let_go, sweep_locks
 from kith.core.run import Answerer
 from kith.core.trial_names import trials_of
 from kith.memory.database import APPLY
@@ -112,6 +112,7 @@ async def work(root: Path, session: str) -> None:
     _, state, _ = find_folders()
     folder = state / WORKERS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    sweep_locks(folder)
     log = Log(state / LOG_FILE)
     inbox = Inbox(log, session)
     while inbox.next_letter():  # one may come while the lock is let go, and its own worker has left already

@@ -13,6 +13,7 @@ EXIT_LIMIT = 4
 EXIT_NO_MODEL = 5
 EXIT_HELD_BACK = 6
 EXIT_PARTLY = 7
+EXIT_HALF_DONE = 8
 EXIT_UNRECORDED = 74  # sysexits' EX_IOERR
 EXIT_TRY_LATER = 75
 LONG_WAIT_S: Final = 60.0  # that a server asks for, and from which on a person hears of it
@@ -78,6 +79,42 @@ class UnrecordedError(KithError):
             f"kith undo {change_id}"
         )
         self.change_id, self.files = change_id, files
+
+
+_NAMED: Final = 5  # files of each side, in a sentence
+
+
+class HalfDoneError(KithError):
+    """Some files of a change are new and others are old, and the disk refused to finish it and to revert it.
+
+    The journal has both sides of each file; the next recovery goes on.
+    """
+
+    code = EXIT_HALF_DONE
+
+    def __init__(self, change_id: str, why: object, new: tuple[str, ...], old: tuple[str, ...]) -> None:
+        sides = (("new", new), ("old", old))
+        stands = "; ".join(f"{side}: {_named(paths)}" for side, paths in sides if paths)
+        super().__init__(
+            f"The change is half done ({stands}): {str(why).rstrip('.')}. Nothing is lost. When the disk "
+            f"works again, revert it: kith undo {change_id}"
+        )
+        self.change_id, self.new, self.old = change_id, new, old
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    more = len(paths) - _NAMED
+    return ", ".join((*paths[:_NAMED], *([f"{more} more"] if more > 0 else [])))
+
+
+class RevertedError(KithError):
+    """A change that was half done was to be undone, and recovery has just reverted it: all is well."""
+
+    code = EXIT_DONE
+
+    def __init__(self, change_id: str) -> None:
+        super().__init__(f"Change {change_id} was half done; kith has reverted it. Nothing else was undone.")
+        self.change_id = change_id
 
 
 class ModelError(KithError):

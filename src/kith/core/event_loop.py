@@ -19,6 +19,11 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
     """`asyncio.run`, but its end waits for other tasks and threads no longer than `leave_s` each."""
     runner, threads = asyncio.Runner(), _Threads(leave_s)
     try:
+        runner.get_loop()
+    except OSError:  # no descriptor is left for it
+        work.close()
+        raise
+    try:
         return runner.run(_with(threads, work))
     finally:
         left = runner.run(_leave_others(leave_s))
@@ -123,25 +128,30 @@ def _wait_for(running: set[Future[Any]], seconds: float) -> None:
 # Work that ends by itself, or by a signal.
 
 
-def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143."""
-    terminated = False
+def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S, *, hangup: bool = False) -> T:
+    """Run to the end, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143.
+
+    With `hangup` SIGHUP counts as well (129), unless who started this process has it ignored.
+    """
+    ended_by = signal.SIGINT
 
     async def guarded() -> T:
-        nonlocal terminated
         task = asyncio.current_task()
 
-        def stop() -> None:
-            nonlocal terminated
-            terminated = True
+        def stop(number: signal.Signals) -> None:
+            nonlocal ended_by
+            ended_by = number
             if task:
                 task.cancel()
 
         if sys.platform != "win32":
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTERM, stop, signal.SIGTERM)
+            if hangup and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+                loop.add_signal_handler(signal.SIGHUP, stop, signal.SIGHUP)
         return await work
 
     try:
-        return run_loop(guarded())
+        return run_loop(guarded(), leave_s)
     except asyncio.CancelledError:
-        raise SystemExit(143 if terminated else 130) from None
+        raise SystemExit(128 + ended_by) from None

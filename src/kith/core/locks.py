@@ -32,9 +32,17 @@ def hold_now(path: Path) -> IO[str] | None:
             file.close()
             return None
         # The former holder removes the file as it leaves: a lock on a removed file locks nobody out.
-        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+        if _is_at(path, file):
             return file
         file.close()
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    """True if the open file is still the one at this path."""
+    try:
+        return path.stat().st_ino == os.fstat(file.fileno()).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def let_go(lock: IO[str]) -> None:
@@ -42,6 +50,17 @@ def let_go(lock: IO[str]) -> None:
     with suppress(OSError):  # the file counts for nothing without the lock
         Path(lock.name).unlink(missing_ok=True)
     lock.close()
+
+
+def sweep_locks(folder: Path) -> None:
+    """Remove the files of `hold_now` that killed processes left: those that nobody holds.
+
+    A process that wants one meanwhile finds it removed, as when its holder leaves, and makes it again.
+    """
+    for path in folder.glob("*.lock"):
+        with suppress(OSError), path.open("r+") as file:
+            if try_lock(file) and _is_at(path, file):
+                path.unlink()
 
 
 def _lock_soon(file: IO[str]) -> bool:

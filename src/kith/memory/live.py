@@ -25,6 +25,7 @@ from kith.memory.log import Log
 FOLDER = "live"  # in the folder for state
 _MOST = 4_000_000  # bytes of one file: beyond, what is shown waits for the log
 _AT_ONCE = 1_000  # logged events that one look reads
+_PIECE = 1 << 16  # bytes, about, that one look reads: a flood costs each of many readers no more at a time
 _KEPT = 2  # finished files of a session
 _STAY_S = 60.0  # so long they stay when the session is left
 
@@ -134,28 +135,47 @@ def read_seen(seen: Seen) -> Event:
 
 
 class LiveReader:
-    """A reader of one session, which may be at work in any process. It never holds the writer up."""
+    """A reader of one session, which may be at work in any process. It never holds the writer up.
+
+    `more`: the last look left something for the next one. A look that finds nothing has left nothing.
+    """
 
     def __init__(self, log: Log, session: str, position: Position = Position()) -> None:
         self.log, self.session, self.position = log, session, position
+        self.more = False
         self._changed = -1
+        self._room = 0  # bytes that the present look may still read
 
     def look(self) -> tuple[Seen, ...]:
-        """Return the events since the last look, at most about a thousand at once."""
+        """Return the events since the last look, a bounded piece of them at once."""
+        seen = self._look()
+        while self.more and not seen:  # nothing in this piece could be read
+            seen = self._look()
+        return seen
+
+    def _look(self) -> tuple[Seen, ...]:
         seen: list[Seen] = []
+        self._room, self.more = _PIECE, False
         changed = self.log.changed()
         if changed != self._changed:
-            rows = self.log.rows(self.session, self.position.seq, _AT_ONCE)
+            rows = self.log.rows(self.session, self.position.seq, _AT_ONCE, _PIECE)
             finished = self._files() if rows else ()
             for seq, at, path, kind, body in rows:
                 if self.position.seq in finished:
-                    seen += self._shown()
-                self.position = Position(seq)
-                seen.append(Seen(self.position, at, tuple(path.split("/")) if path else (), kind, body))
+                    self._show(seen)
+                if not self.more:
+                    self.position = Position(seq)
+                    seen.append(Seen(self.position, at, tuple(path.split("/")) if path else (), kind, body))
+                    self._room -= len(body)
+                    self.more = self._room <= 0
+                if self.more:
+                    return tuple(seen)
             if len(rows) == _AT_ONCE:
+                self.more = True
                 return tuple(seen)
             self._changed = changed
-        return (*seen, *self._shown())
+        self._show(seen)
+        return tuple(seen)
 
     def _files(self) -> frozenset[int]:
         """The events after which something was shown that is still there."""
@@ -167,26 +187,30 @@ class LiveReader:
         ours = (name.removeprefix(head).removesuffix(end) for name in names if name.startswith(head))
         return frozenset(int(number) for number in ours if _is_number(number))
 
-    def _shown(self) -> tuple[Seen, ...]:
-        """The whole lines that the live file of the present position has beyond it."""
+    def _show(self, seen: list[Seen]) -> None:
+        """Add the whole lines that the live file has beyond the position, as far as they fit."""
         try:
             with _file(self.log, self.session, self.position.seq).open("rb") as file:
                 file.seek(self.position.byte)
-                data = file.read()
+                data = file.read(self._room)
+                full = len(data) == self._room
+                data += file.readline() if full else b""
         except OSError:
-            return ()
-        found, byte = [], self.position.byte
-        for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
+            return
+        whole = data[: data.rfind(b"\n") + 1]  # an unfinished line waits
+        byte = self.position.byte
+        for line in whole.splitlines(keepends=True):
             byte += len(line)
             self.position = Position(self.position.seq, byte)
             try:
                 told = json.loads(line)
             except ValueError:  # cut short by the death of who wrote it
                 continue
-            found.append(
+            seen.append(
                 Seen(self.position, 0.0, tuple(told["path"]), told["kind"], json.dumps(told["event"]))
             )
-        return tuple(found)
+        self._room -= len(whole)
+        self.more = full and bool(whole)
 
 
 # --- pieces of a reply: a word once it is whole, and no secret -------------------------------

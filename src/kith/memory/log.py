@@ -1,16 +1,17 @@
 """The append-only log: every event of every session in one SQLite file; `session.py` writes it."""
 
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, NewerError, UsageError
 from kith.core.events import Answered, Applied, Carded, Event, RunStarted
-from kith.core.locks import hold_now, let_go, try_lock
+from kith.core.locks import hold_now, let_go, sweep_locks, try_lock
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
 from kith.memory.database import (
@@ -31,6 +32,7 @@ from kith.memory.past import LASTING, Past, go_on, tells
 from kith.memory.salvage import is_marked, mark, salvage
 
 S = TypeVar("S", bound=Subject)
+Fetch = Callable[[sqlite3.Cursor], list[Any]]
 LOG_FILE = "log.sqlite3"  # in the folder for state
 _UNREADABLE = "Unreadable"  # the kind of rows that hold no JSON: they stay, and nobody reads them
 _AT_ONCE = 500  # rows that are decoded together
@@ -102,14 +104,16 @@ class Log:
                 mark(self.path)
             raise explain_refusal(error, self.path, what) from error
 
-    def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        """All the rows of a query, for readers of the log that need their own."""
+    def query(
+        self, statement: str, values: Sequence[object] = (), fetch: Fetch = sqlite3.Cursor.fetchall
+    ) -> list[Any]:
+        """All the rows of a query, or those that `fetch` takes, for readers that need their own."""
         with self._in_words("read"):
             try:
-                return self._db.execute(statement, values).fetchall()
+                return fetch(self._db.execute(statement, values))
             except sqlite3.OperationalError as error:
                 self._put_up_with(error)
-            return self._db.execute(statement, values).fetchall()
+            return fetch(self._db.execute(statement, values))
 
     def _put_up_with(self, error: sqlite3.OperationalError) -> None:
         """Keep one bad row from hiding the others. Raises the error where that is not the cause."""
@@ -165,10 +169,24 @@ class Log:
                 else:
                     self._left_out.setdefault(session, set()).add(seq)
 
-    def rows(self, session: str, after: int, limit: int) -> list[Row]:
-        """The session's events as they are stored: (number, when, path, kind, body)."""
+    def rows(self, session: str, after: int, limit: int, size: int = sys.maxsize) -> list[Row]:
+        """The session's events as they are stored: (number, when, path, kind, body).
+
+        At most `limit` of them; none follows the one with which the bodies reach `size` characters.
+        """
+
+        def fetch(cursor: sqlite3.Cursor) -> list[Row]:
+            found, used = list[Row](), 0
+            with closing(cursor):
+                for row in cursor:
+                    found.append(row)
+                    used += len(row[4])
+                    if used >= size:
+                        break
+            return found
+
         query = "SELECT seq, at, path, kind, body FROM events WHERE session = ? AND seq > ? ORDER BY seq"
-        return self.query(f"{query} LIMIT ?", (session, after, limit))
+        return self.query(f"{query} LIMIT ?", (session, after, limit), fetch)
 
     def last(self, session: str) -> int:
         """The number of a session's newest event, 0 when there is none."""
@@ -401,6 +419,10 @@ class Log:
         """The sessions that processes work on now."""
         locks = (self.path.parent / "locks").glob("*.lock")
         return [lock.stem for lock in locks if self.is_open(lock.stem)]
+
+    def sweep_locks(self) -> None:
+        """Remove the locks that killed processes left."""
+        sweep_locks(self.path.parent / "locks")
 
     def delete(self, session: str, first: Callable[[], None] = lambda: None) -> None:
         """Delete a session for good. Raises BusyError while a process works on it.

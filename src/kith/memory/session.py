@@ -41,6 +41,7 @@ class Session:
 
     def __enter__(self) -> "Session":
         self._lock = self.log.lock(self.id)
+        self.log.sweep_locks()
         self._last = self.log.last(self.id)
         return self
 

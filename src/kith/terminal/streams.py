@@ -14,6 +14,8 @@ from kith.core.errors import UsageError
 AS_IT_WAS = "kith.as_it_was"
 # What a disk says when it takes no more.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+# What a machine says that has no more to give, and what a person can put right without kith.
+REFUSED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 def is_lively(stream: IO[str]) -> bool:

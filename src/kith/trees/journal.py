@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.errors import TreeError, UnrecordedError
+from kith.core.errors import HalfDoneError, TreeError, UnrecordedError
 from kith.core.locks import hold_when_free
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.core.workspace import SizeLimits
@@ -78,11 +78,13 @@ class Recovered(Struct, frozen=True):
     """The outcome of a change that a crash interrupted.
 
     `saved` are copies of what other programs wrote into its files meanwhile and wrote over since.
+    `begun`: some of its files may have been new already.
     """
 
     change_id: str
     outcome: Outcome
     saved: tuple[Path, ...] = ()
+    begun: bool = False
 
 
 def apply_changes(
@@ -93,7 +95,7 @@ def apply_changes(
     `state` is kith's own folder. `undoes` names the change that this one undoes: its files get their old
     permissions again. A folder that becomes empty is removed, as in git. Raises TreeError, nothing changed,
     when a path, a size, a content or the disk refuses, or when a file differs from `before`. Raises BusyError
-    when another kith is applying a change.
+    when another kith is applying a change, HalfDoneError where the disk refuses to revert what was begun.
     """
     with told(str(state)):
         journal = open_journal(state)
@@ -112,7 +114,8 @@ def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
     """Finish, or roll back, a change that a crash interrupted. Call it at start; it is idempotent.
 
     Where every file is either old or new, the change is finished. Where somebody has edited a file since, the
-    others are rolled back and the edit stays. Raises TreeError when the disk refuses.
+    others are rolled back and the edit stays. Raises TreeError when the disk refuses, HalfDoneError where
+    that leaves some files new and others old.
     """
     with told(str(state)):
         journal = open_journal(state)
@@ -226,26 +229,29 @@ def _may_write(folder: Folder, found: FileState, name: str) -> bool:
 
 
 def _carry_out(root: Path, journal: Path, record: Record) -> None:
+    begun = False
     try:
         with told(str(journal)):
             save_record(journal, record)
             stage(root, record.entries)
+            begun = True
             mark_record(journal, record.id, "staging", "swapping")
             swap(root, record.entries, emptied_folders(record.entries))
             mark_record(journal, record.id, "swapping", "applied")
     except BaseException as error:
-        _give_up(root, journal, record, error)
+        _give_up(root, journal, record, error, begun)
         if isinstance(error, TreeError):
             raise TreeError(f"{error}; nothing was changed") from error
         raise
 
 
-def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> None:
+def _give_up(root: Path, journal: Path, record: Record, why: BaseException, begun: bool) -> None:
     """Roll everything back. A failed rollback stays in the journal, for `recover`.
 
     Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
+    Raises HalfDoneError where some are, or where the journal says that they will be.
     """
-    change_id, saved = record.id, tuple[Path, ...]()
+    change_id, saved, state = record.id, tuple[Path, ...](), None
     try:
         state = dict(find_records(root, journal)).get(change_id)
         if state in ("swapping", "applied"):
@@ -253,13 +259,27 @@ def _give_up(root: Path, journal: Path, record: Record, why: BaseException) -> N
             state = "failing"
         if state is not None:
             saved = _settle(root, journal, change_id, state).saved
+    except HalfDoneError as error:
+        if error.old or state == "failing":
+            raise HalfDoneError(change_id, why, error.new, error.old) from why
+        raise UnrecordedError(change_id, error) from why
     except (OSError, TreeError) as error:
-        if all(find_side(root, entry.change) == "new" for entry in record.entries):
+        new, old = _sides(root, record)
+        if new and not old and state != "failing":
             raise UnrecordedError(change_id, error) from why
-        raise TreeError(f"{why}; the rollback failed ({error}): kith repairs it at its next start") from why
+        if new or (begun and state != "failing"):
+            raise HalfDoneError(change_id, why, new, old) from why
+        raise TreeError(f"{why}; nothing was changed, and the next start removes what is left over") from why
     if saved:
         kept = ", ".join(map(str, saved))
         raise TreeError(f"{why}; another program saved at the same time, and its text is in {kept}") from why
+
+
+def _sides(root: Path, record: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files that are new, and those that are old; what somebody has edited since is neither."""
+    sides = [(show_path(entry.change.path), find_side(root, entry.change)) for entry in record.entries]
+    new, old = (tuple(path for path, side in sides if side == which) for which in ("new", "old"))
+    return new, old
 
 
 def _recover(root: Path, journal: Path) -> tuple[Recovered, ...]:
@@ -281,11 +301,18 @@ def _settle(root: Path, journal: Path, change_id: str, state: State) -> Recovere
     except DamagedError:
         mark_record(journal, change_id, state, "damaged")
         return Recovered(change_id, "unreadable")
-    if state in ("swapping", "failing"):
-        give_back(root, record.entries)
-    saved = _keep_saves(root, journal, record)
-    sweep(root, record.entries)  # or no folder that they lie in could go
-    return Recovered(change_id, _end(root, journal, record, state), saved)
+    begun = state in ("swapping", "failing")
+    try:
+        if begun:
+            give_back(root, record.entries)
+        saved = _keep_saves(root, journal, record)
+        sweep(root, record.entries)  # or no folder that they lie in could go
+        return Recovered(change_id, _end(root, journal, record, state), saved, begun)
+    except (OSError, TreeError) as error:
+        new, old = _sides(root, record)
+        if begun and new:
+            raise HalfDoneError(change_id, error, new, old) from error
+        raise
 
 
 def _keep_saves(root: Path, journal: Path, record: Record) -> tuple[Path, ...]:

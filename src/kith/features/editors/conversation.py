@@ -97,6 +97,9 @@ class Asker:
         except asyncio.CancelledError:
             await self._wire.take_back(call.tool_call_id)
             raise
+        except ConnectionError:  # the editor has left, which is no answer: this is cancelled next
+            await asyncio.get_running_loop().create_future()
+            raise
         except (RequestError, ValidationError) as error:
             self._updates.say(f"The editor could not ask, which counts as no: {error}")
             return _NO.get(question.kind, "no")

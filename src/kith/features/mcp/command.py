@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import run_loop, run_until_signal
 from kith.features.mcp.tool_servers import Served, look_at_servers, tool_tokens
 from kith.settings import ToolServer, describe_server, load_settings
 from kith.settings.features import check_extra
@@ -114,10 +114,11 @@ def _row(served: Served) -> dict[str, Any]:
 
 
 def mcp_command(args: argparse.Namespace) -> int:
-    """Serve until the client closes standard input."""
+    """Serve until the client closes standard input or dies, or a signal comes."""
     check_extra("mcp", "kith mcp")
     from kith.features.mcp.server import Offered, make_server
     from kith.features.mcp.server_calls import Attendant
+    from kith.features.mcp.standard_streams import LEAVE_S, serve_client
     from kith.features.web.desk import open_desk
 
     if sys.stdin.isatty():
@@ -125,5 +126,6 @@ def mcp_command(args: argparse.Namespace) -> int:
     flags = {name: value for name, value in settings_flags(args).items() if value is not None}
     desk = open_desk([find_root(args.folder)], flags)
     attendant = Attendant(desk, float(args.patience), forms=not args.no_forms)
-    make_server(Offered(desk.first, attendant), attendant.patience_s).run("stdio")
+    server = make_server(Offered(desk.first, attendant), attendant.patience_s)
+    run_until_signal(serve_client(server), LEAVE_S, hangup=True)
     return EXIT_DONE

@@ -65,8 +65,8 @@ def read_session(log: Log, session: str) -> list[Seen]:
     """Every stored event of a session."""
     watch = LiveReader(log, session)
     found: list[Seen] = []
-    while stored := [each for each in watch.look() if each.stored]:
-        found += stored
+    while seen := watch.look():
+        found += (each for each in seen if each.stored)
     return found
 
 

@@ -63,7 +63,7 @@ async def stream(
         if data:
             told = time.monotonic()
             yield data
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(0 if watch.more else LOOK_S)
 
 
 def frame_events(seen: Iterable[Seen]) -> bytes:
@@ -156,7 +156,10 @@ def over(desk: Desk, session: str) -> Callable[[], bool]:
 
 def _page(watch: LiveReader, limit: int) -> Response:
     position = watch.position
-    seen = [each for each in watch.look() if each.stored][:limit]
+    seen = [each for each in watch.look() if each.stored]
+    while watch.more and len(seen) < limit:
+        seen += (each for each in watch.look() if each.stored)
+    seen = seen[:limit]
     position = seen[-1].position if seen else position
     body = f'{{"events":[{",".join(map(write_event, seen))}],"position":"{position}"}}'
     return Response(body, media_type="application/json")

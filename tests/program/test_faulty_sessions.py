@@ -1,0 +1,27 @@
+"""Any call of a whole `kith run` that touches the disk may fail; here some are tried, by turns."""
+
+import datetime
+import subprocess
+import sys
+
+import pytest
+
+from places import SUPPORT
+
+NO_COMPILER = 77
+pytestmark = [
+    pytest.mark.usefixtures("sandbox"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's"),
+]
+
+
+# `python tests/support/sweeping_sessions.py` takes all 3,500 points in over an hour; the slow test takes
+# other ones each day.
+@pytest.mark.parametrize("most", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
+    start = datetime.date.today().toordinal() if most > 10 else 0
+    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), f"--most={most}", f"--from={start}"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode == NO_COMPILER:
+        pytest.skip("there is no C compiler")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
