@@ -4,7 +4,8 @@ import ast
 import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from posixpath import basename, dirname, splitext
 from typing import Final
 
@@ -26,7 +27,7 @@ _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that sta
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
 
 
-class Reach(Struct, frozen=True):
+class Reach(Struct, frozen=True, dict=True):
     """The files of tests that reach a change. `whole`: it concerns how all of them are built or run."""
 
     tests: frozenset[str] = frozenset()
@@ -39,16 +40,20 @@ class Reach(Struct, frozen=True):
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
         if self.whole or runner not in _BY_FILE:
             return bool(self)
-        return id.partition("::")[0] in self.tests or any(_is_in(id, path) for path in self.tests)
+        return id.partition("::")[0] in self.tests or not self._modules.isdisjoint(_modules_of(id))
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """The files as modules, by each name that they may have, wherever unittest's discovery began."""
+        places = (splitext(path)[0].split("/") for path in self.tests)
+        return frozenset(".".join(parts[at:]) for parts in places for at in range(len(parts)))
 
 
-def _is_in(id: str, path: str) -> bool:
-    """True if unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
-    place = splitext(path)[0].replace("/", ".")
-    modules = [id]
-    while "." in modules[-1]:
-        modules.append(modules[-1].rpartition(".")[0])
-    return any(place == module or place.endswith(f".{module}") for module in modules[1:])
+def _modules_of(id: str) -> Iterator[str]:
+    """What may be the module in unittest's `folder.module.Class.test`."""
+    while "." in id:
+        id = id.rpartition(".")[0]
+        yield id
 
 
 async def read_reach(home: Workspace, changes: Changes) -> Reach:
@@ -71,12 +76,14 @@ def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, chan
 
 def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
     """Sum the seconds of the tests in these files."""
-    return sum(case.seconds for case in report.cases if is_in_files(case.id, files))
+    inside = tests_in(report.by_id, files)
+    return sum(case.seconds for case in report.cases if case.id in inside)
 
 
-def is_in_files(id: str, files: Sequence[str]) -> bool:
-    """True if the test that pytest or unittest calls so is in one of the files."""
-    return Reach(frozenset(files)).covers(id, "pytest")
+def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
+    """Those of pytest's or unittest's tests that are in the files."""
+    reach = Reach(frozenset(files))
+    return frozenset(id for id in ids if reach.covers(id, "pytest"))
 
 
 def choose_sources(files: Collection[str]) -> list[str]:

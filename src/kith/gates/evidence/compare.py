@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -119,7 +120,7 @@ class Comparison(Struct, frozen=True):
 
 def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Comparison:
     """Compare the results of each test; `changes` tell which code was touched."""
-    was, now = ({case.id: case for case in report.cases} for report in (before, after))
+    was, now = before.by_id, after.by_id
     lost, worse, hidden = set[str](), set[str](), set[str]()
     unloaded = _unloaded(was.values())
     touched = {change.path: change for change in changes}
@@ -173,11 +174,12 @@ def _sort_new(
     """Tests that were unknown before: fixed, added, failing as their whole file did, bad."""
     fixed, added, failing, bad = (set[str]() for _ in range(4))
     unloaded = _unloaded(was.values())
+    untouched = unloaded.difference(touched)
     for id in now.keys() - was.keys():
         if now[id].outcome == "passed":
             (fixed if _file_of(id) in unloaded else added).add(id)  # what could not be loaded could not pass
         elif now[id].outcome in ("failed", "error"):
-            (failing if _file_of(id) in unloaded.difference(touched) else bad).add(id)
+            (failing if _file_of(id) in untouched else bad).add(id)
     return fixed, added, failing, bad
 
 
@@ -227,6 +229,7 @@ def is_in(case: CaseResult, touched: Mapping[str, Change]) -> bool:
     return spans is None or any(begin <= case.line <= end for begin, end in spans)
 
 
+@lru_cache(maxsize=64)
 def _touched_functions(change: Change) -> tuple[tuple[int, int], ...] | None:
     """The first and last lines of the functions with changed lines, and of these lines themselves."""
     if not change.path.endswith(".py") or change.after is None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -13,24 +14,23 @@ from kith.core.values import Changes, Verdict
 from kith.gates.evidence.affected_tests import (
     Reach,
     affected_files,
-    is_in_files,
     read_reach,
     seconds_in,
+    tests_in,
 )
 from kith.gates.evidence.changed_tests import (
     Claims,
     Older,
+    Tampering,
     compare_older,
-    edited_tests,
     find_renames,
     find_tampering,
-    is_renamed,
     mentions,
-    text_before,
     without_tampering,
 )
 from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
 from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
+from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
 from kith.gates.evidence.smoke import find_unloadable
 from kith.gates.failure_output import TROUBLE
@@ -38,7 +38,6 @@ from kith.gates.reports import SuiteReport
 from kith.gates.results.missing_needs import blocked_cases, find_uninstalled, why_blocked
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
-from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # altered tests that are run again
 # The files that a command runs: by themselves, or by an interpreter.
@@ -72,7 +71,7 @@ def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
     return judge
 
 
-class _Case(Struct, frozen=True):
+class _Case(Struct, frozen=True, dict=True):
     """One change before one check."""
 
     bench: Bench
@@ -82,9 +81,21 @@ class _Case(Struct, frozen=True):
     changes: Changes
     before: Before
 
-    @property
+    @cached_property
+    def _tests(self) -> EditedTests:
+        return EditedTests(self.changes)
+
+    @cached_property
+    def _tampering(self) -> Tampering:
+        return find_tampering(self._tests)
+
+    @cached_property
     def _code(self) -> Changes:
-        return tuple(change for change in self.changes if not is_test_file(change.path))
+        return tuple(change for change in self.changes if not self._tests.is_test(change.path))
+
+    @cached_property
+    def _edited(self) -> list[str]:
+        return [change.path for change in self._tests.files]
 
     async def decide(self) -> Verdict:
         was = self.before.report
@@ -108,9 +119,9 @@ class _Case(Struct, frozen=True):
     async def _by_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
         was = self.before.report
         found = compare(was, after, self.changes)
-        tampering = find_tampering(self.changes)
+        tampering = self._tampering
         away = found.lost | found.hidden
-        renamed = frozenset(id for id in away if _is_absent(id, after) and is_renamed(id, self.changes))
+        renamed = frozenset(id for id in away if after.lacks(id) and self._tests.is_renamed(id))
         allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
         uninstalled = find_uninstalled(after, self.changes)
@@ -185,10 +196,18 @@ class _Case(Struct, frozen=True):
 
     def _may_change(self, id: str, after: SuiteReport) -> bool:
         """True if the request asks for the removal or edit of a test that is gone or edited."""
-        if _is_absent(id, after):
-            names = removed_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+        if after.lacks(id):
+            names = self._removed & _words(self._tests.text_before(id))
             return self.claims.allow(id) or self.claims.speak_of(names) or self._loses_its_module(id)
         return _is_skipped(id, after) and self.claims.allow(id)
+
+    @cached_property
+    def _removed(self) -> frozenset[str]:
+        return removed_names(self._code)
+
+    @cached_property
+    def _touched(self) -> frozenset[str]:
+        return touched_names(self._code)
 
     async def _ends_badly(self, after: SuiteReport) -> bool:
         """True if the command fails now though no test does: a linter after them, a crash at the end."""
@@ -199,19 +218,19 @@ class _Case(Struct, frozen=True):
 
     def _loses_its_module(self, id: str) -> bool:
         """True if the test uses a module that the change deletes at the request."""
+        return id.partition("::")[0] in self._without_module
+
+    @cached_property
+    def _without_module(self) -> frozenset[str]:
+        """The edited test files that use a module which the change deletes at the request."""
         gone = (change.path for change in self._code if change.after is None)
         asked = {
             path.rpartition("/")[2].partition(".")[0]
             for path in gone
             if self.claims.allow(f"{path}::") or mentions(self.claims.request, path)
         }
-        file = id.partition("::")[0]
-        texts = (
-            (each.before or b"").decode("utf-8", "replace")
-            for each in edited_tests(self.changes)
-            if each.path == file
-        )
-        return any(not asked.isdisjoint(re.findall(r"\w+", text)) for text in texts)
+        texts = {each.path: (each.before or b"").decode("utf-8", "replace") for each in self._tests.files}
+        return frozenset(path for path, text in texts.items() if not asked.isdisjoint(_words(text)))
 
     def _excused(self, blocked: Mapping[str, Blocked]) -> frozenset[str]:
         """Tests that cannot run here; what only the change itself takes away is no excuse."""
@@ -222,13 +241,13 @@ class _Case(Struct, frozen=True):
         """True if the request asks for an altered test, or names a touched function that it tests."""
         if id not in self.before.report.passed:
             return self.claims.allow(id)  # a failure has no right to be edited away
-        names = touched_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+        names = self._touched & _words(self._tests.text_before(id))
         return self.claims.allow(id) or self.claims.mention(names)
 
     async def _flaky(self, suspects: frozenset[str], after: SuiteReport, changes: Changes) -> frozenset[str]:
         """Those that pass with the change when they run once more."""
-        was, now = self.before.report, {case.id: case for case in after.cases}
-        again = [id for id in sorted(suspects) if id in now and now[id].outcome in ("failed", "error")]
+        was = self.before.report
+        again = [id for id in sorted(suspects) if after.fails(id)]
         if not may_be_flaky(len(again), len(was.cases)) or not after.built:
             return frozenset()
         passed = await self._pass_alone(again, changes)
@@ -249,7 +268,7 @@ class _Case(Struct, frozen=True):
 
         `edited` are files of tests and settings: what passes only with their edits proves nothing.
         """
-        old = frozenset(id for id in fixed if not is_in_files(id, edited))
+        old = fixed - tests_in(fixed, edited)
         if old and edited:
             stripped = without_tampering(self.changes, edited)
             report = await self.bench.after(self.run, self.before, stripped) if stripped else None
@@ -261,7 +280,7 @@ class _Case(Struct, frozen=True):
 
     async def _unedited(self) -> SuiteReport | None:
         """The change without its edits of older tests; None where there are none, or nothing else."""
-        edited = [change.path for change in edited_tests(self.changes)]
+        edited = self._edited
         stripped = without_tampering(self.changes, edited)
         if not edited:
             return None
@@ -275,11 +294,10 @@ class _Case(Struct, frozen=True):
         if unedited is None or unedited.ran.timed_out:
             return Older()
         renames = find_renames(self._code, self.claims.request)
-        found = compare_older(self.before.report, after, unedited, self.changes, renames)
+        found = compare_older(self.before.report, after, unedited, self._tests, renames)
         if len(found.altered) > _FEW or not unedited.cases:
             return found
-        edited = [change.path for change in edited_tests(self.changes)]
-        again = without_tampering(self.changes, edited)
+        again = without_tampering(self.changes, self._edited)
         flaky = await self._pass_alone(sorted(found.altered), again) if found.altered else set()
         return replace(found, altered=found.altered - flaky)
 
@@ -287,7 +305,7 @@ class _Case(Struct, frozen=True):
         self, suspects: frozenset[str], after: SuiteReport, found: Comparison
     ) -> frozenset[str]:
         """Tests that are gone, and pass as they were, where at least as many others came in their place."""
-        gone = frozenset(id for id in suspects if _is_absent(id, after))
+        gone = frozenset(id for id in suspects if after.lacks(id))
         if not gone or len(found.added) < len(gone) or gone != suspects:
             return frozenset()
         unedited = await self._unedited()
@@ -298,16 +316,14 @@ class _Case(Struct, frozen=True):
 
         Where code changes, too, it is run with the tests as they were (`_older`).
         """
-        only_tests = all(is_test_file(change.path) for change in self.changes)
-        return frozenset(test for test in tests if only_tests and not self.claims.allow(test))
+        return frozenset(test for test in tests if not self._code and not self.claims.allow(test))
 
     async def _by_settings(self, settings: Sequence[str], found: Comparison) -> frozenset[str]:
         """Tests that only pass because the change alters how they are run."""
         asked = [path for path in settings if not mentions(self.claims.request, path.rpartition("/")[2])]
         lost = await self._lost_without(asked, found)
-        tests = [change.path for change in edited_tests(self.changes)]
-        if lost and tests:  # what the edited tests need may stand in the settings
-            lost &= await self._lost_without([*asked, *tests], found)
+        if lost and self._edited:  # what the edited tests need may stand in the settings
+            lost &= await self._lost_without([*asked, *self._edited], found)
         return lost
 
     async def _lost_without(self, paths: Sequence[str], found: Comparison) -> frozenset[str]:
@@ -360,7 +376,7 @@ class _Case(Struct, frozen=True):
         run = set(_RUN.findall(self.command))
         # A program that is asked for is run by many a check; what is named like a check is one.
         named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
-        altered = named.union(find_tampering(self.changes).settings)
+        altered = named.union(self._tampering.settings)
         return sorted(path for path in altered if not mentions(self.claims.request, path.rpartition("/")[2]))
 
     def _blames_change(self, after: SuiteReport) -> bool:
@@ -408,8 +424,9 @@ class _Case(Struct, frozen=True):
         if not affected or seconds_in(was, affected) > was.ran.seconds / 2:
             return await self.bench.after(self.run, self.before, self.changes)
         first = await self.bench.after(self.run, self.before, self.changes, only=affected)
-        mine = tuple(case for case in was.cases if is_in_files(case.id, affected))
-        rest = tuple(case for case in was.cases if case not in mine)
+        inside = tests_in(was.by_id, affected)
+        mine = tuple(case for case in was.cases if case.id in inside)
+        rest = tuple(case for case in was.cases if case.id not in inside)
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
         deleted = {change.path for change in self.changes if change.after is None}
@@ -470,16 +487,9 @@ def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
     return replace(worst, ran=ran, cases=(*first.cases, *second.cases), built=first.built and second.built)
 
 
-def _is_absent(id: str, after: SuiteReport) -> bool:
-    return bool(after.cases) and all(case.id != id for case in after.cases)
-
-
 def _is_skipped(id: str, after: SuiteReport) -> bool:
-    return any(case.id == id and case.outcome == "skipped" for case in after.cases)
+    return id in after.by_id and after.by_id[id].outcome == "skipped"
 
 
-def _is_same(id: str, test: str) -> bool:
-    """True if pytest's id is the test `path::Class.test` (or `path`), with any parameters."""
-    file, _, name = test.partition("::")
-    path, _, rest = id.partition("::")
-    return path == file and (not name or re.sub(r"\[.*$", "", rest).replace("::", ".") == name)
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}

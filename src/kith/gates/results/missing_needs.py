@@ -44,12 +44,10 @@ def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -
 
 def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain | None = None) -> Mapping[str, Blocked]:
     """The tests that could not be what they are without something that is missing, by their ids."""
-    found = {
-        case.id: _read(f"{case.error}: {case.message}", toolchain)
-        for case in cases
-        if case.outcome in ("failed", "error")
-    }
-    return {id: blocked for id, blocked in found.items() if blocked}
+    failing = (case for case in cases if case.outcome in ("failed", "error"))
+    said = {case.id: f"{case.error}: {case.message}" for case in failing}
+    known = {text: _read(text, toolchain) for text in {*said.values()}}  # many fail for one reason
+    return {id: blocked for id, text in said.items() if (blocked := known[text])}
 
 
 def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
