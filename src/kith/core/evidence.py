@@ -17,7 +17,7 @@ Reason = Literal[
     "out_of_time",  # the budget was spent before the tests that reach the change had run
     "not_allowed",  # the person did not let the check run
     "disputed",  # refused again, and the model stands by it
-    "uninstalled",  # the change declares and needs a package that is not installed here
+    "uninstalled",  # the change needs a package that the project requires and nobody installed here
     "settings",  # the change alters how the tests are run
     "broken",  # something that passed before does not pass now
     "unmet",  # the goal is not reached

@@ -40,7 +40,7 @@ class Reach(Struct, frozen=True, dict=True):
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
         if self.whole or runner not in _BY_FILE:
             return bool(self)
-        return id.partition("::")[0] in self.tests or not self._modules.isdisjoint(_modules_of(id))
+        return id.partition("::")[0] in self.tests or not self._modules.isdisjoint(modules_of(id))
 
     @cached_property
     def _modules(self) -> frozenset[str]:
@@ -49,7 +49,7 @@ class Reach(Struct, frozen=True, dict=True):
         return frozenset(".".join(parts[at:]) for parts in places for at in range(len(parts)))
 
 
-def _modules_of(id: str) -> Iterator[str]:
+def modules_of(id: str) -> Iterator[str]:
     """What may be the module in unittest's `folder.module.Class.test`."""
     while "." in id:
         id = id.rpartition(".")[0]

@@ -1,7 +1,7 @@
 """The gate that matters most: a change is good when it loses nothing, and says how surely that was seen."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -14,6 +14,7 @@ from kith.core.values import Changes, Verdict
 from kith.gates.evidence.affected_tests import (
     Reach,
     affected_files,
+    modules_of,
     read_reach,
     seconds_in,
     tests_in,
@@ -32,10 +33,11 @@ from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alo
 from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
-from kith.gates.evidence.smoke import find_unloadable
+from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.failure_output import TROUBLE
 from kith.gates.reports import SuiteReport
-from kith.gates.results.missing_needs import blocked_cases, find_uninstalled, why_blocked
+from kith.gates.results.missing_needs import blocked_cases, why_blocked
+from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
 
@@ -124,11 +126,9 @@ class _Case(Struct, frozen=True, dict=True):
         renamed = frozenset(id for id in away if after.lacks(id) and self._tests.is_renamed(id))
         allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
-        uninstalled = find_uninstalled(after, self.changes)
+        uninstalled = find_uninstalled(after, found.broken, await self._required()) if found.broken else {}
         suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
-        suspects = frozenset(
-            id for id in suspects if uninstalled.keys().isdisjoint((id, id.partition("::")[0]))
-        )
+        suspects -= frozenset(id for id in suspects if not uninstalled.keys().isdisjoint(_holders(id)))
         replaced = await self._replaced(suspects, after, found)
         flaky = await self._flaky(suspects - replaced, after, self.changes)
         broken = suspects - replaced - flaky
@@ -158,10 +158,10 @@ class _Case(Struct, frozen=True, dict=True):
             return self._no(told, letter, after)
         if conceded:
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
-        if await self._ends_badly(after):
-            return self._no(told, write_exit(after), after)
         if uninstalled:
             return self._yes(replace_grade(told, "unproven", "uninstalled"), after)
+        if await self._ends_badly(after):
+            return self._no(told, write_exit(after), after)
         watching = [path for path in tampering.watching if not mentions(self.claims.request, path)]
         if watching:
             return self._yes(replace_grade(told, "unproven", "settings"), after)
@@ -359,17 +359,27 @@ class _Case(Struct, frozen=True, dict=True):
                 and (await self.bench.again(self.run, self.before, self.changes, ())).ok
             ):
                 return self._yes(replace(told, flaky=Names.of([self.command])), after)
-            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+            return await self._by_exit_worse(told, after)
         if was.timed_out and after.ran.timed_out:
             return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
-            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+            return await self._by_exit_worse(told, after)
         if missing := why_blocked(self.before.toolchain, was, ()):
             told = replace(told, missing=(missing,))  # no model can mend that
         elif self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
+
+    async def _by_exit_worse(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
+        """The change's fault, or that of a package that nobody installed."""
+        if missing := (await self._required()).lacks(after.ran.output):
+            told = replace(told, missing=(missing,))
+            return self._yes(replace_grade(told, "unproven", "uninstalled"), after, first_fault(after))
+        return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+
+    async def _required(self) -> Required:
+        return await read_required(self.bench.home, self.changes)
 
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
@@ -400,8 +410,12 @@ class _Case(Struct, frozen=True, dict=True):
     async def _blocked(self, missing: Blocked | None) -> Verdict:
         was = self.before.report
         told = replace(self._told("unproven", "blocked", None), missing=(missing,) if missing else ())
-        if letter := await find_unloadable(self.bench.home, self.changes):
-            return Verdict(False, letter, self.command, evidence=combine([told]))
+        look = await look_without_tests(self.bench.home, self.changes)
+        if look.letter:
+            return Verdict(False, look.letter, self.command, evidence=combine([told]))
+        if look.missing:
+            found = tuple(dict.fromkeys([*look.missing, *told.missing]))
+            told = replace(replace_grade(told, "unproven", "uninstalled"), missing=found[:_MISSING])
         text = tell_blocked(self.command, told.missing, was.problem)
         return Verdict(True, text, self.command, evidence=combine([told]))
 
@@ -489,6 +503,12 @@ def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
 
 def _is_skipped(id: str, after: SuiteReport) -> bool:
     return id in after.by_id and after.by_id[id].outcome == "skipped"
+
+
+def _holders(id: str) -> Iterator[str]:
+    """What a report may name in place of a test: itself, its file, its module."""
+    yield from (id, id.partition("::")[0])
+    yield from modules_of(id)
 
 
 def _words(text: str) -> set[str]:
