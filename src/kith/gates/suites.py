@@ -37,7 +37,7 @@ def find_part(id: str, by_name: Mapping[str, Part]) -> Part | None:
 
 
 def possible_names(id: str) -> list[str]:
-    """What a test of this id may be called in its file, the longest name first."""
+    """The names that a test of this id may have in its file, the longest first."""
     bare = re.sub(r"\[.*\]$", "", id, flags=re.S).replace("::", ".")
     instance = re.search(r"/\w+$", bare)  # googletest's parameters
     ends = [bare, bare[: instance.start()]] if instance else [bare]

@@ -50,7 +50,7 @@ class Reach(Struct, frozen=True, dict=True):
 
 
 def modules_of(id: str) -> Iterator[str]:
-    """What may be the module in unittest's `folder.module.Class.test`."""
+    """The possible modules in unittest's `folder.module.Class.test`."""
     while "." in id:
         id = id.rpartition(".")[0]
         yield id

@@ -1,4 +1,4 @@
-"""What a test asserts, by its text: an adapted test is told from one that asserts something else."""
+"""The assertions in the text of a test: an adapted test is told from one that asserts something else."""
 
 import ast
 import re

@@ -506,7 +506,7 @@ def _is_skipped(id: str, after: SuiteReport) -> bool:
 
 
 def _holders(id: str) -> Iterator[str]:
-    """What a report may name in place of a test: itself, its file, its module."""
+    """The names in a report that stand for a test: itself, its file, its module."""
     yield from (id, id.partition("::")[0])
     yield from modules_of(id)
 

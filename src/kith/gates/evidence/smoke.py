@@ -48,7 +48,7 @@ _NODE_IMPORT: Final = re.compile(
 
 
 class Look(Struct, frozen=True):
-    """What is seen of a change without tests.
+    """The faults of a change that show without tests.
 
     `letter`: a message about the first file that no longer loads or compiles, but did on the untouched tree.
     `missing`: packages that the change's files import, and that manifests require, but nobody installed.
