@@ -48,7 +48,8 @@ class SuiteReport(Struct, frozen=True, dict=True):
     """A run of tests. `problem` says why it tells nothing: not installed, no tests.
 
     `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
-    there is no coverage although it was asked for.
+    there is no coverage although it was asked for. `sources` are files of tests that a build tells, whatever
+    their names.
     """
 
     ran: Ran
@@ -57,6 +58,7 @@ class SuiteReport(Struct, frozen=True, dict=True):
     problem: str = ""
     built: bool = True
     unmeasured: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def figures(self) -> dict[str, float]:

@@ -306,6 +306,11 @@ def can_split(path: str) -> bool:
     return splitext(path)[1].lower() in _PYTHON | _CPP
 
 
+def is_program(path: str, source: bytes) -> bool:
+    """True if a file of C or C++ has a `main` of its own."""
+    return splitext(path)[1].lower() in _CPP and bool(_MAIN.search(source.decode("utf-8", "replace")))
+
+
 def find_parts(path: str, source: bytes) -> tuple[Part, ...]:
     """The tests of a file in their order. Raises SyntaxError for Python that cannot be parsed."""
     if splitext(path)[1].lower() in _PYTHON:

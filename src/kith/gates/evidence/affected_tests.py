@@ -4,7 +4,7 @@ import ast
 import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from posixpath import basename, dirname, splitext
 from typing import Final
@@ -25,6 +25,8 @@ _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
+
+IsTest = Callable[[str], bool]
 
 
 class Reach(Struct, frozen=True, dict=True):
@@ -56,13 +58,13 @@ def modules_of(id: str) -> Iterator[str]:
         yield id
 
 
-async def read_reach(home: Workspace, changes: Changes) -> Reach:
+async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_test_file) -> Reach:
     """The tests of the tree `home` that reach a change of it."""
     gone = {change.path for change in changes}
     paths = [path for path in choose_sources(await home.files()) if path not in gone]
     contents = await home.read_many(paths)
     contents |= {change.path: change.after for change in changes if change.after is not None}
-    return await asyncio.to_thread(find_reach, contents, changes)
+    return await asyncio.to_thread(find_reach, contents, changes, is_test)
 
 
 def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
@@ -92,7 +94,7 @@ def choose_sources(files: Collection[str]) -> list[str]:
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
-def find_reach(contents: Mapping[str, bytes], changes: Changes) -> Reach:
+def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest = is_test_file) -> Reach:
     """The tests that import or include a changed file, also through others, or name one that is no code.
 
     `contents` are the sources of the tree with the change in it (`choose_sources`).
@@ -101,12 +103,12 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes) -> Reach:
     if any(basename(path) in _LOADS_ALL or path.endswith(".cmake") for path in changed):
         return Reach(whole=True)
     texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
-    if all(is_test_file(path) for path in texts.keys() - changed):
-        return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test_file(path)}))
+    if all(is_test(path) for path in texts.keys() - changed):
+        return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test(path)}))
     users = _users({**dict.fromkeys(changed, ""), **texts})
     data = {path for path in changed if not _is_code(path)}
     reached = _closure({*changed, *_naming(data, texts)}, users)
-    return Reach(frozenset(path for path in reached if is_test_file(path) and _is_code(path)))
+    return Reach(frozenset(path for path in reached if is_test(path) and _is_code(path)))
 
 
 def _is_code(path: str) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import Asserted, keeps_asserted, read_asserted
-from kith.gates.suites import Part, can_split, find_part, find_parts, possible_names
+from kith.gates.suites import Part, can_split, find_part, find_parts, is_program, possible_names
 from kith.gates.untouched import is_test_file
 
 _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
@@ -28,19 +28,20 @@ class EditedTests:
     """The tests of a change by their text. The same text is parsed once, however many tests are asked about.
 
     `is_test` says which files hold tests. `files` are those that were there before; `blind` are those of
-    them whose tests cannot be told apart.
+    them whose tests cannot be told apart: of other languages, or a program of C++ that is one test.
     """
 
     def __init__(self, changes: Changes, is_test: Callable[[str], bool] = is_test_file) -> None:
         self.changes, self.is_test = changes, is_test
         self.files = tuple(each for each in changes if each.before is not None and is_test(each.path))
-        self.blind = tuple(each for each in self.files if not can_split(each.path))
-        self._split = tuple(each for each in self.files if can_split(each.path))
         self._parsed: dict[tuple[str, bytes | None], Mapping[str, Part]] = {}
         self._sides: dict[str, tuple[str, str] | None] = {}
         self._successors: dict[str, str] = {}
         self._holders: dict[str, dict[str, Change]] | None = None
         self._new: Mapping[str, list[_New]] | None = None
+        whole = {each.path for each in self.files if not can_split(each.path) or self._is_one(each)}
+        self.blind = tuple(each for each in self.files if each.path in whole)
+        self._split = tuple(each for each in self.files if each.path not in whole)
 
     def parts(self, path: str, source: bytes | None) -> Mapping[str, Part]:
         """The tests of one version of a file, by name; none where it cannot be parsed."""
@@ -77,6 +78,9 @@ class EditedTests:
         for new in likely:
             if old and keeps_asserted(old, new.asserted) and _are_alike(text, new.text):
                 yield new.name
+
+    def _is_one(self, change: Change) -> bool:
+        return is_program(change.path, change.before or b"") and not self.parts(change.path, change.before)
 
     def _find_sides(self, id: str) -> tuple[str, str] | None:
         for change, old in self._old_parts(id):

@@ -40,6 +40,7 @@ from kith.gates.results.missing_needs import blocked_cases, why_blocked
 from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
+from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # altered tests that are run again
 # The files that a command runs: by themselves, or by an interpreter.
@@ -85,7 +86,10 @@ class _Case(Struct, frozen=True, dict=True):
 
     @cached_property
     def _tests(self) -> EditedTests:
-        return EditedTests(self.changes)
+        return EditedTests(self.changes, self._is_test)
+
+    def _is_test(self, path: str) -> bool:
+        return is_test_file(path) or path in self.before.report.sources
 
     @cached_property
     def _tampering(self) -> Tampering:
@@ -429,7 +433,7 @@ class _Case(Struct, frozen=True, dict=True):
     # --- running -----------------------------------------------------------------------------
 
     async def _reach(self) -> Reach:
-        return await read_reach(self.bench.home, self.changes)
+        return await read_reach(self.bench.home, self.changes, self._is_test)
 
     async def _after(self, reach: Reach) -> SuiteReport:
         """All tests. Where that takes long, those that reach the change run first, then the others."""
