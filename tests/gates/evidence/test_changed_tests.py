@@ -13,6 +13,7 @@ from kith.gates.evidence.changed_tests import (
     find_tampering,
     without_tampering,
 )
+from kith.gates.evidence.compare import find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
 
@@ -139,6 +140,26 @@ def test_tests_that_pass_only_as_edited() -> None:
     nothing_built = report()
     assert compare_older(passed, passed, nothing_built, EditedTests(altered)).altered == {"test_x.py::test_a"}
     assert EditedTests(altered).text_before("test_x.py::test_a").strip() == OLD.strip()
+
+
+def cases(*ids: str, how: Outcome = "passed") -> SuiteReport:
+    return SuiteReport(
+        Ran("run", 0, "", 1.0), tuple(CaseResult(f"test_x.py::test_a[{id}]", how) for id in ids)
+    )
+
+
+def test_cases_with_other_parameters() -> None:
+    table = "@pytest.mark.parametrize('a', [1, 2])\ndef test_a(a):\n    assert f(a)\n"
+    tests = EditedTests((*edit(table.replace("2", "3"), table), Change("x.py", b"", b"y = 1\n")))
+    was, now = cases("1", "2"), cases("1", "3")
+    id = "test_x.py::test_a[2]"
+    assert find_renewed([id], was, now) == {id}
+    assert not find_renewed([id], was, cases("1", "3", how="failed"))
+    assert not find_renewed([id, "test_x.py::test_a[1]"], was, cases("3"))
+    fails = SuiteReport(was.ran, (was.cases[0], CaseResult(id, "failed")))
+    assert compare_older(was, now, fails, tests, reworded=[id]).altered == {id}
+    assert compare_older(was, now, was, tests, reworded=[id]).adapted == {id}  # it holds as it was
+    assert compare_older(was, now, cases("1", "9"), tests, reworded=[id]).adapted == {id}  # made at random
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ DEAR = {
     *("a test that fails at random", "two tests become a table", "unittest with the wanted fix"),
     *("another failure in and beside what is touched", "a src layout hides behind an older version"),
     *("an assertion that becomes an error", "a required package that nobody installed"),
+    *("a table of parameters is altered",),
     *("a required package, and no tests", "a required package of a check that is a script"),
 }
 pytestmark = pytest.mark.usefixtures("sandbox")

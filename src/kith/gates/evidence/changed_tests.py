@@ -14,6 +14,7 @@ from kith.core.evidence import Tries
 from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import SKIP, keeps_claims
+from kith.gates.evidence.compare import find_renewed
 from kith.gates.evidence.edited_tests import EditedTests, may_hold
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_runner_file, runner_settings
@@ -127,12 +128,14 @@ def compare_older(
     unedited: SuiteReport,
     tests: EditedTests,
     renames: Mapping[str, str] = {},
+    reworded: Collection[str] = (),
 ) -> Older:
     """Compare the edited tests with their old versions.
 
     `unedited` is a run of the change without its edits of older tests (of the untouched tree, where these are
     the whole change). If nothing could be built, all of them count as failed. `renames` are names that the
-    request changes: an edit that only follows them asserts the same.
+    request changes: an edit that only follows them asserts the same. `reworded` are cases that came back with
+    other parameters: what they asserted is gone, unless they pass unedited.
     """
     adapted, altered = set[str](), set[str]()
     failed = {case.id for case in was.failed}
@@ -145,6 +148,12 @@ def compare_older(
         return kept[sides]
 
     blind_keep = all(keeps((_decoded(change.before), _decoded(change.after))) for change in tests.blind)
+    by_chance = find_renewed(reworded, was, unedited)  # other ids at each run
+    for id in reworded:
+        found = tests.sides(id)
+        needless = (id in unedited.passed and not only_tests) or id in by_chance
+        kept_on = found is not None and found[0] != found[1] and keeps(found)
+        (adapted if needless or kept_on else altered).add(id)
     for id in (was.passed | failed) & now.passed:
         found = tests.sides(id)
         if id in unedited.passed and not (only_tests and found):

@@ -145,27 +145,33 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
             failing.add(id)
             if _is_worse(old, new, touched):
                 worse.add(id)
-    renewed = _renewed(lost | hidden, was, now, touched)
-    functions = {id.partition("[")[0] for id in renewed}
-    added = {id for id in added if id.partition("[")[0] not in functions}
-    sets = (fixed, failing - worse, lost - renewed, worse, added, bad, hidden - renewed)
+    gone = {id for id in lost | hidden if _file_of(id) not in touched}
+    renewed = find_renewed(gone, before, after)
+    sets = (fixed, failing - worse, lost - renewed, worse, beside(added, renewed), bad, hidden - renewed)
     return Comparison(*map(frozenset, sets))
 
 
-def _renewed(
-    gone: Collection[str],
-    was: Mapping[str, CaseResult],
-    now: Mapping[str, CaseResult],
-    touched: Collection[str],
-) -> set[str]:
-    """Cases that are there under other parameters, though nobody edited their file: ids made at random."""
+def beside(added: Collection[str], renewed: Collection[str]) -> frozenset[str]:
+    """The new cases of other functions than those whose cases only changed their parameters."""
+    functions = {id.partition("[")[0] for id in renewed}
+    return frozenset(id for id in added if id.partition("[")[0] not in functions)
+
+
+def find_renewed(gone: Collection[str], before: SuiteReport, after: SuiteReport) -> frozenset[str]:
+    """Those of the cases that are gone for which as many new ones of their functions pass.
+
+    Where nobody edited the file, their ids are made at random; else the change altered the parameters.
+    """
+    was, now = before.by_id, after.by_id
     by_function: dict[str, list[str]] = {}
     for id in gone:
         function, found, _ = id.partition("[")
-        if found and id not in now and _file_of(id) not in touched:
+        if found and id not in now:
             by_function.setdefault(function, []).append(id)
+    if not by_function:
+        return frozenset()
     fresh = Counter(id.partition("[")[0] for id in now.keys() - was.keys() if now[id].outcome == "passed")
-    return {id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids}
+    return frozenset(id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids)
 
 
 def _sort_new(

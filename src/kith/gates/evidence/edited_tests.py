@@ -27,8 +27,8 @@ class _New(Struct, frozen=True):
 class EditedTests:
     """The tests of a change by their text. The same text is parsed once, however many tests are asked about.
 
-    `is_test` says which files hold tests. `files` are those that were there before; `blind` are those of
-    them whose tests cannot be told apart: of other languages, or a program of C++ that is one test.
+    `is_test` says which files hold tests. `files` are those that were there before. In the `blind` ones tests
+    cannot be told apart: they are in another language, or one program of C++.
     """
 
     def __init__(self, changes: Changes, is_test: Callable[[str], bool] = is_test_file) -> None:

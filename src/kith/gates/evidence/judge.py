@@ -30,7 +30,16 @@ from kith.gates.evidence.changed_tests import (
     without_tampering,
 )
 from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
-from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
+from kith.gates.evidence.compare import (
+    Comparison,
+    beside,
+    compare,
+    find_renewed,
+    fingerprint,
+    removed_names,
+    steady,
+    touched_names,
+)
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
 from kith.gates.evidence.smoke import look_without_tests
@@ -131,18 +140,19 @@ class _Case(Struct, frozen=True, dict=True):
         allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
         uninstalled = find_uninstalled(after, found.broken, await self._required()) if found.broken else {}
-        suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
+        reworded = find_renewed(away - renamed - allowed, was, after)
+        suspects = found.broken - renamed - allowed - reworded - (found.bad & self._excused(blocked))
         suspects -= frozenset(id for id in suspects if not uninstalled.keys().isdisjoint(_holders(id)))
         replaced = await self._replaced(suspects, after, found)
         flaky = await self._flaky(suspects - replaced, after, self.changes)
         broken = suspects - replaced - flaky
         older, weakened = Older(), frozenset[str]()
         if not broken:
-            older = await self._older(after)
+            older = await self._older(after, reworded)
             weakened = await self._weakened(tampering.weakened)
             broken = await self._by_settings(tampering.settings, found)
         altered = frozenset(id for id in older.altered if not self._asked_for(id))
-        weakened |= altered | (frozenset() if broken else found.hidden - renamed - allowed)
+        weakened |= altered | (frozenset() if broken else found.hidden - renamed - allowed - reworded)
         fixed, shaky = await self._really_fixed(found.fixed, (*tampering.edited, *tampering.settings))
         conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
         told = replace(
@@ -151,8 +161,10 @@ class _Case(Struct, frozen=True, dict=True):
             failing=Names.of(found.failing),
             broken=Names.of(broken | weakened),
             flaky=Names.of(flaky | shaky),
-            added=Names.of(found.added),
-            adapted=Names.of(renamed | allowed | replaced | older.adapted | older.altered - altered),
+            added=Names.of(beside(found.added, reworded)),
+            adapted=Names.of(
+                renamed | allowed | replaced | reworded - altered | older.adapted | older.altered - altered
+            ),
             blocked=Names.of({*blocked, *uninstalled}),
             missing=tuple(dict.fromkeys([*uninstalled.values(), *blocked.values()]))[:_MISSING],
         )
@@ -292,13 +304,13 @@ class _Case(Struct, frozen=True, dict=True):
             return self.before.report
         return await self.bench.after(self.run, self.before, stripped, only=test_modules(edited))
 
-    async def _older(self, after: SuiteReport) -> Older:
-        """The older tests that pass only as the change has edited them."""
+    async def _older(self, after: SuiteReport, reworded: frozenset[str]) -> Older:
+        """The older tests that pass only as the change has edited them, those with other parameters, too."""
         unedited = await self._unedited()
         if unedited is None or unedited.ran.timed_out:
             return Older()
         renames = find_renames(self._code, self.claims.request)
-        found = compare_older(self.before.report, after, unedited, self._tests, renames)
+        found = compare_older(self.before.report, after, unedited, self._tests, renames, reworded)
         if len(found.altered) > _FEW or not unedited.cases:
             return found
         again = without_tampering(self.changes, self._edited)
