@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
-from kith.core.values import Changes, Verdict
+from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import (
     Reach,
     affected_files,
@@ -49,6 +49,7 @@ from kith.gates.results.missing_needs import blocked_cases, why_blocked
 from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
+from kith.gates.toolchains.toolchain import directly
 from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # altered tests that are run again
@@ -117,12 +118,21 @@ class _Case(Struct, frozen=True, dict=True):
         if not self.changes:
             return self._of_nothing()
         missing = why_blocked(self.before.toolchain, was.ran, was.cases)
-        if self.check.found and not was.passed and (missing or was.problem or was.ran.code in (126, 127)):
+        nothing_ran = bool(missing) or was.ran.code in (126, 127)
+        if (
+            self.check.found
+            and not was.passed
+            and (nothing_ran or (was.problem and not self._tests_of_change))
+        ):
             return await self._blocked(missing)
         reach = await self._reach()
         if (affected := await self._beside_time(reach)) is not None:
             return await affected._by_tests(await affected._alone(reach), reach)
         after = await self._after(reach)
+        if paths := self._uncollected(after):
+            case, more = await self._collect(paths, after)
+            if more.cases:
+                return await case._by_tests(more, reach)
         if not was.cases and not after.cases:
             return await self._by_exit(after, reach)
         if not after.cases and after.ran.timed_out:
@@ -465,6 +475,46 @@ class _Case(Struct, frozen=True, dict=True):
             return await self.bench.after(self.run, self.before, self.changes)
         second = await self.bench.after(self.run, self.before, self.changes, only=others)
         return _joined(first, second)
+
+    @cached_property
+    def _tests_of_change(self) -> tuple[Change, ...]:
+        """The files of Python that the change leaves with tests in them."""
+        if directly(self.before.toolchain, ["a"]) is None:
+            return ()
+        request = self.claims.request
+        python = (each for each in self.changes if each.after is not None and each.path.endswith(".py"))
+        meant = (each for each in python if self._is_test(each.path) or mentions(request, each.path))
+        return tuple(each for each in meant if self._tests.parts(each.path, each.after))
+
+    def _uncollected(self, after: SuiteReport) -> list[str]:
+        """The files with tests of the change that the command did not collect."""
+        if after.ran.timed_out:
+            return []
+        return [each.path for each in self._tests_of_change if not tests_in(after.by_id, [each.path])]
+
+    async def _collect(self, paths: Sequence[str], after: SuiteReport) -> "tuple[_Case, SuiteReport]":
+        """The same case and report with these files, which are started by their paths.
+
+        Where the request does not speak of tests they may be data: then only those that pass count.
+        """
+        toolchain = directly(self.before.toolchain, paths)
+        assert toolchain is not None
+        direct = replace(self.before, toolchain=toolchain)
+        now = await self.bench.after(self.run, direct, self.changes)
+        fresh = [case for case in now.cases if case.id not in after.by_id]
+        if not re.search(r"\btests?\b", self.claims.request, re.I) and not any(
+            mentions(self.claims.request, path) for path in paths
+        ):
+            fresh = [case for case in fresh if case.outcome == "passed"]
+        was = self.before.report
+        if old := [each.path for each in self._tests.files if each.path in paths]:
+            then = replace(self.before, toolchain=directly(self.before.toolchain, old) or toolchain)
+            known = await self.bench.after(self.run, then, ())
+            was = replace(
+                was, cases=(*was.cases, *(case for case in known.cases if case.id not in was.by_id))
+            )
+        case = replace(self, before=replace(self.before, report=was))
+        return case, replace(after, cases=(*after.cases, *fresh))
 
     def _affected(self, reach: Reach) -> list[str]:
         return affected_files(self.before.toolchain, self.before.report, reach, self.changes)
