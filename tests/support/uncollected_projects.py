@@ -83,7 +83,12 @@ PROJECTS = (
                 "reached",
                 added=["test_more.py::test_perimeter"],
             ),
-            wrong("that fail", {"test_more.py": NEW_TEST}, broken=["test_more.py::test_perimeter"]),
+            wrong(
+                "that fail",
+                {"test_more.py": NEW_TEST},
+                broken=["test_more.py::test_perimeter"],
+                says="adds or enables these tests, and they fail: test_more.py::test_perimeter",
+            ),
             right("none", {"shapes.py": FIXED}, "unproven", "blocked"),
         ),
     ),

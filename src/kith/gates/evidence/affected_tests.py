@@ -58,6 +58,12 @@ def modules_of(id: str) -> Iterator[str]:
         yield id
 
 
+def holders_of(id: str) -> Iterator[str]:
+    """The names in a report that may stand for a test: itself, its file, its module."""
+    yield from (id, id.partition("::")[0])
+    yield from modules_of(id)
+
+
 async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_test_file) -> Reach:
     """The tests of the tree `home` that reach a change of it."""
     gone = {change.path for change in changes}

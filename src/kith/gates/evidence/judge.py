@@ -1,7 +1,7 @@
 """The gate that matters most: a change is good when it loses nothing, and says how surely that was seen."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +14,7 @@ from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import (
     Reach,
     affected_files,
-    modules_of,
+    holders_of,
     read_reach,
     seconds_in,
     tests_in,
@@ -152,7 +152,7 @@ class _Case(Struct, frozen=True, dict=True):
         uninstalled = find_uninstalled(after, found.broken, await self._required()) if found.broken else {}
         reworded = find_renewed(away - renamed - allowed, was, after)
         suspects = found.broken - renamed - allowed - reworded - (found.bad & self._excused(blocked))
-        suspects -= frozenset(id for id in suspects if not uninstalled.keys().isdisjoint(_holders(id)))
+        suspects -= frozenset(id for id in suspects if not uninstalled.keys().isdisjoint(holders_of(id)))
         replaced = await self._replaced(suspects, after, found)
         flaky = await self._flaky(suspects - replaced, after, self.changes)
         broken = suspects - replaced - flaky
@@ -569,12 +569,6 @@ def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
 
 def _is_skipped(id: str, after: SuiteReport) -> bool:
     return id in after.by_id and after.by_id[id].outcome == "skipped"
-
-
-def _holders(id: str) -> Iterator[str]:
-    """The names in a report that stand for a test: itself, its file, its module."""
-    yield from (id, id.partition("::")[0])
-    yield from modules_of(id)
 
 
 def _words(text: str) -> set[str]:
