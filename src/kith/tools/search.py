@@ -200,7 +200,7 @@ def _grouped(hits: Sequence[Hit]) -> Iterator[str]:
 
 SEARCH = Tool(
     "search",
-    "Find lines that match a regex, in a folder or glob.",
+    "Find lines by regex in a folder or glob.",
     {
         "type": "object",
         "properties": {

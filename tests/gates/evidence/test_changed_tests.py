@@ -192,6 +192,26 @@ def test_requests_that_ask_for_tests_to_change(request_: str, allowed: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("claim", "test", "conceded"),
+    [
+        ("t/test_a.py::test_a", "t/test_a.py::test_a", True),
+        ("t/test_a.py::test_a: the task asks for other rounding", "t/test_a.py::test_a", True),
+        ("t/test_a.py::test_a: why: because", "t/test_a.py::test_a[1-2]", True),
+        ("test_a: why", "t/test_a.py::TestA::test_a", True),
+        ("t/test_a.py", "t/test_a.py::test_b", True),
+        ("test_a: as test_b does", "t/test_a.py::test_b", True),  # its file is called so
+        ("test_x: as test_b does", "t/test_a.py::test_b", False),
+        ("test_ar: why", "t/test_a.py::test_area", False),
+        ("all::Scenario: a vector: why", "all::Scenario: a vector", True),
+        ("all::Scenario: a vector: why", "all::Scenario: a list", False),
+        ("Shapes.Area: why", "all::Shapes.Area", True),
+    ],
+)
+def test_tests_that_a_model_names_with_the_reason(claim: str, test: str, conceded: bool) -> None:
+    assert Claims(tests=(claim,)).concede(test) is conceded
+
+
+@pytest.mark.parametrize(
     ("request_", "wanted"),
     [
         ("make test_half pass", True),

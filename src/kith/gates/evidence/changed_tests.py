@@ -217,7 +217,7 @@ _LEAST: Final = 5  # letters of a name that is looked for
 
 
 class Claims(Struct, frozen=True, dict=True):
-    """The words about a change: the person's `request`, the `tests` that the model had to change.
+    """The words about a change: the person's `request`, and the `tests` that the model had to change.
 
     `tries`: where nobody tries again, a goal that is not reached is the person's to judge.
     """
@@ -279,9 +279,20 @@ class Claims(Struct, frozen=True, dict=True):
 
     def concede(self, test: str) -> bool:
         """True if the model says that it had to change this test."""
-        return any(
-            test == each or test.startswith((f"{each}::", f"{each}[")) or each in test for each in self.tests
-        )
+        return any(_is_named(test, name) for claim in self.tests for name in _names_in(claim))
+
+
+def _names_in(claim: str) -> Iterator[str]:
+    """What may be the test in `name: why`; a name may hold a colon itself, as Catch2's scenarios do."""
+    parts = claim.split(": ")
+    names = (": ".join(parts[:end]) for end in range(1, len(parts) + 1))
+    yield from (name for name in names if not name.endswith("Scenario"))
+
+
+def _is_named(test: str, name: str) -> bool:
+    """True for a test, or one of a file, class or table; a part of its id is enough."""
+    inside = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", test) if name in test else None
+    return inside is not None or test.startswith((f"{name}::", f"{name}["))
 
 
 def mentions(text: str, name: str) -> bool:

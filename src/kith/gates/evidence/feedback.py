@@ -120,8 +120,8 @@ _TOLD: Final = 8  # names in one sentence
 ALONE: Final = "The check runs your change alone: files that git ignores are not part of it."
 MAKE_PASS: Final = "Find out if the code or the test is wrong, and correct that."
 STAND_BY: Final = (
-    "If the task itself asks for a test to change or go, change it and name it when you finish; otherwise "
-    "correct your change."
+    "If the task itself asks for a test to change or go, change it and name it, with the reason, in "
+    "`changed_tests` of `done`; otherwise correct your change."
 )
 
 
@@ -130,7 +130,7 @@ def write_regressions(
 ) -> str:
     """Explain the regressions of a change, with the output of failing tests; count old failures.
 
-    Tests that fail and came with the change stand behind those that it breaks.
+    Tests that fail and came with the change come after those that it breaks.
     """
     # A file that was loaded before is named by itself where it cannot be loaded now.
     new = comparison.bad.difference(*(holders_of(id) for id in comparison.lost))
