@@ -82,7 +82,7 @@ class CheckEvidence(Struct, frozen=True):
 
     `fixed` were red and are green, `failing` are red in both, `broken` were green and are red. `added` came
     with the change. `adapted` are older tests that the change edited and that fail unedited. `not_run` were
-    left out for lack of time.
+    left out for lack of time. `claimed` are the model's words about tests that it had to change.
     """
 
     check: str
@@ -100,6 +100,7 @@ class CheckEvidence(Struct, frozen=True):
     not_run: Names = Names()
     missing: tuple[Blocked, ...] = ()
     reaching: int = 0  # tests that ran and reach the change
+    claimed: tuple[str, ...] = ()
 
 
 class Evidence(Struct, frozen=True):

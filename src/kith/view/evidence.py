@@ -99,6 +99,8 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
         ("not run", check.not_run),
     )
     yield from (f"{title}: {word_names(names)}" for title, names in rows if names)
+    for claim in check.claimed[:_NAMED]:
+        yield f"the model says that it had to change {claim}"
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
         yield f"{_MISSING[each.kind].format(each.what)}{install}"

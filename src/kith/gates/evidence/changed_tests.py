@@ -283,7 +283,7 @@ class Claims(Struct, frozen=True, dict=True):
 
 
 def _names_in(claim: str) -> Iterator[str]:
-    """What may be the test in `name: why`; a name may hold a colon itself, as Catch2's scenarios do."""
+    """The possible tests in `name: why`; a name may hold a colon itself, as Catch2's scenarios do."""
     parts = claim.split(": ")
     names = (": ".join(parts[:end]) for end in range(1, len(parts) + 1))
     yield from (name for name in names if not name.endswith("Scenario"))

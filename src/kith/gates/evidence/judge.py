@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
+from kith.core.evidence import NAMED, Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import (
@@ -183,6 +183,7 @@ class _Case(Struct, frozen=True, dict=True):
             letter = write_regressions(after, found, broken - conceded, weakened - conceded)
             return self._no(told, letter, after)
         if conceded:
+            told = replace(told, claimed=self.claims.tests[:NAMED])
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
         if uninstalled:
             return self._yes(replace_grade(told, "unproven", "uninstalled"), after)
