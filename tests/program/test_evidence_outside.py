@@ -1,6 +1,5 @@
 """How much evidence a script asks for, from outside: exit codes, the report's fields, the receipt's words."""
 
-import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -144,11 +143,13 @@ def test_a_plan_to_alter_a_test_is_asked_about(kith: Kith, serve: Serve) -> None
     weaken = {"path": path, "old": "clamp(11, 0, 10), 10", "new": "clamp(11, 0, 10), 11"}
     breaks = {"path": "utils.py", "old": CLAMP[0], "new": "    return number\n"}
     calls = [{"name": "edit", "args": each} for each in (weaken, breaks)]
-    named = {"summary": "clamp() keeps numbers.", "tests": ["tests.test_utils.TestUtils.test_clamp"]}
+    claim = "tests.test_utils.TestUtils.test_clamp: the task asks to keep large numbers"
+    named = {"summary": "clamp() keeps numbers.", "changed_tests": [claim]}
     serve([{"calls": calls}, {"calls": [{"name": "done", "args": named}]}])
     report = kith.run("--yes", "keep large numbers", code=6)
-    assert json.dumps(report["receipt"]["evidence"]).count("test_clamp") == 1
     assert report["receipt"]["evidence"]["reason"] == "disputed"
+    (check,) = report["receipt"]["evidence"]["checks"]
+    assert check["broken"]["first"] == [claim.partition(":")[0]] and check["claimed"] == [claim]
 
 
 def test_a_test_broken_on_purpose_is_no_green_tick() -> None:

@@ -4,11 +4,18 @@ from importlib.util import find_spec
 
 from kith.core.evidence import Reason
 from prepared import Project, right, wrong
-from python_projects import AREA, BREAKS, FIXED, GREEN, INI, REFACTOR, SHAPES, TEST_SHAPES
+from python_projects import AREA, BREAKS, FIXED, GREEN, HALF, INI, REFACTOR, SHAPES, TEST_SHAPES
 
 # Who finds broken JavaScript depends on what is installed: the grammar, or Node itself.
 SYNTAX: Reason = "unchecked" if find_spec("tree_sitter_javascript") else "blocked"
 FAILS_AT_ONCE = SHAPES + "\n1 / 0\n"
+NEEDS_IT = f"import nothere_pkg\n\n\n{SHAPES}"
+PYPROJECT = '[project]\nname = "shapes"\n\n[project.optional-dependencies]\ntest = ["nothere-pkg>=1"]\n'
+SETUP = "from setuptools import setup\n\nsetup(name='shapes', install_requires=['nothere-pkg'])\n"
+BY_UNITTEST = (
+    "import unittest\n\nimport shapes\n\n\nclass TestArea(unittest.TestCase):\n"
+    "    def test_area(self):\n        self.assertEqual(shapes.area(2, 3), 6)\n"
+)
 JEST = {
     "package.json": '{"name": "a", "scripts": {"test": "jest"}, "devDependencies": {"jest": "^29.0.0"}}\n',
     "area.js": "module.exports = (width, height) => width * height;\n",
@@ -237,6 +244,127 @@ PROJECTS = (
                 broken=[AREA],
                 failing=["test_speed.py"],
                 blocked=["test_speed.py"],
+            ),
+        ),
+    ),
+    Project(
+        "a required package that nobody installed",
+        {**GREEN, "pyproject.toml": PYPROJECT, "other.py": "def name():\n    return 'other'\n"},
+        (
+            right(
+                "used in the sources",
+                {"shapes.py": NEEDS_IT},
+                "unproven",
+                "uninstalled",
+                end="held",
+                blocked=["test_shapes.py"],
+                missing=("import", "nothere_pkg"),
+            ),
+            right(
+                "used by all tests",
+                {"conftest.py": "import nothere_pkg\n", "shapes.py": REFACTOR},
+                "unproven",
+                "uninstalled",
+                end="held",
+                blocked=[AREA, HALF],
+                missing=("import", "nothere_pkg"),
+            ),
+            right("not used", {"shapes.py": REFACTOR}, "held", "reached"),
+            wrong(
+                "used in one file, and another breaks a test",
+                {"other.py": NEEDS_IT, "test_other.py": "import other\n", "shapes.py": BREAKS},
+                broken=[AREA],
+                blocked=["test_other.py"],
+            ),
+            wrong(
+                "a module that its own package does not have",
+                {"shapes.py": f"import shapes.no\n{SHAPES}"},
+                broken=[AREA, HALF, "test_shapes.py"],
+            ),
+        ),
+    ),
+    Project(
+        "a required package of a project that unittest tests",
+        {"setup.py": SETUP, "shapes.py": SHAPES, "test_area.py": BY_UNITTEST},
+        (
+            right(
+                "used in the sources",
+                {"shapes.py": NEEDS_IT},
+                "unproven",
+                "uninstalled",
+                end="held",
+                blocked=["test_area"],
+                missing=("import", "nothere_pkg"),
+            ),
+        ),
+    ),
+    Project(
+        "a required package of a check that is a script",
+        {
+            "requirements.txt": "nothere-pkg\n",
+            "shapes.py": SHAPES,
+            "check.sh": "python3 -c 'import shapes'\n",
+        },
+        (
+            right(
+                "used in the sources",
+                {"shapes.py": NEEDS_IT},
+                "unproven",
+                "uninstalled",
+                end="held",
+                missing=("import", "nothere_pkg"),
+            ),
+            wrong("fails when it is imported", {"shapes.py": FAILS_AT_ONCE}),
+        ),
+        commands=("sh check.sh",),
+        goal=False,
+    ),
+    Project(
+        "a required package, and no tests",
+        {
+            "setup.cfg": "[options]\ninstall_requires =\n    nothere-pkg>=2\n",
+            "shapes.py": SHAPES,
+            "uses.py": NEEDS_IT,
+            "package.json": '{"name": "a", "dependencies": {"nothere-js": "^1"}}\n',
+            "area.js": "module.exports = (width, height) => width * height;\n",
+        },
+        (
+            right(
+                "newly used",
+                {"shapes.py": NEEDS_IT},
+                "unproven",
+                "uninstalled",
+                end="held",
+                missing=("import", "nothere_pkg"),
+            ),
+            right(
+                "used before",
+                {"uses.py": f"{NEEDS_IT}\n\ndef more():\n    return 1\n"},
+                "unproven",
+                "uninstalled",
+                end="held",
+                missing=("import", "nothere_pkg"),
+            ),
+            right(
+                "used by a script",
+                {"more.js": "const lib = require('nothere-js');\n\nmodule.exports = lib;\n"},
+                "unproven",
+                "uninstalled",
+                end="held",
+                missing=("import", "nothere-js"),
+            ),
+            right("not used", {"shapes.py": FIXED}, "unproven", "no_tests"),
+            right(
+                "used where it may be missing",
+                {"shapes.py": f"try:\n    import nothere_pkg\nexcept ImportError:\n    pass\n{SHAPES}"},
+                "unproven",
+                "no_tests",
+            ),
+            wrong(
+                "fails for another reason",
+                {"shapes.py": FAILS_AT_ONCE},
+                "no_tests",
+                says="shapes.py no longer loads",
             ),
         ),
     ),

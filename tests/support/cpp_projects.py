@@ -33,6 +33,18 @@ PLAIN = {
     "test_area.cpp": '#include "shapes.h"\n\nint main() { return area(2, 3) == 6 ? 0 : 1; }\n',
     "test_perimeter.cpp": '#include "shapes.h"\n\nint main() { return perimeter(2, 3) == 10 ? 0 : 1; }\n',
 }
+NAMELESS = {
+    **SOURCES,
+    "app.cpp": '#include "shapes.h"\n\nint main(int count, char**) { area(count, 1); return 0; }\n',
+    "CMakeLists.txt": CMAKE + "add_executable(app app.cpp)\ntarget_link_libraries(app shapes)\n"
+    "add_test(NAME starts COMMAND app --version)\nadd_subdirectory(checks)\n",
+    "checks/CMakeLists.txt": "function(add_check name)\n  add_executable(check_${name} ${name}.cpp)\n"
+    "  target_include_directories(check_${name} PRIVATE ..)\n  target_link_libraries(check_${name} shapes)\n"
+    "  add_test(NAME ${name} COMMAND check_${name})\nendfunction()\n"
+    "add_check(area)\nadd_check(perimeter)\n",
+    "checks/area.cpp": PLAIN["test_area.cpp"],
+    "checks/perimeter.cpp": PLAIN["test_perimeter.cpp"],
+}
 GOOGLETEST = {
     **SOURCES,
     "CMakeLists.txt": CMAKE + "find_package(GTest REQUIRED)\nadd_executable(all_tests test_shapes.cpp)\n"
@@ -97,6 +109,48 @@ PROJECTS = (
                     ),
                 },
                 broken=["area"],
+                failing=["perimeter"],
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
+        "CTest with sources that are not named like tests",
+        NAMELESS,
+        (
+            right("fix it", {"shapes.cpp": FIXED}, "proven", "fixed", fixed=["perimeter"]),
+            wrong(
+                "break one and expect that",
+                {
+                    "shapes.cpp": BREAKS,
+                    "checks/area.cpp": swap(NAMELESS["checks/area.cpp"], ("== 6", "== 4")),
+                },
+                broken=["area"],
+                failing=["perimeter"],
+                says="weakens or alters these tests: area",
+            ),
+            wrong(
+                "expect what it does",
+                {"checks/perimeter.cpp": swap(NAMELESS["checks/perimeter.cpp"], ("== 10", "== 5"))},
+                broken=["perimeter"],
+            ),
+            right(
+                "the request asks for another value",
+                {
+                    "shapes.cpp": BREAKS,
+                    "checks/area.cpp": swap(NAMELESS["checks/area.cpp"], ("== 6", "== 4")),
+                },
+                "held",
+                "reached",
+                request="area() must return the square of the width; change the tests",
+                adapted=["area"],
+                failing=["perimeter"],
+            ),
+            right(
+                "a program that is no test",
+                {"app.cpp": swap(NAMELESS["app.cpp"], ("return 0", "return 1 - 1"))},
+                "unproven",
+                "not_reached",
                 failing=["perimeter"],
             ),
         ),

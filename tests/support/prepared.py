@@ -85,6 +85,9 @@ class Judged:
         wanted = (told.end, told.grade, told.reason, told.lists)
         if is_ != wanted:
             return f"{is_} and not {wanted}; {self.verdict.feedback}"
+        missing = {(each.kind, each.what) for check in checks for each in check.missing}
+        if told.missing and told.missing not in missing:
+            return f"{told.missing} is not in {missing}"
         return (
             "" if told.says in self.verdict.feedback else f"{told.says!r} is not in {self.verdict.feedback!r}"
         )

@@ -51,7 +51,6 @@ class TestShapes(unittest.TestCase):
     def test_perimeter(self):
         self.assertEqual(shapes.perimeter(2, 3), 10)
 """
-
 GREEN_BEFORE = (
     Project(
         "all green before",

@@ -92,5 +92,8 @@ def test_done_keeps_its_summary_for_people(bench: Bench) -> None:
 
 
 def test_done_names_tests_that_had_to_change(bench: Bench) -> None:
-    result = bench.use(DONE, summary="Done.", tests=["tests/test_a.py::test_old", " "])
-    assert result.detail["tests"] == ["tests/test_a.py::test_old"]
+    claim = "tests/test_a.py::test_old: it expected the old rounding"
+    result = bench.use(DONE, summary="Done.", changed_tests=[claim, " "])
+    assert result.detail["tests"] == [claim]
+    assert result.detail["summary"] == f"Done.\n\nChanged tests:\n- {claim}"
+    assert DONE.schema["properties"]["changed_tests"]["description"]

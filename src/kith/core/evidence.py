@@ -17,7 +17,7 @@ Reason = Literal[
     "out_of_time",  # the budget was spent before the tests that reach the change had run
     "not_allowed",  # the person did not let the check run
     "disputed",  # refused again, and the model stands by it
-    "uninstalled",  # the change declares and needs a package that is not installed here
+    "uninstalled",  # the change needs a package that the project requires and nobody installed here
     "settings",  # the change alters how the tests are run
     "broken",  # something that passed before does not pass now
     "unmet",  # the goal is not reached
@@ -82,7 +82,7 @@ class CheckEvidence(Struct, frozen=True):
 
     `fixed` were red and are green, `failing` are red in both, `broken` were green and are red. `added` came
     with the change. `adapted` are older tests that the change edited and that fail unedited. `not_run` were
-    left out for lack of time.
+    left out for lack of time. `claimed` are the model's words about tests that it had to change.
     """
 
     check: str
@@ -100,6 +100,7 @@ class CheckEvidence(Struct, frozen=True):
     not_run: Names = Names()
     missing: tuple[Blocked, ...] = ()
     reaching: int = 0  # tests that ran and reach the change
+    claimed: tuple[str, ...] = ()
 
 
 class Evidence(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final, Literal
 
 from msgspec import Struct, field
@@ -43,11 +44,12 @@ class Coverage(Struct, frozen=True):
         return ran / (ran + missed) if ran + missed else 1.0
 
 
-class SuiteReport(Struct, frozen=True):
+class SuiteReport(Struct, frozen=True, dict=True):
     """A run of tests. `problem` says why it tells nothing: not installed, no tests.
 
     `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
-    there is no coverage although it was asked for.
+    there is no coverage although it was asked for. `sources` are files of tests that a build tells, whatever
+    their names.
     """
 
     ran: Ran
@@ -56,6 +58,7 @@ class SuiteReport(Struct, frozen=True):
     problem: str = ""
     built: bool = True
     unmeasured: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def figures(self) -> dict[str, float]:
@@ -69,13 +72,25 @@ class SuiteReport(Struct, frozen=True):
             figures["coverage"] = round(self.coverage.share, 4)
         return figures
 
-    @property
+    @cached_property
+    def by_id(self) -> Mapping[str, CaseResult]:
+        return {case.id: case for case in self.cases}
+
+    @cached_property
     def passed(self) -> frozenset[str]:
         return frozenset(case.id for case in self.cases if case.outcome == "passed")
 
-    @property
+    @cached_property
     def failed(self) -> tuple[CaseResult, ...]:
         return tuple(case for case in self.cases if case.outcome in ("failed", "error"))
+
+    def fails(self, id: str) -> bool:
+        """True if a test ran and did not pass."""
+        return id in self.by_id and self.by_id[id].outcome in ("failed", "error")
+
+    def lacks(self, id: str) -> bool:
+        """True if the report has tests, and this one is not among them."""
+        return bool(self.cases) and id not in self.by_id
 
     @property
     def ok(self) -> bool:

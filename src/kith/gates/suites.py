@@ -2,7 +2,9 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 from posixpath import splitext
 from typing import Final
 
@@ -26,13 +28,21 @@ class Part(Struct, frozen=True):
 
 def part_of(id: str, parts: Sequence[Part]) -> Part | None:
     """The test that a runner means by `id`, whatever it puts around the name: path, parameters, instance."""
+    return find_part(id, {part.name: part for part in reversed(parts)})
+
+
+def find_part(id: str, by_name: Mapping[str, Part]) -> Part | None:
+    """The same among tests by their names."""
+    return next((by_name[name] for name in possible_names(id) if name in by_name), None)
+
+
+def possible_names(id: str) -> list[str]:
+    """The names that a test of this id may have in its file, the longest first."""
     bare = re.sub(r"\[.*\]$", "", id, flags=re.S).replace("::", ".")
-    for part in sorted(parts, key=lambda part: -len(part.name)):
-        if bare == part.name or bare.endswith((f".{part.name}", f"/{part.name}")):
-            return part
-        if re.search(rf"(?:^|[/.]){re.escape(part.name)}/\w+$", bare):  # googletest's parameters
-            return part
-    return None
+    instance = re.search(r"/\w+$", bare)  # googletest's parameters
+    ends = [bare, bare[: instance.start()]] if instance else [bare]
+    names = {end[start:] for end in ends for start in (0, *(at.end() for at in re.finditer(r"[./]", end)))}
+    return sorted(names, key=len, reverse=True)
 
 
 # C++'s tests: the blocks of googletest's and Catch2's macros, found by matching their brackets.
@@ -55,10 +65,13 @@ def find_cpp(source: bytes) -> tuple[Part, ...]:
     """Every whole block of a test macro; what is commented out is none."""
     text = source.decode("utf-8", "surrogateescape")
     found = []
+    done = end = 0
     for name, first, last in _blocks(text):
-        start = len(text[:first].encode("utf-8", "surrogateescape"))
+        if first < done:  # a block inside another one
+            done = end = 0
+        start = end + len(text[done:first].encode("utf-8", "surrogateescape"))
         said = text[first:last]
-        end = start + len(said.encode("utf-8", "surrogateescape"))
+        done, end = last, start + len(said.encode("utf-8", "surrogateescape"))
         found.append(Part(name, start, end, bool(_ASSERTING.search(said)), said))
     return tuple(found)
 
@@ -108,8 +121,11 @@ def _blocks(text: str) -> Iterator[tuple[str, int, int]]:
 
 def _openings(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     quiet = [match.span() for match in _TOKEN.finditer(text) if match[0] not in "(){}"]
+    starts = [start for start, _ in quiet]
     for match in pattern.finditer(text):
-        if not any(start <= match.start(match.lastindex or 0) < end for start, end in quiet):
+        place = match.start(match.lastindex or 0)
+        before = bisect_right(starts, place) - 1
+        if before < 0 or place >= quiet[before][1]:
             yield match
 
 
@@ -150,10 +166,11 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def find_python(source: bytes) -> tuple[Part, ...]:
     """Raises SyntaxError."""
     lines = source.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
     found = []
     for name, node, _ in _tests(ast.parse(source)):
         first, last = _rows(node, lines)
-        start, text = len(b"".join(lines[:first])), b"".join(lines[first:last])
+        start, text = starts[first], b"".join(lines[first:last])
         part = Part(name, start, start + len(text), _asserts(node), text.decode("utf-8", "replace"))
         found.append(part)
     return tuple({part.name: part for part in found}.values())  # of two with one name, Python runs the last
@@ -287,6 +304,11 @@ _CPP: Final = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx
 def can_split(path: str) -> bool:
     """True if the tests of such a file can be told apart."""
     return splitext(path)[1].lower() in _PYTHON | _CPP
+
+
+def is_program(path: str, source: bytes) -> bool:
+    """True if a file of C or C++ has a `main` of its own."""
+    return splitext(path)[1].lower() in _CPP and bool(_MAIN.search(source.decode("utf-8", "replace")))
 
 
 def find_parts(path: str, source: bytes) -> tuple[Part, ...]:

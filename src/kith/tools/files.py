@@ -91,7 +91,7 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
         "properties": {"paths": {"type": "array", "items": {"type": "string"}}},
         "required": ["paths"],
     }
-    return Tool("read", "Show files, or lines of them: a.py:10-40.", schema, "read", read, _files_named)
+    return Tool("read", "Show files, or lines: a.py:10-40.", schema, "read", read, _files_named)
 
 
 def _files_named(args: Mapping[str, Any]) -> CallTarget:
@@ -191,7 +191,7 @@ async def _list(args: Mapping[str, Any], run: Run) -> ToolResult:
 
 LIST = Tool(
     "list",
-    "List files in a folder or by glob.",
+    "List a folder or glob.",
     {"type": "object", "properties": {"path": {"type": "string"}, "offset": {"type": "integer"}}},
     "read",
     _list,

@@ -131,7 +131,7 @@ def _matching(found: tuple[int, str]) -> str:
 
 SEARCH = Tool(
     "search",
-    "Find lines that match a regex, in a folder or glob.",
+    "Find lines by regex in a folder or glob.",
     {
         "type": "object",
         "properties": {

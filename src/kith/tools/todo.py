@@ -49,7 +49,7 @@ def make_todo(items: Sequence[TodoItem] = ()) -> Tool:
         done = sum(item.state == "done" for item in present)
         return told(_shown(present), f"{done} of {count(len(present), 'step')} done")
 
-    description = "Set your list of steps, or one state: pending, active, done."
+    description = "Set your steps, or one state: pending, active, done."
     return Tool("todo", description, _SCHEMA, "read", keep)
 
 
@@ -93,8 +93,11 @@ def _shown(items: Sequence[TodoItem]) -> str:
 
 async def _end(args: Mapping[str, Any], run: Run) -> ToolResult:
     summary = args["summary"].strip() or "Done."
-    tests = [name.strip() for name in args.get("tests", ()) if isinstance(name, str) and name.strip()]
+    named = args.get("changed_tests", ())
+    tests = [name.strip() for name in named if isinstance(name, str) and name.strip()]
     line = clip(summary.split("\n", 1)[0], 100)
+    if tests:
+        summary += "\n\nChanged tests:\n" + "\n".join(f"- {each}" for each in tests)
     # The model has just written the summary: it is kept for people, and not sent back.
     return told("Ended.", line, final=True, summary=summary, **({"tests": tests} if tests else {}))
 
@@ -106,7 +109,11 @@ DONE = Tool(
         "type": "object",
         "properties": {
             "summary": {"type": "string"},
-            "tests": {"type": "array", "items": {"type": "string"}},
+            "changed_tests": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "NAME: WHY it changes",
+            },
         },
         "required": ["summary"],
     },

@@ -282,10 +282,12 @@ _INSTALLED: Final = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 def name_environment(root: Path) -> str:
     """A digest that changes when PATH does, or when something is installed where the tree's commands look."""
     told = [path_variable(root), os.environ.get("VIRTUAL_ENV", "")]
-    prefixes = [Path(folder).parent for folder in told[0].split(os.pathsep)]
+    programs = [Path(folder) for folder in told[0].split(os.pathsep) if folder]
+    prefixes = [folder.parent for folder in programs]
     prefixes += [root / name for name in VENVS]
     folders = [found for prefix in prefixes for pattern in _INSTALLED for found in prefix.glob(pattern)]
-    for folder in [*folders, root / "node_modules"]:
+    modules = root / "node_modules"
+    for folder in [*programs, *folders, modules, modules / ".package-lock.json"]:
         try:
             told.append(f"{folder} {folder.stat().st_mtime_ns}")
         except OSError:

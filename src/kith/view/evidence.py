@@ -35,6 +35,8 @@ _WHY: Final[Mapping[Reason, str]] = {
     "unchecked": "nothing was checked",
 }
 
+_CANNOT_RUN: Final = "cannot run on this machine, with or without this change"
+_NOT_INSTALLED: Final = "cannot run without what is not installed here"
 _MISSING: Final[Mapping[Missing, str]] = {
     "runner": "{} is not installed",
     "tool": "{} is not installed",
@@ -93,10 +95,12 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
         ("still failing, not caused by this change", _without(check.failing, check.blocked)),
         ("flaky", check.flaky),
         ("changed with the code", check.adapted),
-        ("cannot run on this machine, with or without this change", check.blocked),
+        (_NOT_INSTALLED if check.reason == "uninstalled" else _CANNOT_RUN, check.blocked),
         ("not run", check.not_run),
     )
     yield from (f"{title}: {word_names(names)}" for title, names in rows if names)
+    for claim in check.claimed[:_NAMED]:
+        yield f"the model says that it had to change {claim}"
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
         yield f"{_MISSING[each.kind].format(each.what)}{install}"

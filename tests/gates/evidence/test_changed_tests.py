@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Change, Changes, Ran
+from kith.gates.evidence.assertions import keeps_claims
 from kith.gates.evidence.changed_tests import (
     Claims,
     compare_older,
     find_renames,
     find_tampering,
-    is_renamed,
-    keeps_claims,
-    text_before,
     without_tampering,
 )
+from kith.gates.evidence.compare import find_renewed
+from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
 
 OLD = "def test_a():\n    assert f(1) == 2\n    assert f(2) == 3\n"
@@ -41,18 +41,20 @@ def edit(new: str | None, old: str = OLD, path: str = "test_x.py") -> Changes:
     ],
 )
 def test_what_weakens_a_test(new: str | None, weakened: list[str]) -> None:
-    assert list(find_tampering(edit(new)).weakened) == weakened
+    assert list(find_tampering(EditedTests(edit(new))).weakened) == weakened
 
 
 def test_cpp_tests_that_are_disabled_are_weakened() -> None:
-    assert find_tampering(edit(CPP.replace("Area)", "DISABLED_Area)"), CPP, "test_x.cpp")).weakened
-    assert not find_tampering(edit(CPP.replace("area(", "surface("), CPP, "test_x.cpp")).weakened
+    assert find_tampering(
+        EditedTests(edit(CPP.replace("Area)", "DISABLED_Area)"), CPP, "test_x.cpp"))
+    ).weakened
+    assert not find_tampering(EditedTests(edit(CPP.replace("area(", "surface("), CPP, "test_x.cpp"))).weakened
 
 
 def test_other_languages_by_their_whole_files() -> None:
     old = "test('a', () => { expect(f(1)).toBe(2); });\n"
-    assert find_tampering(edit("", old, "a.test.js")).weakened == ("a.test.js",)
-    assert not find_tampering(edit(old.replace("f(", "g("), old, "a.test.js")).weakened
+    assert find_tampering(EditedTests(edit("", old, "a.test.js"))).weakened == ("a.test.js",)
+    assert not find_tampering(EditedTests(edit(old.replace("f(", "g("), old, "a.test.js"))).weakened
 
 
 @pytest.mark.parametrize(
@@ -86,10 +88,14 @@ def test_more_claims_keep_the_old_ones(lines: list[str], data: st.DataObject) ->
 
 
 def test_renamed_tests_live_on() -> None:
-    assert is_renamed("test_x.py::test_a", edit(OLD.replace("test_a", "test_b").replace("f(", "g(")))
-    assert not is_renamed("test_x.py::test_a", edit(OLD.replace("test_a", "test_b").replace("3", "4")))
+    assert EditedTests(edit(OLD.replace("test_a", "test_b").replace("f(", "g("))).is_renamed(
+        "test_x.py::test_a"
+    )
+    assert not EditedTests(edit(OLD.replace("test_a", "test_b").replace("3", "4"))).is_renamed(
+        "test_x.py::test_a"
+    )
     moved = (*edit(None), Change("tests/test_y.py", None, OLD.encode()))
-    assert is_renamed("test_x.py::test_a", moved)
+    assert EditedTests(moved).is_renamed("test_x.py::test_a")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_renamed_tests_live_on() -> None:
     ],
 )
 def test_settings_of_how_tests_run(change: Change, told: bool) -> None:
-    assert find_tampering((change,)).settings == ((change.path,) if told else ())
+    assert find_tampering(EditedTests((change,))).settings == ((change.path,) if told else ())
 
 
 def test_a_change_without_its_edits() -> None:
@@ -125,15 +131,35 @@ def report(**outcomes: str) -> SuiteReport:
 def test_tests_that_pass_only_as_edited() -> None:
     passed, failed = report(test_a="passed"), report(test_a="failed")
     altered, adapted = edit(OLD.replace("== 3", "== 5")), edit(OLD.replace("f(", "g("))
-    assert compare_older(passed, passed, failed, altered).altered == {"test_x.py::test_a"}
-    assert compare_older(passed, passed, failed, adapted).adapted == {"test_x.py::test_a"}
+    assert compare_older(passed, passed, failed, EditedTests(altered)).altered == {"test_x.py::test_a"}
+    assert compare_older(passed, passed, failed, EditedTests(adapted)).adapted == {"test_x.py::test_a"}
     beside = (*altered, Change("x.py", b"", b"y = 1\n"))
-    assert not compare_older(passed, passed, passed, beside).altered
-    assert compare_older(passed, passed, passed, altered).altered  # nothing else was changed
-    assert compare_older(failed, passed, failed, altered).altered == {"test_x.py::test_a"}
+    assert not compare_older(passed, passed, passed, EditedTests(beside)).altered
+    assert compare_older(passed, passed, passed, EditedTests(altered)).altered  # nothing else was changed
+    assert compare_older(failed, passed, failed, EditedTests(altered)).altered == {"test_x.py::test_a"}
     nothing_built = report()
-    assert compare_older(passed, passed, nothing_built, altered).altered == {"test_x.py::test_a"}
-    assert text_before("test_x.py::test_a", altered).strip() == OLD.strip()
+    assert compare_older(passed, passed, nothing_built, EditedTests(altered)).altered == {"test_x.py::test_a"}
+    assert EditedTests(altered).text_before("test_x.py::test_a").strip() == OLD.strip()
+
+
+def cases(*ids: str, how: Outcome = "passed") -> SuiteReport:
+    return SuiteReport(
+        Ran("run", 0, "", 1.0), tuple(CaseResult(f"test_x.py::test_a[{id}]", how) for id in ids)
+    )
+
+
+def test_cases_with_other_parameters() -> None:
+    table = "@pytest.mark.parametrize('a', [1, 2])\ndef test_a(a):\n    assert f(a)\n"
+    tests = EditedTests((*edit(table.replace("2", "3"), table), Change("x.py", b"", b"y = 1\n")))
+    was, now = cases("1", "2"), cases("1", "3")
+    id = "test_x.py::test_a[2]"
+    assert find_renewed([id], was, now) == {id}
+    assert not find_renewed([id], was, cases("1", "3", how="failed"))
+    assert not find_renewed([id, "test_x.py::test_a[1]"], was, cases("3"))
+    fails = SuiteReport(was.ran, (was.cases[0], CaseResult(id, "failed")))
+    assert compare_older(was, now, fails, tests, reworded=[id]).altered == {id}
+    assert compare_older(was, now, was, tests, reworded=[id]).adapted == {id}  # it holds as it was
+    assert compare_older(was, now, cases("1", "9"), tests, reworded=[id]).adapted == {id}  # made at random
 
 
 @pytest.mark.parametrize(
@@ -163,6 +189,26 @@ def test_tests_that_pass_only_as_edited() -> None:
 )
 def test_requests_that_ask_for_tests_to_change(request_: str, allowed: bool) -> None:
     assert Claims(request_).allow("tests/test_a.py::test_half") is allowed
+
+
+@pytest.mark.parametrize(
+    ("claim", "test", "conceded"),
+    [
+        ("t/test_a.py::test_a", "t/test_a.py::test_a", True),
+        ("t/test_a.py::test_a: the task asks for other rounding", "t/test_a.py::test_a", True),
+        ("t/test_a.py::test_a: why: because", "t/test_a.py::test_a[1-2]", True),
+        ("test_a: why", "t/test_a.py::TestA::test_a", True),
+        ("t/test_a.py", "t/test_a.py::test_b", True),
+        ("test_a: as test_b does", "t/test_a.py::test_b", True),  # its file is called so
+        ("test_x: as test_b does", "t/test_a.py::test_b", False),
+        ("test_ar: why", "t/test_a.py::test_area", False),
+        ("all::Scenario: a vector: why", "all::Scenario: a vector", True),
+        ("all::Scenario: a vector: why", "all::Scenario: a list", False),
+        ("Shapes.Area: why", "all::Shapes.Area", True),
+    ],
+)
+def test_tests_that_a_model_names_with_the_reason(claim: str, test: str, conceded: bool) -> None:
+    assert Claims(tests=(claim,)).concede(test) is conceded
 
 
 @pytest.mark.parametrize(
@@ -208,7 +254,7 @@ def test_in_a_file_whose_tests_cannot_be_told_apart_all_claims_count() -> None:
         code = Change("lib.js", b"function area(a, b) {}", b"function surface(a, b) {}")
         changes = (*edit(new, SCRIPT, "lib.test.js"), code)
         passed, failed = (SuiteReport(Ran("run", 0, "", 1.0), (CaseResult("area", how),)) for how in ENDS)
-        found = compare_older(passed, passed, failed, changes, find_renames((code,), request))
+        found = compare_older(passed, passed, failed, EditedTests(changes), find_renames((code,), request))
         return found.adapted, found.altered
 
     id = frozenset(["area"])

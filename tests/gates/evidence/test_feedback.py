@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Ran
-from kith.gates.evidence.feedback import build_errors, explain_report, first_fault
+from kith.gates.evidence.compare import Comparison
+from kith.gates.evidence.feedback import build_errors, explain_report, first_fault, write_regressions
 from kith.gates.reports import CaseResult, SuiteReport
 
 GOOD = CaseResult("t::good", "passed")
@@ -95,6 +96,37 @@ def test_nothing_is_said_of_what_is_good_and_a_time_out_is_said() -> None:
     assert explain_report(good, 100) == ""
     late = SuiteReport(Ran("t", 124, "", 120.0, timed_out=True))
     assert first_fault(late) == "The tests were stopped after 120 s."
+
+
+NEW = CaseResult("tests/test_b.py::test_new", "failed", "assert half(4) == 3", "lib.py", 9)
+
+
+def letter(*failing: CaseResult, bad: frozenset[str], lost: frozenset[str] = frozenset()) -> str:
+    return write_regressions(report(GOOD, *failing), Comparison(bad=bad, lost=lost), bad | lost, ())
+
+
+def test_new_tests_that_fail_are_named_with_the_first_output() -> None:
+    also = CaseResult("tests/test_b.py::test_too", "failed", "assert 0")
+    told = letter(NEW, also, bad=frozenset({NEW.id, also.id}))
+    assert f"adds or enables these tests, and they fail: {NEW.id}, {also.id}." in told
+    assert "assert half(4) == 3" in told
+    assert "before your change" not in told  # there were no such tests
+
+
+def test_broken_tests_stand_before_new_ones_that_fail() -> None:
+    told = letter(NEW, BAD, bad=frozenset({NEW.id}), lost=frozenset({BAD.id}))
+    assert told.startswith(f"2 of 3 tests fail: {BAD.id}")
+    assert f"and they fail: {NEW.id}." in told and "passed this before your change" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "test"), [("test_a.py", "test_a.py::test_a"), ("test_a", "test_a.TestA.test_a")]
+)
+def test_a_file_that_no_longer_loads_is_not_new(file: str, test: str) -> None:
+    told = letter(
+        CaseResult(file, "error", "ImportError: no x"), bad=frozenset({file}), lost=frozenset({test})
+    )
+    assert "ImportError: no x" in told and "adds or enables" not in told
 
 
 CASES = st.builds(

@@ -4,7 +4,8 @@ import ast
 import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from posixpath import basename, dirname, splitext
 from typing import Final
 
@@ -26,8 +27,10 @@ _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNU
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
 
+IsTest = Callable[[str], bool]
 
-class Reach(Struct, frozen=True):
+
+class Reach(Struct, frozen=True, dict=True):
     """The files of tests that reach a change. `whole`: it concerns how all of them are built or run."""
 
     tests: frozenset[str] = frozenset()
@@ -40,25 +43,35 @@ class Reach(Struct, frozen=True):
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
         if self.whole or runner not in _BY_FILE:
             return bool(self)
-        return id.partition("::")[0] in self.tests or any(_is_in(id, path) for path in self.tests)
+        return id.partition("::")[0] in self.tests or not self._modules.isdisjoint(modules_of(id))
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """The files as modules, by each name that they may have, wherever unittest's discovery began."""
+        places = (splitext(path)[0].split("/") for path in self.tests)
+        return frozenset(".".join(parts[at:]) for parts in places for at in range(len(parts)))
 
 
-def _is_in(id: str, path: str) -> bool:
-    """True if unittest's `folder.module.Class.test` is in a file, wherever its discovery began."""
-    place = splitext(path)[0].replace("/", ".")
-    modules = [id]
-    while "." in modules[-1]:
-        modules.append(modules[-1].rpartition(".")[0])
-    return any(place == module or place.endswith(f".{module}") for module in modules[1:])
+def modules_of(id: str) -> Iterator[str]:
+    """The possible modules in unittest's `folder.module.Class.test`."""
+    while "." in id:
+        id = id.rpartition(".")[0]
+        yield id
 
 
-async def read_reach(home: Workspace, changes: Changes) -> Reach:
+def holders_of(id: str) -> Iterator[str]:
+    """The names in a report that may stand for a test: itself, its file, its module."""
+    yield from (id, id.partition("::")[0])
+    yield from modules_of(id)
+
+
+async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_test_file) -> Reach:
     """The tests of the tree `home` that reach a change of it."""
     gone = {change.path for change in changes}
     paths = [path for path in choose_sources(await home.files()) if path not in gone]
     contents = await home.read_many(paths)
     contents |= {change.path: change.after for change in changes if change.after is not None}
-    return await asyncio.to_thread(find_reach, contents, changes)
+    return await asyncio.to_thread(find_reach, contents, changes, is_test)
 
 
 def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
@@ -72,12 +85,14 @@ def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, chan
 
 def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
     """Sum the seconds of the tests in these files."""
-    return sum(case.seconds for case in report.cases if is_in_files(case.id, files))
+    inside = tests_in(report.by_id, files)
+    return sum(case.seconds for case in report.cases if case.id in inside)
 
 
-def is_in_files(id: str, files: Sequence[str]) -> bool:
-    """True if the test that pytest or unittest calls so is in one of the files."""
-    return Reach(frozenset(files)).covers(id, "pytest")
+def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
+    """Those of pytest's or unittest's tests that are in the files."""
+    reach = Reach(frozenset(files))
+    return frozenset(id for id in ids if reach.covers(id, "pytest"))
 
 
 def choose_sources(files: Collection[str]) -> list[str]:
@@ -86,7 +101,7 @@ def choose_sources(files: Collection[str]) -> list[str]:
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
-def find_reach(contents: Mapping[str, bytes], changes: Changes) -> Reach:
+def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest = is_test_file) -> Reach:
     """The tests that import or include a changed file, also through others, or name one that is no code.
 
     `contents` are the sources of the tree with the change in it (`choose_sources`).
@@ -95,12 +110,12 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes) -> Reach:
     if any(basename(path) in _LOADS_ALL or path.endswith(".cmake") for path in changed):
         return Reach(whole=True)
     texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
-    if all(is_test_file(path) for path in texts.keys() - changed):
-        return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test_file(path)}))
+    if all(is_test(path) for path in texts.keys() - changed):
+        return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test(path)}))
     users = _users({**dict.fromkeys(changed, ""), **texts})
     data = {path for path in changed if not _is_code(path)}
     reached = _closure({*changed, *_naming(data, texts)}, users)
-    return Reach(frozenset(path for path in reached if is_test_file(path) and _is_code(path)))
+    return Reach(frozenset(path for path in reached if is_test(path) and _is_code(path)))
 
 
 def _is_code(path: str) -> bool:

@@ -2,10 +2,9 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from posixpath import splitext
-from textwrap import dedent
 from typing import Final
 
 from msgspec import Struct
@@ -14,91 +13,16 @@ from kith.context.source import CPP_ENDINGS
 from kith.core.evidence import Tries
 from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
+from kith.gates.evidence.assertions import SKIP, keeps_claims
+from kith.gates.evidence.compare import find_renewed
+from kith.gates.evidence.edited_tests import EditedTests, may_hold
 from kith.gates.reports import SuiteReport
-from kith.gates.suites import can_split, find_parts, part_of
-from kith.gates.untouched import is_runner_file, is_test_file, runner_settings
-
-# What the text of a test claims, so that an adapted test can be told from one that claims something
-# else.
-
-# What a test claims: values, comparisons, assertions, kinds of errors. Names may change as the code's do.
-_CLAIMS: Final = lazy_pattern(
-    r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\b\d[\w.]*|[=!<>]=|(?<![-=<])[<>](?![=<>])"
-    r"|\b(?:not|in|is|None|True|False|true|false|null|nullptr)\b"
-    r"|\b(?:assert\w*|(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*|\w+(?:Error|Exception|Warning))\b"
-)
-SKIP: Final = lazy_pattern(
-    r"\bskip\w*\b|\bxfail\b|\bexpectedFailure\b|\bDISABLED_|\bGTEST_SKIP\b|\[!?\.?(?:hide|mayfail|shouldfail)\]|"
-    r"\b(?:xit|xdescribe|xtest)\s*\(|#\[ignore\b|\bt\.Skip",
-    re.I,
-)
-# Where a test may end early, bear what went wrong, or claim the opposite.
-_WAYS_OUT: Final = lazy_pattern(
-    r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\|", re.I
-)
-_COMMENT: Final = lazy_pattern(
-    r"(?:(?<=\s)|^)(?:#(?!\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
-)
-
-
-def keeps_claims(old: str, new: str) -> bool:
-    """True if a test still asserts everything, in the same order and without new skips."""
-    old, new = (_COMMENT.sub("", text) for text in (old, new))
-    if any(len(out.findall(new)) > len(out.findall(old)) for out in (SKIP, _WAYS_OUT)):
-        return False
-    then, now = _statements(old), _statements(new)
-    if then is None or now is None:
-        then, now = ([[claim] for claim in _claims(text)] for text in (old, new))
-    rest = iter(now)
-    return all(statement in rest for statement in then)
-
-
-def _statements(text: str) -> list[list[str]] | None:
-    """List the assertions of each statement of a Python test, in order; None for other languages."""
-    try:
-        tree = ast.parse(dedent(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    told = (_claims(ast.unparse(part)) for node in _in_order(tree) for part in _parts(node))
-    return [each for each in told if each]
-
-
-def _parts(node: ast.stmt) -> Sequence[ast.AST]:
-    """Return a statement's own expressions, without the statements inside it."""
-    match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return [*node.decorator_list, node.args]
-        case ast.ClassDef():
-            return node.decorator_list
-        case ast.For() | ast.AsyncFor():
-            return [node.iter]
-        case ast.While() | ast.If():
-            return [node.test]
-        case ast.With() | ast.AsyncWith():
-            return node.items
-        case ast.Try():
-            return []
-        case _:
-            return [node]
-
-
-def _in_order(tree: ast.AST) -> Iterator[ast.stmt]:
-    """Every statement, each before those inside it."""
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.stmt):
-            yield child
-        yield from _in_order(child)
-
-
-def _claims(text: str) -> list[str]:
-    return [re.sub(r"^'(.*)'$", r'"\1"', claim) for claim in _CLAIMS.findall(text)]
-
+from kith.gates.untouched import is_runner_file, runner_settings
 
 _ASSERTION: Final = lazy_pattern(
     r"\bassert\w*\b|\b(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*\s*\(|\bexpect\s*\(|\.(?:raises|warns|fail)\s*\(|"
     r"\bt\.(?:Error|Fatal|Fail)\w*\("
 )
-_ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
 
 
 class Tampering(Struct, frozen=True):
@@ -115,20 +39,19 @@ class Tampering(Struct, frozen=True):
     watching: tuple[str, ...] = ()
 
 
-def find_tampering(changes: Changes) -> Tampering:
+def find_tampering(tests: EditedTests) -> Tampering:
     """Find edits that weaken tests or alter how they run, as far as the text of files shows."""
-    edited = [change for change in changes if change.before is not None and is_test_file(change.path)]
-    weakened = [name for change in edited for name in _weakened(change, changes)]
-    settings = [change.path for change in changes if _alters_settings(change)]
-    watching = [change.path for change in changes if _watches(change)]
-    return Tampering(
-        tuple(weakened), tuple(change.path for change in edited), tuple(settings), tuple(watching)
-    )
+    weakened = [name for change in tests.files for name in _weakened(change, tests)]
+    code = [change for change in tests.changes if not tests.is_test(change.path)]
+    settings = [change.path for change in tests.changes if _alters_settings(change, tests)]
+    watching = [change.path for change in code if _watches(change)]
+    edited = (change.path for change in tests.files)
+    return Tampering(tuple(weakened), tuple(edited), tuple(settings), tuple(watching))
 
 
 def _watches(change: Change) -> bool:
     """True if a source looks at what tests it, and did not before: without it nobody can say what it does."""
-    if is_test_file(change.path) or change.path.rpartition("/")[2] == "conftest.py":
+    if change.path.rpartition("/")[2] == "conftest.py":
         return False
     if splitext(change.path)[1].lower() not in {".py", *CPP_ENDINGS}:
         return False
@@ -136,10 +59,10 @@ def _watches(change: Change) -> bool:
     return bool(set(after) - set(before))
 
 
-def _alters_settings(change: Change) -> bool:
+def _alters_settings(change: Change, tests: EditedTests) -> bool:
     if change.path.rpartition("/")[2] == "conftest.py":
         return _code(change.after) != _code(change.before)
-    if is_test_file(change.path):
+    if tests.is_test(change.path):
         return False
     if is_runner_file(change.path):
         return True
@@ -152,35 +75,25 @@ def _code(source: bytes | None) -> str:
     try:
         return ast.dump(ast.parse(source or b""))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _decoded(source or b"")
+        return _decoded(source)
 
 
-def _weakened(change: Change, changes: Changes) -> Iterator[str]:
-    before, after = change.before or b"", change.after or b""
-    if not can_split(change.path):
-        if change.after is None or _is_weaker(_decoded(before), _decoded(after)):
+def _weakened(change: Change, tests: EditedTests) -> Iterator[str]:
+    if change in tests.blind:
+        if change.after is None or _is_weaker(_decoded(change.before), _decoded(change.after)):
             yield change.path
         return
-    old, new = _tests(change.path, before), _tests(change.path, after)
-    if not old:
-        return
-    for name, text in old.items():
+    new = tests.parts(change.path, change.after)
+    for name, part in tests.parts(change.path, change.before).items():
         if name in new:
-            if _is_weaker(text, new[name]):
+            if _is_weaker(part.text, new[name].text):
                 yield f"{change.path}::{name}"
-        elif not find_successor(text, changes):
+        elif not tests.find_successor(part.text):
             yield f"{change.path}::{name}"
 
 
-def _tests(path: str, source: bytes) -> Mapping[str, str]:
-    try:
-        return {part.name: part.text for part in find_parts(path, source)}
-    except (SyntaxError, ValueError, RecursionError):
-        return {}
-
-
-def _decoded(source: bytes) -> str:
-    return source.decode("utf-8", "replace")
+def _decoded(source: bytes | None) -> str:
+    return (source or b"").decode("utf-8", "replace")
 
 
 def _is_weaker(old: str, new: str) -> bool:
@@ -189,37 +102,6 @@ def _is_weaker(old: str, new: str) -> bool:
 
 def _count(pattern: re.Pattern[str], text: str) -> int:
     return len(pattern.findall(text))
-
-
-def find_successor(text: str, changes: Changes) -> str:
-    """The name of a test of the change that is this one under another name or in another file."""
-    for change in changes:
-        if change.after is None or not is_test_file(change.path) or not can_split(change.path):
-            continue
-        known = _tests(change.path, change.before or b"")
-        for name, new in _tests(change.path, change.after).items():
-            if name not in known and keeps_claims(text, new) and _are_alike(text, new):
-                return name
-    return ""
-
-
-def _are_alike(old: str, new: str) -> bool:
-    matcher = SequenceMatcher(None, old.split(), new.split(), autojunk=False)
-    return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
-
-
-def is_renamed(id: str, changes: Changes) -> bool:
-    """True if the test `id` still exists under another name, as strict as before."""
-    for change in changes:
-        if change.before is None or not can_split(change.path) or not is_test_file(change.path):
-            continue
-        try:
-            part = part_of(id, find_parts(change.path, change.before))
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        if part and find_successor(part.text, changes):
-            return True
-    return False
 
 
 def without_tampering(changes: Changes, paths: Collection[str]) -> Changes:
@@ -244,32 +126,46 @@ def compare_older(
     was: SuiteReport,
     now: SuiteReport,
     unedited: SuiteReport,
-    changes: Changes,
+    tests: EditedTests,
     renames: Mapping[str, str] = {},
+    reworded: Collection[str] = (),
 ) -> Older:
     """Compare the edited tests with their old versions.
 
     `unedited` is a run of the change without its edits of older tests (of the untouched tree, where these are
     the whole change). If nothing could be built, all of them count as failed. `renames` are names that the
-    request changes: an edit that only follows them asserts the same.
+    request changes: an edit that only follows them asserts the same. `reworded` are cases that came back with
+    other parameters: what they asserted is gone, unless they pass unedited.
     """
     adapted, altered = set[str](), set[str]()
     failed = {case.id for case in was.failed}
-    only_tests = all(is_test_file(change.path) for change in changes)
-    blind = [change for change in edited_tests(changes) if not can_split(change.path)]
-    keeps = all(keeps_claims(_follow(_text(change.before), renames), _text(change.after)) for change in blind)
+    only_tests = all(tests.is_test(change.path) for change in tests.changes)
+    kept: dict[tuple[str, str], bool] = {}
+
+    def keeps(sides: tuple[str, str]) -> bool:
+        if sides not in kept:
+            kept[sides] = keeps_claims(_follow(sides[0], renames), sides[1])
+        return kept[sides]
+
+    blind_keep = all(keeps((_decoded(change.before), _decoded(change.after))) for change in tests.blind)
+    by_chance = find_renewed(reworded, was, unedited)  # other ids at each run
+    for id in reworded:
+        found = tests.sides(id)
+        needless = (id in unedited.passed and not only_tests) or id in by_chance
+        kept_on = found is not None and found[0] != found[1] and keeps(found)
+        (adapted if needless or kept_on else altered).add(id)
     for id in (was.passed | failed) & now.passed:
-        found = _sides(id, changes)
+        found = tests.sides(id)
         if id in unedited.passed and not (only_tests and found):
             continue  # it needs no edit
         if found is None:
-            if blind and not keeps and _file_is_blind(id, blind):
+            if not blind_keep and any(may_hold(id, change.path) for change in tests.blind):
                 altered.add(id)
-            elif id in was.passed and any(case.id == id for case in unedited.failed):
+            elif id in was.passed and unedited.fails(id):
                 adapted.add(id)  # it is not edited itself: what it uses is
         elif found[0] == found[1]:
             continue  # its file could not be loaded unedited, and it is as it was
-        elif keeps_claims(_follow(found[0], renames), found[1]):
+        elif keeps(found):
             adapted.add(id)
         else:
             altered.add(id)
@@ -279,8 +175,8 @@ def compare_older(
 def find_renames(code: Changes, request: str) -> dict[str, str]:
     """A name of the request that the code does not know any more, and the one that came in its place."""
     words = _words(request)
-    then = _words("\n".join(_text(each.before) for each in code))
-    now = _words("\n".join(_text(each.after) for each in code))
+    then = _words("\n".join(_decoded(each.before) for each in code))
+    now = _words("\n".join(_decoded(each.after) for each in code))
     gone, come = words & then - now, words & now - then
     return {gone.pop(): come.pop()} if len(gone) == len(come) == 1 else {}
 
@@ -293,54 +189,6 @@ def _follow(text: str, renames: Mapping[str, str]) -> str:
     for old, new in renames.items():
         text = re.sub(rf"(?<![^\W_]){re.escape(old)}(?![^\W_])", new, text)
     return text
-
-
-def _file_is_blind(id: str, blind: Sequence[Change]) -> bool:
-    """True if a test may be in one of these files, whose tests cannot be told apart."""
-    return any(_may_hold(id, change.path) for change in blind)
-
-
-def _text(source: bytes | None) -> str:
-    return (source or b"").decode("utf-8", "replace")
-
-
-def edited_tests(changes: Changes) -> tuple[Change, ...]:
-    """The test files that were there before and that the change edits or deletes."""
-    return tuple(change for change in changes if change.before is not None and is_test_file(change.path))
-
-
-def text_before(id: str, changes: Changes) -> str:
-    """The test as it was; "" for one that the change does not edit."""
-    found = _sides(id, changes)
-    blind = (each for each in edited_tests(changes) if not can_split(each.path) and _may_hold(id, each.path))
-    return found[0] if found else "\n".join(_text(each.before) for each in blind)
-
-
-def _sides(id: str, changes: Changes) -> tuple[str, str] | None:
-    """The test's text before and after the change; None for one in no file that the change edits."""
-    for change in edited_tests(changes):
-        if not can_split(change.path):
-            continue
-        old, new = (_part(id, change.path, side) for side in (change.before, change.after))
-        if old:
-            return old, new or _text(change.after)
-    return None
-
-
-def _part(id: str, path: str, source: bytes | None) -> str:
-    if source is None or not _may_hold(id, path):
-        return ""
-    try:
-        part = part_of(id, find_parts(path, source))
-    except (SyntaxError, ValueError, RecursionError):
-        return ""
-    return part.text if part else ""
-
-
-def _may_hold(id: str, path: str) -> bool:
-    """True if a test with this id may be in the file: pytest's ids tell the path, others may not."""
-    file = id.partition("::")[0]
-    return file == path or not file.endswith(".py")
 
 
 # Read from a request which tests are its goal, and which tests it lets change.
@@ -368,8 +216,8 @@ _MEND: Final = r"\b(?:fix|repair|mend|solv|pass|green|mak|fail)\w*\b[^.\n]{0,60}
 _LEAST: Final = 5  # letters of a name that is looked for
 
 
-class Claims(Struct, frozen=True):
-    """The words about a change: the person's `request`, the `tests` that the model had to change.
+class Claims(Struct, frozen=True, dict=True):
+    """The words about a change: the person's `request`, and the `tests` that the model had to change.
 
     `tries`: where nobody tries again, a goal that is not reached is the person's to judge.
     """
@@ -380,10 +228,25 @@ class Claims(Struct, frozen=True):
 
     def allow(self, test: str) -> bool:
         """True if the request asks for this test, its file, or tests in general to change."""
-        names = (
-            rf"(?<![\w/]){re.escape(each)}(?![\w/])" for each in (_short(test), *_files_of(test)) if each
-        )
-        return any(map(self._asks_to_change, (_TESTS, *names)))
+        named = (each for each in (_short(test), *_files_of(test)) if each and each.lower() in self._lower)
+        names = (rf"(?<![\w/]){re.escape(each)}(?![\w/])" for each in named)
+        return self._allows_tests or any(map(self._asks_to_change, names))
+
+    @cached_property
+    def _allows_tests(self) -> bool:
+        return self._asks_to_change(_TESTS)
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.request.lower()
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"\w+", self.request))
+
+    @cached_property
+    def _keeps(self) -> bool:
+        return _KEEPS.search(self.request) is not None
 
     def _asks_to_change(self, what: str) -> bool:
         found = re.finditer(_CHANGE + what, self.request, re.I)
@@ -394,17 +257,17 @@ class Claims(Struct, frozen=True):
 
     def mention(self, names: Collection[str]) -> bool:
         """True if the request wants one of these functions to behave otherwise, as far as its words tell."""
-        return not _KEEPS.search(self.request) and self.speak_of(names)
+        return not self._keeps and self.speak_of(names)
 
     def speak_of(self, names: Collection[str]) -> bool:
         """True if the request speaks of one of these functions."""
-        return not {*re.findall(r"\w+", self.request)}.isdisjoint(names)
+        return not self._words.isdisjoint(names)
 
     def want(self, test: str) -> bool:
         """True if the test is to pass: the request names it, or its file as one with failures to fix."""
         if mentions(self.request, _short(test)):
             return True
-        files = (re.escape(each) for each in _files_of(test))
+        files = (re.escape(each) for each in _files_of(test) if each.lower() in self._lower)
         return any(
             re.search(
                 rf"{_MEND}(?<![\w/]){each}(?![\w/:])|(?<![\w/]){each}\s+(?:\w+\s+)?(?:pass|fail)",
@@ -416,14 +279,29 @@ class Claims(Struct, frozen=True):
 
     def concede(self, test: str) -> bool:
         """True if the model says that it had to change this test."""
-        return any(
-            test == each or test.startswith((f"{each}::", f"{each}[")) or each in test for each in self.tests
-        )
+        return any(_is_named(test, name) for claim in self.tests for name in _names_in(claim))
+
+
+def _names_in(claim: str) -> Iterator[str]:
+    """The possible tests in `name: why`; a name may hold a colon itself, as Catch2's scenarios do."""
+    parts = claim.split(": ")
+    names = (": ".join(parts[:end]) for end in range(1, len(parts) + 1))
+    yield from (name for name in names if not name.endswith("Scenario"))
+
+
+def _is_named(test: str, name: str) -> bool:
+    """True for a test, or one of a file, class or table; a part of its id is enough."""
+    inside = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", test) if name in test else None
+    return inside is not None or test.startswith((f"{name}::", f"{name}["))
 
 
 def mentions(text: str, name: str) -> bool:
     """True if a text speaks of a name, and not only of one that holds it."""
-    return len(name) >= _LEAST and re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text) is not None
+    return (
+        len(name) >= _LEAST
+        and name in text
+        and bool(re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", text))
+    )
 
 
 def _short(test: str) -> str:

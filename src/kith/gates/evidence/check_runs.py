@@ -27,7 +27,7 @@ GROWTH: Final = 2.0  # the change may take so many times as long as the untouche
 SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
-_FORM: Final = "1"  # of what is kept; another one is not read
+_FORM: Final = "2"  # of what is kept; another one is not read
 
 
 class Kept(Protocol):
@@ -56,11 +56,15 @@ class Before(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """The command that serves a project best, why it was tried, and its result on the untouched tree."""
+    """The command that serves a project best, why it was tried, and its result on the untouched tree.
+
+    `environment` names what was installed then: with something else another command may serve better.
+    """
 
     command: str
     why: str
     stands: Standing
+    environment: str = ""
 
 
 class Bench:
@@ -150,6 +154,8 @@ class Bench:
 
     async def _run_before(self, run: Run, group: tuple[Toolchain, ...]) -> Before:
         chosen = read_choice(self._kept, self.home.root) if self._kept else None
+        if chosen and chosen.environment != self._environment:
+            chosen = None  # what was missing may be there now
         ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
         for toolchain in ordered:
@@ -245,7 +251,7 @@ class Bench:
         """Remember what serves this project best."""
         if self._kept and best.report.passed:
             toolchain = best.toolchain
-            choice = Choice(toolchain.test, toolchain.why, standing_of(best.report))
+            choice = Choice(toolchain.test, toolchain.why, standing_of(best.report), self._environment)
             self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
 
 

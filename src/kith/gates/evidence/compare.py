@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -119,7 +120,7 @@ class Comparison(Struct, frozen=True):
 
 def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Comparison:
     """Compare the results of each test; `changes` tell which code was touched."""
-    was, now = ({case.id: case for case in report.cases} for report in (before, after))
+    was, now = before.by_id, after.by_id
     lost, worse, hidden = set[str](), set[str](), set[str]()
     unloaded = _unloaded(was.values())
     touched = {change.path: change for change in changes}
@@ -144,27 +145,33 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
             failing.add(id)
             if _is_worse(old, new, touched):
                 worse.add(id)
-    renewed = _renewed(lost | hidden, was, now, touched)
-    functions = {id.partition("[")[0] for id in renewed}
-    added = {id for id in added if id.partition("[")[0] not in functions}
-    sets = (fixed, failing - worse, lost - renewed, worse, added, bad, hidden - renewed)
+    gone = {id for id in lost | hidden if _file_of(id) not in touched}
+    renewed = find_renewed(gone, before, after)
+    sets = (fixed, failing - worse, lost - renewed, worse, beside(added, renewed), bad, hidden - renewed)
     return Comparison(*map(frozenset, sets))
 
 
-def _renewed(
-    gone: Collection[str],
-    was: Mapping[str, CaseResult],
-    now: Mapping[str, CaseResult],
-    touched: Collection[str],
-) -> set[str]:
-    """Cases that are there under other parameters, though nobody edited their file: ids made at random."""
+def beside(added: Collection[str], renewed: Collection[str]) -> frozenset[str]:
+    """The new cases of other functions than those whose cases only changed their parameters."""
+    functions = {id.partition("[")[0] for id in renewed}
+    return frozenset(id for id in added if id.partition("[")[0] not in functions)
+
+
+def find_renewed(gone: Collection[str], before: SuiteReport, after: SuiteReport) -> frozenset[str]:
+    """Those of the cases that are gone for which as many new ones of their functions pass.
+
+    Where nobody edited the file, their ids are made at random; else the change altered the parameters.
+    """
+    was, now = before.by_id, after.by_id
     by_function: dict[str, list[str]] = {}
     for id in gone:
         function, found, _ = id.partition("[")
-        if found and id not in now and _file_of(id) not in touched:
+        if found and id not in now:
             by_function.setdefault(function, []).append(id)
+    if not by_function:
+        return frozenset()
     fresh = Counter(id.partition("[")[0] for id in now.keys() - was.keys() if now[id].outcome == "passed")
-    return {id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids}
+    return frozenset(id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids)
 
 
 def _sort_new(
@@ -173,11 +180,12 @@ def _sort_new(
     """Tests that were unknown before: fixed, added, failing as their whole file did, bad."""
     fixed, added, failing, bad = (set[str]() for _ in range(4))
     unloaded = _unloaded(was.values())
+    untouched = unloaded.difference(touched)
     for id in now.keys() - was.keys():
         if now[id].outcome == "passed":
             (fixed if _file_of(id) in unloaded else added).add(id)  # what could not be loaded could not pass
         elif now[id].outcome in ("failed", "error"):
-            (failing if _file_of(id) in unloaded.difference(touched) else bad).add(id)
+            (failing if _file_of(id) in untouched else bad).add(id)
     return fixed, added, failing, bad
 
 
@@ -227,6 +235,7 @@ def is_in(case: CaseResult, touched: Mapping[str, Change]) -> bool:
     return spans is None or any(begin <= case.line <= end for begin, end in spans)
 
 
+@lru_cache(maxsize=64)
 def _touched_functions(change: Change) -> tuple[tuple[int, int], ...] | None:
     """The first and last lines of the functions with changed lines, and of these lines themselves."""
     if not change.path.endswith(".py") or change.after is None:

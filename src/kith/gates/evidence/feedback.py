@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kith.context.budget import fit_middle
 from kith.core.evidence import Blocked
+from kith.gates.evidence.affected_tests import holders_of
 from kith.gates.evidence.compare import Comparison
 from kith.gates.failure_output import TROUBLE, distil
 from kith.gates.reports import CaseResult, SuiteReport
@@ -117,20 +118,27 @@ def _clip(line: str) -> str:
 FEEDBACK_CHARS: Final = 6_000
 _TOLD: Final = 8  # names in one sentence
 ALONE: Final = "The check runs your change alone: files that git ignores are not part of it."
+MAKE_PASS: Final = "Find out if the code or the test is wrong, and correct that."
 STAND_BY: Final = (
-    "If the task itself asks for a test to change or go, change it and name it when you finish; otherwise "
-    "correct your change."
+    "If the task itself asks for a test to change or go, change it and name it, with the reason, in "
+    "`changed_tests` of `done`; otherwise correct your change."
 )
 
 
 def write_regressions(
     after: SuiteReport, comparison: Comparison, broken: Collection[str], weakened: Iterable[str]
 ) -> str:
-    """Explain the regressions of a change, with the output of failing tests; count old failures."""
-    failing = tuple(case for case in after.failed if case.id in broken)
+    """Explain the regressions of a change, with the output of failing tests; count old failures.
+
+    Tests that fail and came with the change come after those that it breaks.
+    """
+    # A file that was loaded before is named by itself where it cannot be loaded now.
+    new = comparison.bad.difference(*(holders_of(id) for id in comparison.lost))
+    failing = sorted((case for case in after.failed if case.id in broken), key=lambda case: case.id in new)
+    fresh = [case.id for case in failing if case.id in new]
     parts = []
     if failing:
-        parts.append(explain_report(replace(after, cases=_counted(after, failing)), FEEDBACK_CHARS))
+        parts.append(explain_report(replace(after, cases=_counted(after, tuple(failing))), FEEDBACK_CHARS))
     elif broken and not after.cases:
         parts.append(explain_report(after, FEEDBACK_CHARS))
     gone = sorted(set(broken) & comparison.lost - {case.id for case in failing})
@@ -140,9 +148,14 @@ def write_regressions(
         )
     if dropped := sorted(weakened):
         parts.append(f"Your change deletes, skips, weakens or alters these tests: {names(dropped)}.")
-    parts.append(
-        f"`{after.ran.command}` ran these before your change. {STAND_BY}" if gone or dropped else _ask(after)
-    )
+    if fresh:
+        parts.append(f"Your change adds or enables these tests, and they fail: {names(fresh)}. {MAKE_PASS}")
+    if gone or dropped:
+        parts.append(f"`{after.ran.command}` ran these before your change. {STAND_BY}")
+    elif len(fresh) < len(failing) or not failing:
+        parts.append(_ask(after))
+    else:
+        parts.append(ALONE)
     if old := len(comparison.failing):
         parts.append(
             f"{old} {'test' if old == 1 else 'tests'} failed before your change too: not yours, leave them."

@@ -2,42 +2,54 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.evidence import Blocked, CheckEvidence, Grade, Names, Reason, combine
+from kith.core.evidence import NAMED, Blocked, CheckEvidence, Grade, Names, Reason, combine
 from kith.core.run import Gate, Run
-from kith.core.values import Changes, Verdict
+from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import (
     Reach,
     affected_files,
-    is_in_files,
+    holders_of,
     read_reach,
     seconds_in,
+    tests_in,
 )
 from kith.gates.evidence.changed_tests import (
     Claims,
     Older,
+    Tampering,
     compare_older,
-    edited_tests,
     find_renames,
     find_tampering,
-    is_renamed,
     mentions,
-    text_before,
     without_tampering,
 )
 from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
-from kith.gates.evidence.compare import Comparison, compare, fingerprint, removed_names, steady, touched_names
+from kith.gates.evidence.compare import (
+    Comparison,
+    beside,
+    compare,
+    find_renewed,
+    fingerprint,
+    removed_names,
+    steady,
+    touched_names,
+)
+from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
-from kith.gates.evidence.smoke import find_unloadable
+from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.failure_output import TROUBLE
 from kith.gates.reports import SuiteReport
-from kith.gates.results.missing_needs import blocked_cases, find_uninstalled, why_blocked
+from kith.gates.results.missing_needs import blocked_cases, why_blocked
+from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.python import test_modules
+from kith.gates.toolchains.toolchain import directly
 from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # altered tests that are run again
@@ -72,7 +84,7 @@ def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
     return judge
 
 
-class _Case(Struct, frozen=True):
+class _Case(Struct, frozen=True, dict=True):
     """One change before one check."""
 
     bench: Bench
@@ -82,21 +94,45 @@ class _Case(Struct, frozen=True):
     changes: Changes
     before: Before
 
-    @property
+    @cached_property
+    def _tests(self) -> EditedTests:
+        return EditedTests(self.changes, self._is_test)
+
+    def _is_test(self, path: str) -> bool:
+        return is_test_file(path) or path in self.before.report.sources
+
+    @cached_property
+    def _tampering(self) -> Tampering:
+        return find_tampering(self._tests)
+
+    @cached_property
     def _code(self) -> Changes:
-        return tuple(change for change in self.changes if not is_test_file(change.path))
+        return tuple(change for change in self.changes if not self._tests.is_test(change.path))
+
+    @cached_property
+    def _edited(self) -> list[str]:
+        return [change.path for change in self._tests.files]
 
     async def decide(self) -> Verdict:
         was = self.before.report
         if not self.changes:
             return self._of_nothing()
         missing = why_blocked(self.before.toolchain, was.ran, was.cases)
-        if self.check.found and not was.passed and (missing or was.problem or was.ran.code in (126, 127)):
+        nothing_ran = bool(missing) or was.ran.code in (126, 127)
+        if (
+            self.check.found
+            and not was.passed
+            and (nothing_ran or (was.problem and not self._tests_of_change))
+        ):
             return await self._blocked(missing)
         reach = await self._reach()
         if (affected := await self._beside_time(reach)) is not None:
             return await affected._by_tests(await affected._alone(reach), reach)
         after = await self._after(reach)
+        if paths := self._uncollected(after):
+            case, more = await self._collect(paths, after)
+            if more.cases:
+                return await case._by_tests(more, reach)
         if not was.cases and not after.cases:
             return await self._by_exit(after, reach)
         if not after.cases and after.ran.timed_out:
@@ -108,26 +144,25 @@ class _Case(Struct, frozen=True):
     async def _by_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
         was = self.before.report
         found = compare(was, after, self.changes)
-        tampering = find_tampering(self.changes)
+        tampering = self._tampering
         away = found.lost | found.hidden
-        renamed = frozenset(id for id in away if _is_absent(id, after) and is_renamed(id, self.changes))
+        renamed = frozenset(id for id in away if after.lacks(id) and self._tests.is_renamed(id))
         allowed = frozenset(id for id in away - renamed if self._may_change(id, after))
         blocked = blocked_cases(after.cases, self.before.toolchain)
-        uninstalled = find_uninstalled(after, self.changes)
-        suspects = found.broken - renamed - allowed - (found.bad & self._excused(blocked))
-        suspects = frozenset(
-            id for id in suspects if uninstalled.keys().isdisjoint((id, id.partition("::")[0]))
-        )
+        uninstalled = find_uninstalled(after, found.broken, await self._required()) if found.broken else {}
+        reworded = find_renewed(away - renamed - allowed, was, after)
+        suspects = found.broken - renamed - allowed - reworded - (found.bad & self._excused(blocked))
+        suspects -= frozenset(id for id in suspects if not uninstalled.keys().isdisjoint(holders_of(id)))
         replaced = await self._replaced(suspects, after, found)
         flaky = await self._flaky(suspects - replaced, after, self.changes)
         broken = suspects - replaced - flaky
         older, weakened = Older(), frozenset[str]()
         if not broken:
-            older = await self._older(after)
+            older = await self._older(after, reworded)
             weakened = await self._weakened(tampering.weakened)
             broken = await self._by_settings(tampering.settings, found)
         altered = frozenset(id for id in older.altered if not self._asked_for(id))
-        weakened |= altered | (frozenset() if broken else found.hidden - renamed - allowed)
+        weakened |= altered | (frozenset() if broken else found.hidden - renamed - allowed - reworded)
         fixed, shaky = await self._really_fixed(found.fixed, (*tampering.edited, *tampering.settings))
         conceded = frozenset(id for id in broken | weakened if self.claims.concede(id))
         told = replace(
@@ -136,8 +171,10 @@ class _Case(Struct, frozen=True):
             failing=Names.of(found.failing),
             broken=Names.of(broken | weakened),
             flaky=Names.of(flaky | shaky),
-            added=Names.of(found.added),
-            adapted=Names.of(renamed | allowed | replaced | older.adapted | older.altered - altered),
+            added=Names.of(beside(found.added, reworded)),
+            adapted=Names.of(
+                renamed | allowed | replaced | reworded - altered | older.adapted | older.altered - altered
+            ),
             blocked=Names.of({*blocked, *uninstalled}),
             missing=tuple(dict.fromkeys([*uninstalled.values(), *blocked.values()]))[:_MISSING],
         )
@@ -146,11 +183,12 @@ class _Case(Struct, frozen=True):
             letter = write_regressions(after, found, broken - conceded, weakened - conceded)
             return self._no(told, letter, after)
         if conceded:
+            told = replace(told, claimed=self.claims.tests[:NAMED])
             return self._yes(replace_grade(told, "unproven", "disputed"), after)
-        if await self._ends_badly(after):
-            return self._no(told, write_exit(after), after)
         if uninstalled:
             return self._yes(replace_grade(told, "unproven", "uninstalled"), after)
+        if await self._ends_badly(after):
+            return self._no(told, write_exit(after), after)
         watching = [path for path in tampering.watching if not mentions(self.claims.request, path)]
         if watching:
             return self._yes(replace_grade(told, "unproven", "settings"), after)
@@ -185,10 +223,18 @@ class _Case(Struct, frozen=True):
 
     def _may_change(self, id: str, after: SuiteReport) -> bool:
         """True if the request asks for the removal or edit of a test that is gone or edited."""
-        if _is_absent(id, after):
-            names = removed_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+        if after.lacks(id):
+            names = self._removed & _words(self._tests.text_before(id))
             return self.claims.allow(id) or self.claims.speak_of(names) or self._loses_its_module(id)
         return _is_skipped(id, after) and self.claims.allow(id)
+
+    @cached_property
+    def _removed(self) -> frozenset[str]:
+        return removed_names(self._code)
+
+    @cached_property
+    def _touched(self) -> frozenset[str]:
+        return touched_names(self._code)
 
     async def _ends_badly(self, after: SuiteReport) -> bool:
         """True if the command fails now though no test does: a linter after them, a crash at the end."""
@@ -199,19 +245,19 @@ class _Case(Struct, frozen=True):
 
     def _loses_its_module(self, id: str) -> bool:
         """True if the test uses a module that the change deletes at the request."""
+        return id.partition("::")[0] in self._without_module
+
+    @cached_property
+    def _without_module(self) -> frozenset[str]:
+        """The edited test files that use a module which the change deletes at the request."""
         gone = (change.path for change in self._code if change.after is None)
         asked = {
             path.rpartition("/")[2].partition(".")[0]
             for path in gone
             if self.claims.allow(f"{path}::") or mentions(self.claims.request, path)
         }
-        file = id.partition("::")[0]
-        texts = (
-            (each.before or b"").decode("utf-8", "replace")
-            for each in edited_tests(self.changes)
-            if each.path == file
-        )
-        return any(not asked.isdisjoint(re.findall(r"\w+", text)) for text in texts)
+        texts = {each.path: (each.before or b"").decode("utf-8", "replace") for each in self._tests.files}
+        return frozenset(path for path, text in texts.items() if not asked.isdisjoint(_words(text)))
 
     def _excused(self, blocked: Mapping[str, Blocked]) -> frozenset[str]:
         """Tests that cannot run here; what only the change itself takes away is no excuse."""
@@ -222,13 +268,13 @@ class _Case(Struct, frozen=True):
         """True if the request asks for an altered test, or names a touched function that it tests."""
         if id not in self.before.report.passed:
             return self.claims.allow(id)  # a failure has no right to be edited away
-        names = touched_names(self._code) & {*re.findall(r"\w+", text_before(id, self.changes))}
+        names = self._touched & _words(self._tests.text_before(id))
         return self.claims.allow(id) or self.claims.mention(names)
 
     async def _flaky(self, suspects: frozenset[str], after: SuiteReport, changes: Changes) -> frozenset[str]:
         """Those that pass with the change when they run once more."""
-        was, now = self.before.report, {case.id: case for case in after.cases}
-        again = [id for id in sorted(suspects) if id in now and now[id].outcome in ("failed", "error")]
+        was = self.before.report
+        again = [id for id in sorted(suspects) if after.fails(id)]
         if not may_be_flaky(len(again), len(was.cases)) or not after.built:
             return frozenset()
         passed = await self._pass_alone(again, changes)
@@ -249,7 +295,7 @@ class _Case(Struct, frozen=True):
 
         `edited` are files of tests and settings: what passes only with their edits proves nothing.
         """
-        old = frozenset(id for id in fixed if not is_in_files(id, edited))
+        old = fixed - tests_in(fixed, edited)
         if old and edited:
             stripped = without_tampering(self.changes, edited)
             report = await self.bench.after(self.run, self.before, stripped) if stripped else None
@@ -261,7 +307,7 @@ class _Case(Struct, frozen=True):
 
     async def _unedited(self) -> SuiteReport | None:
         """The change without its edits of older tests; None where there are none, or nothing else."""
-        edited = [change.path for change in edited_tests(self.changes)]
+        edited = self._edited
         stripped = without_tampering(self.changes, edited)
         if not edited:
             return None
@@ -269,17 +315,16 @@ class _Case(Struct, frozen=True):
             return self.before.report
         return await self.bench.after(self.run, self.before, stripped, only=test_modules(edited))
 
-    async def _older(self, after: SuiteReport) -> Older:
-        """The older tests that pass only as the change has edited them."""
+    async def _older(self, after: SuiteReport, reworded: frozenset[str]) -> Older:
+        """The older tests that pass only as the change has edited them, those with other parameters, too."""
         unedited = await self._unedited()
         if unedited is None or unedited.ran.timed_out:
             return Older()
         renames = find_renames(self._code, self.claims.request)
-        found = compare_older(self.before.report, after, unedited, self.changes, renames)
+        found = compare_older(self.before.report, after, unedited, self._tests, renames, reworded)
         if len(found.altered) > _FEW or not unedited.cases:
             return found
-        edited = [change.path for change in edited_tests(self.changes)]
-        again = without_tampering(self.changes, edited)
+        again = without_tampering(self.changes, self._edited)
         flaky = await self._pass_alone(sorted(found.altered), again) if found.altered else set()
         return replace(found, altered=found.altered - flaky)
 
@@ -287,7 +332,7 @@ class _Case(Struct, frozen=True):
         self, suspects: frozenset[str], after: SuiteReport, found: Comparison
     ) -> frozenset[str]:
         """Tests that are gone, and pass as they were, where at least as many others came in their place."""
-        gone = frozenset(id for id in suspects if _is_absent(id, after))
+        gone = frozenset(id for id in suspects if after.lacks(id))
         if not gone or len(found.added) < len(gone) or gone != suspects:
             return frozenset()
         unedited = await self._unedited()
@@ -298,16 +343,14 @@ class _Case(Struct, frozen=True):
 
         Where code changes, too, it is run with the tests as they were (`_older`).
         """
-        only_tests = all(is_test_file(change.path) for change in self.changes)
-        return frozenset(test for test in tests if only_tests and not self.claims.allow(test))
+        return frozenset(test for test in tests if not self._code and not self.claims.allow(test))
 
     async def _by_settings(self, settings: Sequence[str], found: Comparison) -> frozenset[str]:
         """Tests that only pass because the change alters how they are run."""
         asked = [path for path in settings if not mentions(self.claims.request, path.rpartition("/")[2])]
         lost = await self._lost_without(asked, found)
-        tests = [change.path for change in edited_tests(self.changes)]
-        if lost and tests:  # what the edited tests need may stand in the settings
-            lost &= await self._lost_without([*asked, *tests], found)
+        if lost and self._edited:  # what the edited tests need may stand in the settings
+            lost &= await self._lost_without([*asked, *self._edited], found)
         return lost
 
     async def _lost_without(self, paths: Sequence[str], found: Comparison) -> frozenset[str]:
@@ -343,24 +386,34 @@ class _Case(Struct, frozen=True):
                 and (await self.bench.again(self.run, self.before, self.changes, ())).ok
             ):
                 return self._yes(replace(told, flaky=Names.of([self.command])), after)
-            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+            return await self._by_exit_worse(told, after)
         if was.timed_out and after.ran.timed_out:
             return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
-            return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+            return await self._by_exit_worse(told, after)
         if missing := why_blocked(self.before.toolchain, was, ()):
             told = replace(told, missing=(missing,))  # no model can mend that
         elif self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
 
+    async def _by_exit_worse(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
+        """The change's fault, or that of a package that nobody installed."""
+        if missing := (await self._required()).lacks(after.ran.output):
+            told = replace(told, missing=(missing,))
+            return self._yes(replace_grade(told, "unproven", "uninstalled"), after, first_fault(after))
+        return self._no(replace_grade(told, "unproven", "broken"), write_exit(after), after)
+
+    async def _required(self) -> Required:
+        return await read_required(self.bench.home, self.changes)
+
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
         run = set(_RUN.findall(self.command))
         # A program that is asked for is run by many a check; what is named like a check is one.
         named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
-        altered = named.union(find_tampering(self.changes).settings)
+        altered = named.union(self._tampering.settings)
         return sorted(path for path in altered if not mentions(self.claims.request, path.rpartition("/")[2]))
 
     def _blames_change(self, after: SuiteReport) -> bool:
@@ -384,8 +437,12 @@ class _Case(Struct, frozen=True):
     async def _blocked(self, missing: Blocked | None) -> Verdict:
         was = self.before.report
         told = replace(self._told("unproven", "blocked", None), missing=(missing,) if missing else ())
-        if letter := await find_unloadable(self.bench.home, self.changes):
-            return Verdict(False, letter, self.command, evidence=combine([told]))
+        look = await look_without_tests(self.bench.home, self.changes)
+        if look.letter:
+            return Verdict(False, look.letter, self.command, evidence=combine([told]))
+        if look.missing:
+            found = tuple(dict.fromkeys([*look.missing, *told.missing]))
+            told = replace(replace_grade(told, "unproven", "uninstalled"), missing=found[:_MISSING])
         text = tell_blocked(self.command, told.missing, was.problem)
         return Verdict(True, text, self.command, evidence=combine([told]))
 
@@ -399,7 +456,7 @@ class _Case(Struct, frozen=True):
     # --- running -----------------------------------------------------------------------------
 
     async def _reach(self) -> Reach:
-        return await read_reach(self.bench.home, self.changes)
+        return await read_reach(self.bench.home, self.changes, self._is_test)
 
     async def _after(self, reach: Reach) -> SuiteReport:
         """All tests. Where that takes long, those that reach the change run first, then the others."""
@@ -408,8 +465,9 @@ class _Case(Struct, frozen=True):
         if not affected or seconds_in(was, affected) > was.ran.seconds / 2:
             return await self.bench.after(self.run, self.before, self.changes)
         first = await self.bench.after(self.run, self.before, self.changes, only=affected)
-        mine = tuple(case for case in was.cases if is_in_files(case.id, affected))
-        rest = tuple(case for case in was.cases if case not in mine)
+        inside = tests_in(was.by_id, affected)
+        mine = tuple(case for case in was.cases if case.id in inside)
+        rest = tuple(case for case in was.cases if case.id not in inside)
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
         deleted = {change.path for change in self.changes if change.after is None}
@@ -418,6 +476,46 @@ class _Case(Struct, frozen=True):
             return await self.bench.after(self.run, self.before, self.changes)
         second = await self.bench.after(self.run, self.before, self.changes, only=others)
         return _joined(first, second)
+
+    @cached_property
+    def _tests_of_change(self) -> tuple[Change, ...]:
+        """The files of Python that the change leaves with tests in them."""
+        if directly(self.before.toolchain, ["a"]) is None:
+            return ()
+        request = self.claims.request
+        python = (each for each in self.changes if each.after is not None and each.path.endswith(".py"))
+        meant = (each for each in python if self._is_test(each.path) or mentions(request, each.path))
+        return tuple(each for each in meant if self._tests.parts(each.path, each.after))
+
+    def _uncollected(self, after: SuiteReport) -> list[str]:
+        """The files with tests of the change that the command did not collect."""
+        if after.ran.timed_out:
+            return []
+        return [each.path for each in self._tests_of_change if not tests_in(after.by_id, [each.path])]
+
+    async def _collect(self, paths: Sequence[str], after: SuiteReport) -> "tuple[_Case, SuiteReport]":
+        """The same case and report with these files, which are started by their paths.
+
+        Where the request does not speak of tests they may be data: then only those that pass count.
+        """
+        toolchain = directly(self.before.toolchain, paths)
+        assert toolchain is not None
+        direct = replace(self.before, toolchain=toolchain)
+        now = await self.bench.after(self.run, direct, self.changes)
+        fresh = [case for case in now.cases if case.id not in after.by_id]
+        if not re.search(r"\btests?\b", self.claims.request, re.I) and not any(
+            mentions(self.claims.request, path) for path in paths
+        ):
+            fresh = [case for case in fresh if case.outcome == "passed"]
+        was = self.before.report
+        if old := [each.path for each in self._tests.files if each.path in paths]:
+            then = replace(self.before, toolchain=directly(self.before.toolchain, old) or toolchain)
+            known = await self.bench.after(self.run, then, ())
+            was = replace(
+                was, cases=(*was.cases, *(case for case in known.cases if case.id not in was.by_id))
+            )
+        case = replace(self, before=replace(self.before, report=was))
+        return case, replace(after, cases=(*after.cases, *fresh))
 
     def _affected(self, reach: Reach) -> list[str]:
         return affected_files(self.before.toolchain, self.before.report, reach, self.changes)
@@ -470,16 +568,9 @@ def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
     return replace(worst, ran=ran, cases=(*first.cases, *second.cases), built=first.built and second.built)
 
 
-def _is_absent(id: str, after: SuiteReport) -> bool:
-    return bool(after.cases) and all(case.id != id for case in after.cases)
-
-
 def _is_skipped(id: str, after: SuiteReport) -> bool:
-    return any(case.id == id and case.outcome == "skipped" for case in after.cases)
+    return id in after.by_id and after.by_id[id].outcome == "skipped"
 
 
-def _is_same(id: str, test: str) -> bool:
-    """True if pytest's id is the test `path::Class.test` (or `path`), with any parameters."""
-    file, _, name = test.partition("::")
-    path, _, rest = id.partition("::")
-    return path == file and (not name or re.sub(r"\[.*$", "", rest).replace("::", ".") == name)
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text)}

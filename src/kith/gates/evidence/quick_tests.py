@@ -9,6 +9,7 @@ from kith.gates.evidence.affected_tests import affected_files, read_reach, secon
 from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.compare import compare
 from kith.gates.reports import CaseResult
+from kith.gates.results.uninstalled import find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
 
 _MOST_AGAIN: Final = 5  # failures that are run again, as they may be flaky
@@ -33,6 +34,8 @@ async def find_new_failures(
             return ()
     after = await bench.after(run, before, changes, only=only)
     broken = compare(was, after, changes).broken
+    if broken:
+        broken -= find_uninstalled(after, broken, await read_required(bench.home, changes)).keys()
     failed = tuple(case for case in after.failed if case.id in broken)
     if 0 < len(failed) <= _MOST_AGAIN:
         again = await bench.again(run, before, changes, [case.id for case in failed])

@@ -1,13 +1,21 @@
 """Check a change without tests: files that loaded or compiled before still must."""
 
+import ast
+import json
+import re
 import shlex
+from collections.abc import Callable, Collection, Iterator
 from posixpath import splitext
 from typing import Final
 
-from kith.core.evidence import CheckEvidence, combine
+from msgspec import Struct
+
+from kith.core.evidence import Blocked, CheckEvidence, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial, Workspace
+from kith.gates.results.uninstalled import read_required
+from kith.gates.soundness.imports import SCRIPTS, find_imports
 from kith.gates.toolchains import PYTHON
 from kith.gates.untouched import is_test_file
 
@@ -25,32 +33,109 @@ _LOAD: Final = (
 _BESIDE: Final = frozenset({"setup.py", "conftest.py", "noxfile.py", "__main__.py"})
 
 
-async def find_unloadable(home: Workspace, changes: Changes) -> str:
-    """A message about the first file that no longer loads or compiles, but did on the untouched tree.
+# Which of some modules, or packages of Node, cannot be found: a list in JSON, in the last line.
+_ASK_PYTHON: Final = (
+    "import importlib.util as u,json,sys;sys.path[:0]=['.','src'];"
+    "print(json.dumps([m for m in json.loads(sys.argv[1]) if u.find_spec(m) is None]))"
+)
+_ASK_NODE: Final = (
+    "const {existsSync:is}=require('fs'),at=require.resolve.paths('x').concat(process.cwd()+'/node_modules');"
+    "console.log(JSON.stringify(JSON.parse(process.argv[1]).filter(m=>!at.some(f=>is(f+'/'+m)))))"
+)
+_NODE_IMPORT: Final = re.compile(
+    r"""(?:\bfrom|\brequire\s*\(|^\s*import|\bimport\s*\()\s*["']([@\w][\w@./-]*)["']""", re.M
+)
 
-    "" where there is none.
+
+class Look(Struct, frozen=True):
+    """The faults of a change that show without tests.
+
+    `letter`: a message about the first file that no longer loads or compiles, but did on the untouched tree.
+    `missing`: packages that the change's files import, and that manifests require, but nobody installed.
     """
+
+    letter: str = ""
+    missing: tuple[Blocked, ...] = ()
+
+
+async def look_without_tests(home: Workspace, changes: Changes) -> Look:
+    """Load and compile the files of a change, and look for the packages that they import."""
+    if not home.confined:  # loading a file runs it
+        return Look()
     asked = [found for change in changes if (found := _line_for(change))][:_MOST]
-    if not asked or not home.confined:  # loading a file runs it
-        return ""
+    required = await read_required(home, changes)
+    modules = {name for change in changes for name in _modules(change) if required.module(name)}
+    packages = {name for change in changes for name in _packages(change) if required.package(name)}
+    if not (asked or modules or packages):
+        return Look()
     async with home.trial() as before, home.trial() as after:
         await after.apply(changes)
+        lacking = [required.module(name) for name in await _not_found(after, _ask_python, modules)]
+        lacking += [required.package(name) for name in await _not_found(after, _ask_node, packages)]
         for path, command in asked:
             fault = await _ends_badly(after, command)
-            if fault and not await _ends_badly(before, command):
-                return _letter(path, command, fault)
-    return ""
+            if not fault or await _ends_badly(before, command):
+                continue
+            if (missing := required.lacks(fault)) is None:
+                return Look(_letter(path, command, fault))
+            lacking.append(missing)
+    return Look("", tuple(dict.fromkeys(filter(None, lacking))))
 
 
 def untested_gate(home: Workspace) -> Gate:
     """In place of checks where a project has none."""
 
     async def judge(run: Run, changes: Changes) -> Verdict:
-        letter = await find_unloadable(home, changes)
-        told = combine([CheckEvidence("", "unproven", "no_tests")])
-        return Verdict(not letter, letter or NO_TESTS, NAME, evidence=told)
+        look = await look_without_tests(home, changes)
+        reason: Reason = "uninstalled" if look.missing and not look.letter else "no_tests"
+        told = combine([CheckEvidence("", "unproven", reason, missing=look.missing)])
+        return Verdict(not look.letter, look.letter or NO_TESTS, NAME, evidence=told)
 
     return judge
+
+
+def _modules(change: Change) -> Iterator[str]:
+    """The top modules that a file of Python needs as soon as it is loaded."""
+    if not change.path.endswith(".py") or change.after is None:
+        return
+    try:
+        tree = ast.parse(change.after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for each in find_imports(tree):
+        if each.guarded or each.late:
+            continue
+        if isinstance(each.node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in each.node.names)
+        elif not each.node.level and each.node.module:
+            yield each.node.module.partition(".")[0]
+
+
+def _packages(change: Change) -> Iterator[str]:
+    """The packages of Node that a script imports."""
+    if splitext(change.path)[1].lower() in SCRIPTS and change.after is not None:
+        for found in _NODE_IMPORT.findall(change.after.decode("utf-8", "replace")):
+            yield "/".join(found.split("/")[: 2 if found.startswith("@") else 1])
+
+
+def _ask_python(names: str) -> str:
+    return f"{PYTHON} -c {shlex.quote(_ASK_PYTHON)} {names}"
+
+
+def _ask_node(names: str) -> str:
+    return f"node -e {shlex.quote(_ASK_NODE)} {names}"
+
+
+async def _not_found(trial: Trial, ask: Callable[[str], str], names: Collection[str]) -> list[str]:
+    """Those of the names that a tool of the project cannot find; none where the tool does not answer."""
+    if not names:
+        return []
+    ran = await trial.check(Command(ask(shlex.quote(json.dumps(sorted(names))))), ExecLimits(_SECONDS))
+    try:
+        said = json.loads(ran.output.strip().rpartition("\n")[2])
+    except (ValueError, RecursionError):
+        return []
+    return [name for name in sorted(names) if isinstance(said, list) and name in said]
 
 
 def _line_for(change: Change) -> tuple[str, str] | None:

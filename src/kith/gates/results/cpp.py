@@ -63,7 +63,7 @@ class Program(Struct, frozen=True):
 
     @property
     def report(self) -> str:
-        return f"{posixpath.basename(self.command[0].replace(chr(92), '/')).removesuffix('.exe')}.xml"
+        return f"{posixpath.basename(_plain(self.command[0]))}.xml"
 
 
 def read_googletest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
@@ -199,6 +199,53 @@ def name_programs(line: str, output: str) -> tuple[Program, ...]:
         return ()
     commands = [tuple(shlex.split(part)) for part in line.split(" && ")]
     return tuple(Program(command[0], command, "", reporting) for command in commands if command)
+
+
+# Which sources are tests, by what CMake says it compiles and CTest says it starts.
+
+COMPILED: Final = "compile_commands.json"
+_TARGET: Final = lazy_pattern(r"CMakeFiles[/\\]([^/\\\s]+)\.dir[/\\]")
+
+
+def find_test_sources(files: Mapping[str, bytes], place: ProjectPaths) -> frozenset[str]:
+    """The sources of programs that CTest starts to test, but for those that other targets compile as well.
+
+    A program that it starts with arguments of its own may be the one that is tested.
+    """
+    try:
+        tests = json.loads(files.get("ctest.json", b""))["tests"]
+        rows = json.loads(files.get(COMPILED, b""))
+        started = {posixpath.basename(_plain(test["command"][0])) for test in tests if _is_test(test)}
+        sources = [(_target(row), place.locate(_absolute(row))) for row in rows]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return frozenset()
+    shared = {path for target, path in sources if target not in started}
+    return frozenset(path for target, path in sources if path and target in started and path not in shared)
+
+
+def _is_test(test: Any) -> bool:
+    """True for a program that is told nothing but which of its cases to run."""
+    command = test.get("command") or [""]
+    words = ("--gtest_", "--test-case")  # gtest_discover_tests, doctest_discover_tests
+    case = command[1].replace("\\", "") if len(command) > 1 else ""  # catch_discover_tests
+    return not case or case in test["name"] or any(word.startswith(words) for word in command)
+
+
+def _target(row: Mapping[str, Any]) -> str:
+    found = _TARGET.search(row.get("output") or row.get("command") or " ".join(row.get("arguments", ())))
+    return found[1] if found else ""
+
+
+def _absolute(row: Mapping[str, Any]) -> str:
+    return posixpath.join(_slashes(row["directory"]), _slashes(row["file"]))
+
+
+def _plain(program: str) -> str:
+    return _slashes(program).removesuffix(".exe")
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _reporting(output: str) -> tuple[str, ...]:

@@ -7,18 +7,16 @@ from typing import Final
 from kith.core.evidence import Blocked
 from kith.core.evidence import Missing as Kind
 from kith.core.patterns import lazy_pattern
-from kith.core.values import Change, Changes, Ran
+from kith.core.values import Ran
 from kith.gates.packages import (
     FIXTURES,
     OPTIONS,
     SERVICES,
     TOOLS,
     distribution_of,
-    is_manifest,
     is_renowned,
-    read_declared,
 )
-from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.reports import CaseResult
 from kith.gates.results.missing_elsewhere import find_missing_elsewhere
 from kith.gates.toolchains import PYTHON, Toolchain
 from kith.gates.toolchains.python import normal_name
@@ -45,12 +43,10 @@ def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -
 
 def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain | None = None) -> Mapping[str, Blocked]:
     """The tests that could not be what they are without something that is missing, by their ids."""
-    found = {
-        case.id: _read(f"{case.error}: {case.message}", toolchain)
-        for case in cases
-        if case.outcome in ("failed", "error")
-    }
-    return {id: blocked for id, blocked in found.items() if blocked}
+    failing = (case for case in cases if case.outcome in ("failed", "error"))
+    said = {case.id: f"{case.error}: {case.message}" for case in failing}
+    known = {text: _read(text, toolchain) for text in {*said.values()}}  # many fail for one reason
+    return {id: blocked for id, text in said.items() if (blocked := known[text])}
 
 
 def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
@@ -115,6 +111,8 @@ def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
         return _pip("import", module, distribution_of(module)) if missing else None
     if module in toolchain.own:
         return _pip("build", module, "-e .")
+    if module.partition(".")[0] in toolchain.own:
+        return None  # a part of the project that it does not have
     # A name that nothing requires may be what the task is about: no stranger's package of that name.
     named = normal_name(distribution_of(module)) in toolchain.requires or is_renowned(module)
     return _pip("import", module, distribution_of(module)) if named else None
@@ -149,7 +147,7 @@ def _tool(text: str, toolchain: Toolchain | None) -> Blocked | None:
     if not name:
         return None
     if name in ("jest", "vitest", "mocha", "ava", "tap", "tsc", "tsx", "ts-node", "c8", "nyc", "cross-env"):
-        return _npm(name, toolchain)
+        return npm_install(name, toolchain)
     distribution = TOOLS.get(name, "")
     kind: Kind = (
         "runner" if name in ("ctest", "cargo", "go", "node", "npm", "tox", "nox", "yarn", "pnpm") else "tool"
@@ -168,7 +166,7 @@ def _native(text: str, toolchain: Toolchain | None) -> Blocked | None:
 
 # --- JavaScript, Rust, Go ---------------------------------------------------------------------
 
-_NO_PACKAGE: Final = lazy_pattern(
+NO_PACKAGE: Final = lazy_pattern(
     r"Cannot find (?:module|package) \'([^\'./][^\']*)\'"
     r"|could not determine executable to run|npx canceled due to missing"
     r"|npm (?:ERR!|error) missing: ([\w@/.-]+)"
@@ -184,7 +182,7 @@ _NO_GO_MODULE: Final = lazy_pattern(
 )
 
 
-def _npm(what: str, toolchain: Toolchain | None) -> Blocked:
+def npm_install(what: str, toolchain: Toolchain | None = None) -> Blocked:
     """By the manager whose lock file is there, since that is how the project is installed."""
     manager = toolchain.name.split()[0] if toolchain else "npm"
     line = {"yarn": "yarn install", "pnpm": "pnpm install", "bun": "bun install"}.get(manager, "npm install")
@@ -192,12 +190,12 @@ def _npm(what: str, toolchain: Toolchain | None) -> Blocked:
 
 
 def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
-    package = _NO_PACKAGE.search(text)
+    package = NO_PACKAGE.search(text)
     if package:
         named = package[1] or package[2] or (toolchain.runner if toolchain else "a package")
         parts = named.split("/")
         name = "/".join(parts[: 2 if named.startswith("@") else 1])
-        return _npm(name, toolchain) if toolchain is None or name in toolchain.requires else None
+        return npm_install(name, toolchain) if toolchain is None or name in toolchain.requires else None
     crate = _NO_CRATE.search(text)
     if crate and toolchain and toolchain.runner == "cargo":
         return Blocked("import", crate[1] or crate[2] or crate[3], "cargo fetch", _CRATES)
@@ -277,30 +275,3 @@ _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] =
     _native,
     _other,
 )
-
-
-# Tests that cannot run with a change because it needs, and declares, a package that nobody installed.
-
-
-def find_uninstalled(after: SuiteReport, changes: Changes) -> Mapping[str, Blocked]:
-    """The failing tests, by their ids, that lack a Python module of a package which the change declares.
-
-    Where a whole file could not be loaded, its path replaces its tests.
-    """
-    manifests = [change for change in changes if is_manifest(change.path)]
-    if not manifests:
-        return {}
-    found: dict[str, Blocked] = {}
-    for case in after.failed:
-        missing = NO_MODULE.search(f"{case.error}: {case.message}")
-        if missing and _is_declared(missing[1], manifests):
-            name = distribution_of(missing[1])
-            found[case.id] = Blocked("import", missing[1], f"{PYTHON} -m pip install {name}", PYPI)
-    return found
-
-
-def _is_declared(module: str, manifests: list[Change]) -> bool:
-    """True if the manifests speak of the module's package, and did not before."""
-    paths = [change.path for change in manifests]
-    then, now = {each.path: each.before for each in manifests}, {each.path: each.after for each in manifests}
-    return read_declared(paths, now.get).names(module) and not read_declared(paths, then.get).names(module)

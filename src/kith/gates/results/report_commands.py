@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kith.gates.results.cpp import COMPILED
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
 from kith.gates.toolchains.cmake import COVERAGE_FOLDER
 from kith.gates.toolchains.toolchain import hand_on
@@ -138,6 +139,7 @@ def _ctest(line: str) -> str:
     listed = f"{REPORTS}/ctest.json"
     return (
         f"cmake -E chdir {folder} ctest --show-only=json-v1 > {listed} 2>/dev/null\n"
+        f"cp {folder}/{COMPILED} {REPORTS} 2>/dev/null\n"
         f'[ "$(grep -c gtest_filter {listed})" -gt {MANY} ] || export {_GOOGLETEST}\n{junit}'
     )
 

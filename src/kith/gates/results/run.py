@@ -18,6 +18,7 @@ from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
 from kith.gates.results.cpp import (
     Program,
     find_silent,
+    find_test_sources,
     name_programs,
     read_ctest,
     read_googletest,
@@ -255,7 +256,7 @@ async def run_suite(
     )
     ran = repair_output(toolchain, files, ran)
     # A large report takes seconds to read, and a face must stay alive meanwhile.
-    cases, measured = await asyncio.to_thread(_read, toolchain, files, place, ran)
+    cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, ran)
     return SuiteReport(
         ran,
         cases,
@@ -263,13 +264,15 @@ async def run_suite(
         why_no_results(toolchain, ran, cases),
         was_built(toolchain, files, ran, cases),
         why_unmeasured(toolchain, ran) if coverage and measured is None else "",
+        sources,
     )
 
 
 def _read(
     toolchain: Toolchain, files: Mapping[str, bytes], place: ProjectPaths, ran: Ran
-) -> tuple[tuple[CaseResult, ...], Coverage | None]:
-    return read_cases(toolchain, files, place, ran), read_coverage(files, place)
+) -> tuple[tuple[CaseResult, ...], Coverage | None, tuple[str, ...]]:
+    sources = find_test_sources(files, place) if toolchain.runner == "ctest" else ()
+    return read_cases(toolchain, files, place, ran), read_coverage(files, place), tuple(sorted(sources))
 
 
 async def _read_reports(trial: Trial) -> dict[str, bytes]:

@@ -41,15 +41,20 @@ def find_node(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     """
     if "package.json" not in files:
         return ()
-    data = _parse(read_text(read, "package.json"))
+    data = parse_object(read_text(read, "package.json"))
     scripts = {name: text for name, text in _dict(data.get("scripts")).items() if isinstance(text, str)}
     manager = next((name for lock, name in _MANAGERS.items() if lock in files), "npm")
     language = "TypeScript" if "tsconfig.json" in files else "JavaScript"
     found = dict.fromkeys(
         _toolchains(scripts, manager, language, "workspaces" in data or "pnpm-workspace.yaml" in files)
     )
-    requires = tuple(sorted(name for key in _REQUIRED for name in _dict(data.get(key))))
+    requires = tuple(sorted(packages_in(data)))
     return tuple(replace(each, requires=requires) for each in found)[:_MOST]
+
+
+def packages_in(data: Mapping[str, Any]) -> frozenset[str]:
+    """The packages that the value of a package.json requires, for whatever."""
+    return frozenset(name for key in _REQUIRED for name in _dict(data.get(key)))
 
 
 def _toolchains(
@@ -79,7 +84,8 @@ def _toolchains(
             yield Toolchain(run, language, why, run, _runner(text))
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def parse_object(text: str) -> Mapping[str, Any]:
+    """A JSON object; an empty one for anything else."""
     try:
         return _dict(json.loads(text))
     except (ValueError, RecursionError):

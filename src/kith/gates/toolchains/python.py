@@ -3,7 +3,7 @@
 import re
 import shlex
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -217,6 +217,7 @@ _REQUIREMENT: Final = lazy_pattern(
     r"^\s*+(?:[\w-]+\s*+=\s*+(?:\[\s*+)?)?[\"']?([A-Za-z][\w.-]*+)(?:\[[\w, -]*\])?\s*+"
     r"(?:[<>=!~;@][^\n]*|[\"']?\s*+[,\]]*+\s*+)$"
 )
+_QUOTED: Final = lazy_pattern(r"[\"']([A-Za-z][\w.-]*)(?:\[[\w, -]*\])?\s*(?:[<>=!~;][^\"'\n]*)?[\"']")
 _WRITTEN: Final = lazy_pattern(r"(?:version[-_]file|write_to|module-name)\s*=\s*[\"\']?([\w./]+)")
 _COMPILED: Final = (".pyx", ".c", ".cc", ".cpp", ".rs")
 
@@ -236,18 +237,35 @@ def needs_clues(files: Collection[str]) -> tuple[str, ...]:
 
 def find_needs(files: Collection[str], read: Read, folders: tuple[str, ...]) -> Needs:
     """`folders` are those below the top from which packages are imported."""
-    manifests = [path for path in _MANIFESTS if path in files]
-    texts = [read_text(read, path) for path in (*manifests, *needs_clues(files))]
+    texts = [read_text(read, path) for path in requirement_files(files)]
     compiled = {path for path in files if path.endswith(_COMPILED) and _is_module(path, files)}
     written = {path for text in texts for path in _WRITTEN.findall(text) if path not in files}
     modules = {_module(path, folders) for path in files if path.endswith(".py")}
-    lines = [part for text in texts for line in text.splitlines() for part in line.split(",")]
-    required = {found[1] for line in lines if (found := _REQUIREMENT.match(line))}
     return Needs(
         tuple(sorted({module.split(".")[0] for module in modules})),
         tuple(sorted(_module(path, folders) for path in compiled | written)),
-        tuple(sorted({normal_name(name) for name in required})),
+        tuple(sorted(required_by(files, read))),
     )
+
+
+def own_modules(files: Iterable[str]) -> frozenset[str]:
+    """The top modules and folders of a project, wherever its sources lie."""
+    folders = rf"^(?:{'|'.join(_SOURCE_FOLDERS)})/"
+    inside = (re.sub(folders, "", path) for path in files if path.endswith(".py"))
+    return frozenset(path.partition("/")[0].removesuffix(".py") for path in inside)
+
+
+def required_by(files: Collection[str], read: Read) -> frozenset[str]:
+    """The distributions that the manifests require, in any group, as the package index names them."""
+    texts = {path: read_text(read, path) for path in requirement_files(files)}
+    lines = [part for text in texts.values() for line in text.splitlines() for part in line.split(",")]
+    required = {found[1] for line in lines if (found := _REQUIREMENT.match(line))}
+    return frozenset(map(normal_name, required.union(_QUOTED.findall(texts.get("setup.py", "")))))
+
+
+def requirement_files(files: Collection[str]) -> list[str]:
+    """The manifests and lists that may require distributions."""
+    return [*(path for path in _MANIFESTS if path in files), *needs_clues(files)]
 
 
 def normal_name(name: str) -> str:

@@ -107,6 +107,15 @@ def narrow(toolchain: Toolchain, only: Sequence[str]) -> Toolchain:
     return replace(toolchain, run=choose(whole, tuple(only)), targets="")
 
 
+def directly(toolchain: Toolchain, files: Sequence[str]) -> Toolchain | None:
+    """The same runner on files that its command may not collect; None where it takes no files."""
+    if toolchain.runner == "pytest":
+        return narrow(toolchain, files)
+    if toolchain.runner == "unittest":
+        return replace(toolchain, run=f"{PYTHON} -m unittest {shlex.join(files)}", targets="")
+    return None
+
+
 def hand_on(line: str, options: str) -> str:
     """Options for what a script starts; npm wants a mark before them, and only once."""
     return f"{line} -- {options}" if line.startswith("npm ") and " -- " not in line else f"{line} {options}"

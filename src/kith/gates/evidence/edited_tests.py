@@ -1,0 +1,156 @@
+"""The tests that a change edits, each file parsed once: before, after, and what came in their place."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Final
+
+from msgspec import Struct
+
+from kith.core.values import Change, Changes
+from kith.gates.evidence.assertions import Asserted, keeps_asserted, read_asserted
+from kith.gates.suites import Part, can_split, find_part, find_parts, is_program, possible_names
+from kith.gates.untouched import is_test_file
+
+_ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
+_MOST_COMPARED: Final = 60  # new tests that one old test is compared with: those that share its rarest words
+
+
+class _New(Struct, frozen=True):
+    """A test that its file did not have before."""
+
+    name: str
+    text: str
+    asserted: Asserted
+
+
+class EditedTests:
+    """The tests of a change by their text. The same text is parsed once, however many tests are asked about.
+
+    `is_test` says which files hold tests. `files` are those that were there before. In the `blind` ones tests
+    cannot be told apart: they are in another language, or one program of C++.
+    """
+
+    def __init__(self, changes: Changes, is_test: Callable[[str], bool] = is_test_file) -> None:
+        self.changes, self.is_test = changes, is_test
+        self.files = tuple(each for each in changes if each.before is not None and is_test(each.path))
+        self._parsed: dict[tuple[str, bytes | None], Mapping[str, Part]] = {}
+        self._sides: dict[str, tuple[str, str] | None] = {}
+        self._successors: dict[str, str] = {}
+        self._holders: dict[str, dict[str, Change]] | None = None
+        self._new: Mapping[str, list[_New]] | None = None
+        whole = {each.path for each in self.files if not can_split(each.path) or self._is_one(each)}
+        self.blind = tuple(each for each in self.files if each.path in whole)
+        self._split = tuple(each for each in self.files if each.path not in whole)
+
+    def parts(self, path: str, source: bytes | None) -> Mapping[str, Part]:
+        """The tests of one version of a file, by name; none where it cannot be parsed."""
+        key = path, source
+        if key not in self._parsed:
+            self._parsed[key] = _parse(path, source or b"")
+        return self._parsed[key]
+
+    def sides(self, id: str) -> tuple[str, str] | None:
+        """The test's text before and after the change; None for one in no file that the change edits."""
+        if id not in self._sides:
+            self._sides[id] = self._find_sides(id)
+        return self._sides[id]
+
+    def text_before(self, id: str) -> str:
+        """The test as it was; "" for one that the change does not edit."""
+        if found := self.sides(id):
+            return found[0]
+        return "\n".join(_text(each.before) for each in self.blind if may_hold(id, each.path))
+
+    def is_renamed(self, id: str) -> bool:
+        """True if the test `id` still exists under another name, as strict as before."""
+        return any(self.find_successor(part.text) for _, part in self._old_parts(id))
+
+    def find_successor(self, text: str) -> str:
+        """The name of a test of the change that is this one under another name or in another file."""
+        if text not in self._successors:
+            self._successors[text] = next(self._find_successors(text), "")
+        return self._successors[text]
+
+    def _find_successors(self, text: str) -> Iterator[str]:
+        likely = self._likely(text)
+        old = read_asserted(text) if likely else None
+        for new in likely:
+            if old and keeps_asserted(old, new.asserted) and _are_alike(text, new.text):
+                yield new.name
+
+    def _is_one(self, change: Change) -> bool:
+        return is_program(change.path, change.before or b"") and not self.parts(change.path, change.before)
+
+    def _find_sides(self, id: str) -> tuple[str, str] | None:
+        for change, old in self._old_parts(id):
+            new = find_part(id, self.parts(change.path, change.after))
+            return old.text, new.text if new else _text(change.after)
+        return None
+
+    def _old_parts(self, id: str) -> Iterator[tuple[Change, Part]]:
+        """The edited files that held a test of this id, each with the test as it was."""
+        if self._holders is None:
+            self._holders = defaultdict(dict)
+            for change in self._split:
+                for name in self.parts(change.path, change.before):
+                    self._holders[name][change.path] = change
+        for name in possible_names(id):
+            for path, change in self._holders.get(name, {}).items():
+                if may_hold(id, path):
+                    yield change, self.parts(path, change.before)[name]
+
+    def _likely(self, text: str) -> Collection[_New]:
+        """New tests that share words with a text, those with its rarest words first."""
+        if self._new is None:
+            self._new = _by_word(self._find_new())
+        known = (self._new.get(word, []) for word in set(text.split()))
+        found: dict[int, _New] = {}
+        for tests in sorted(known, key=len):
+            for new in tests[: _MOST_COMPARED - len(found)]:
+                found.setdefault(id(new), new)
+        return found.values()
+
+    def _find_new(self) -> Iterator[_New]:
+        for change in self.changes:
+            if change.after is None or not self.is_test(change.path) or not can_split(change.path):
+                continue
+            known = self.parts(change.path, change.before)
+            for name, part in self.parts(change.path, change.after).items():
+                if name not in known:
+                    yield _New(name, part.text, read_asserted(part.text))
+
+
+def may_hold(id: str, path: str) -> bool:
+    """True if a test with this id may be in the file: pytest's ids tell the path, others may not."""
+    file = id.partition("::")[0]
+    return file == path or not file.endswith(".py")
+
+
+def edited_tests(changes: Changes) -> tuple[Change, ...]:
+    """The test files that were there before and that the change edits or deletes."""
+    return EditedTests(changes).files
+
+
+def _parse(path: str, source: bytes) -> Mapping[str, Part]:
+    try:
+        return {part.name: part for part in reversed(find_parts(path, source))}
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+def _by_word(tests: Iterable[_New]) -> Mapping[str, list[_New]]:
+    found = defaultdict[str, list[_New]](list)
+    for each in tests:
+        for word in dict.fromkeys(each.text.split()):
+            found[word].append(each)
+    return found
+
+
+def _are_alike(old: str, new: str) -> bool:
+    matcher = SequenceMatcher(None, old.split(), new.split(), autojunk=False)
+    return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
+
+
+def _text(source: bytes | None) -> str:
+    return (source or b"").decode("utf-8", "replace")

@@ -1,0 +1,52 @@
+"""Which sources are tests, by what CMake 3.25 lists of a project, and CTest of its tests."""
+
+import json
+
+from kith.gates.reports import ProjectPaths
+from kith.gates.results.cpp import COMPILED, find_test_sources
+
+BUILD = "/p/.kith-build"
+# As `gtest_discover_tests`, `catch_discover_tests`, and two calls of `add_test` made them.
+TESTS = [
+    ("Shapes.Area", ["all_of_them", "--gtest_filter=Shapes.Area", "--gtest_also_run_disabled_tests"]),
+    ("an area, of two", ["checks", "an area\\, of two"]),
+    ("plain", ["spec/plain"]),
+    ("starts", ["app", "--version"]),
+]
+COMPILES = [
+    ("shapes.dir/shapes.cpp.o", "shapes.cpp"),
+    ("all_of_them.dir/spec/shapes.cpp.o", "spec/shapes.cpp"),
+    ("all_of_them.dir/helpers.cpp.o", "helpers.cpp"),
+    ("app.dir/app.cpp.o", "app.cpp"),
+    ("app.dir/helpers.cpp.o", "helpers.cpp"),
+    ("checks.dir/spec/catch.cpp.o", "spec/catch.cpp"),
+    ("plain.dir/plain.cpp.o", "spec/plain.cpp"),
+]
+PLACE = ProjectPaths("/p", frozenset(source for _, source in COMPILES))
+
+
+def listed(**others: bytes) -> dict[str, bytes]:
+    tests = [{"name": name, "command": [f"{BUILD}/{words[0]}", *words[1:]]} for name, words in TESTS]
+    rows = [
+        {
+            "directory": BUILD,
+            "command": f"/usr/bin/c++    -o CMakeFiles/{made} -c /p/{source}",
+            "file": f"/p/{source}",
+        }
+        for made, source in COMPILES
+    ]
+    return {
+        "ctest.json": json.dumps({"tests": tests}).encode(),
+        COMPILED: json.dumps(rows).encode(),
+        **others,
+    }
+
+
+def test_sources_of_programs_that_test_are_tests() -> None:
+    assert find_test_sources(listed(), PLACE) == {"spec/shapes.cpp", "spec/catch.cpp", "spec/plain.cpp"}
+
+
+def test_a_build_that_lists_nothing_tells_no_sources() -> None:
+    assert not find_test_sources({}, PLACE)
+    assert not find_test_sources(listed(**{COMPILED: b"["}), PLACE)
+    assert not find_test_sources(listed(**{"ctest.json": b'{"tests": [{"name": "a"}]}'}), PLACE)
