@@ -10,14 +10,15 @@ import pytest
 
 from kith.core.workspace import Command, Trial
 from kith.trees.copy import open_copy
+from kith.trees.environment import Surroundings
 from kith.trees.moved import mark_of, settle
 from kith.trees.overlay import open_overlay
 from projects import git, make_project, needs
 
 NAME = "task"
 OPENERS: dict[str, Callable[[Path, Path], AbstractAsyncContextManager[Trial]]] = {
-    "overlay": lambda root, state: open_overlay(root, state, (), NAME),
-    "copy": lambda root, state: open_copy(root, state, (), NAME, boxed=False, confined=False),
+    "overlay": lambda root, state: open_overlay(root, state, Surroundings(), NAME),
+    "copy": lambda root, state: open_copy(root, state, Surroundings(), NAME, boxed=False, confined=False),
 }
 CHECK = Command(
     "mkdir -p out .cache/deep; echo o > out/a.o; echo v > version.txt; ln -s a.o out/link; rm docs/*;"

@@ -9,6 +9,7 @@ from kith.core.events import RunStarted
 from kith.core.workspace import Command
 from kith.features.fleet.checkpoints import pack, unpack
 from kith.memory.log import LOG_FILE, Log
+from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 from projects import git, make_project, needs
 
@@ -28,7 +29,7 @@ def test_a_run_moves_with_its_change_and_nothing_that_checks_made(tmp_path: Path
 
     async def main() -> None:
         with pytest.raises(_KilledError):
-            async with open_overlay(root, state, (), "session-1") as trial:
+            async with open_overlay(root, state, Surroundings(), "session-1") as trial:
                 await trial.write("src/a.py", b"a = 2\n")
                 await trial.check(
                     Command(
@@ -41,7 +42,7 @@ def test_a_run_moves_with_its_change_and_nothing_that_checks_made(tmp_path: Path
         other.parent.mkdir()
         git(tmp_path, "clone", "-q", str(root), str(other))
         await unpack(file, moved, other)
-        async with open_overlay(other, moved, (), "session-1") as trial:
+        async with open_overlay(other, moved, Surroundings(), "session-1") as trial:
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
 
     asyncio.run(main())
