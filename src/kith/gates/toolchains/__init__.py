@@ -59,7 +59,7 @@ def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain
     else:
         asked.append(made)
     if not made:
-        asked += find_ecosystems(tree, read)
+        asked += find_ecosystems(tree, read, found=any(asked))
     absent = _absent_submodules(tree, read)
     return tuple(tuple(replace(each, absent=absent) for each in group) for group in asked if group)
 

@@ -194,14 +194,19 @@ _FINDERS: Final[tuple[_Finder, ...]] = (
     _find_ruby,
     _find_php,
     _find_perl,
-    _find_shell,
-    _find_usual,
 )
+_LAST_FINDERS: Final[tuple[_Finder, ...]] = (_find_shell, _find_usual)
 
 
-def find_ecosystems(files: Collection[str], read: Read) -> tuple[tuple[Toolchain, ...], ...]:
-    """Groups of alternatives, one for each ecosystem that is there; those of C and C++ are not among them."""
-    return tuple(group for find in _FINDERS if (group := tuple(find(files, read))))
+def find_ecosystems(files: Collection[str], read: Read, found: bool) -> tuple[tuple[Toolchain, ...], ...]:
+    """Groups of alternatives, one for each ecosystem that is there; those of C and C++ are not among them.
+
+    Where tests of another ecosystem were `found`, a lone manifest or script of the last ones is beside them.
+    """
+    groups = [group for find in _FINDERS if (group := tuple(find(files, read)))]
+    if not (groups or found):
+        groups = [group for find in _LAST_FINDERS if (group := tuple(find(files, read)))][:1]
+    return tuple(groups)
 
 
 def find_native(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
