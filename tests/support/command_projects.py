@@ -42,6 +42,13 @@ EXIT_CODES = (
         goal=False,
     ),
     Project(
+        "an exit code, red until the change mends what no check names",
+        {"add.sh": SUB, "check.sh": 'test "$(sh a*.sh 1 2)" = 3\n'},
+        (right("mended", {"add.sh": ADD}, "proven", "fixed"),),
+        commands=CHECK,
+        goal=False,
+    ),
+    Project(
         "an exit code that is the goal",
         WANTED,
         (

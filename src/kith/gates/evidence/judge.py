@@ -377,7 +377,7 @@ class _Case(Struct, frozen=True, dict=True):
                     return self._no(replace_grade(told, "unproven", "broken"), write_exit(report), report)
                 if report is None or report.ran.code:
                     return self._yes(replace_grade(told, "unproven", "settings"), after)
-            if was.code and (reach or self.check.goal):
+            if was.code and (reach or self.check.goal or await self._fails_again()):
                 return self._yes(replace_grade(told, "proven", "fixed"), after)
             return self._yes(replace_grade(told, "held", "reached") if reach else told, after)
         if was.code == 0:
@@ -397,6 +397,10 @@ class _Case(Struct, frozen=True, dict=True):
         elif self.check.goal and self.claims.tries == "more":
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
+
+    async def _fails_again(self) -> bool:
+        """True if the untouched tree fails once more: not every language tells which tests reach a change."""
+        return not (await self.bench.again(self.run, self.before, (), ())).ok
 
     async def _by_exit_worse(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
         """The change's fault, or that of a package that nobody installed."""
