@@ -38,7 +38,7 @@ def test_only_locks_that_nobody_holds_are_swept(tmp_path: Path) -> None:
     (tmp_path / "other.txt").touch()
     os.utime(tmp_path / "held.lock", (0, 0))  # age says nothing
     assert {each.name for each in tmp_path.iterdir()} == {"killed.lock", "held.lock", "other.txt"}
-    sweep_locks(tmp_path)
+    sweep_locks(tmp_path, young_s=0)
     assert {each.name for each in tmp_path.iterdir()} == {"held.lock", "other.txt"}
     assert hold_now(tmp_path / "held.lock") is None
     let_go(held)
@@ -48,10 +48,12 @@ def test_a_session_removes_the_locks_of_killed_ones(tmp_path: Path) -> None:
     log = Log(tmp_path / LOG_FILE)
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks" / "killed.lock").touch()
+    os.utime(tmp_path / "locks" / "killed.lock", (0, 0))
+    (tmp_path / "locks" / "young.lock").touch()  # somebody may look at it just now
     with Session(log, "a"), Session(log, "b"):
         assert set(log.open_ids()) == {"a", "b"}
         assert not (tmp_path / "locks" / "killed.lock").exists()
-    assert not [*(tmp_path / "locks").iterdir()]
+    assert [path.name for path in (tmp_path / "locks").iterdir()] == ["young.lock"]
     log.close()
 
 
@@ -74,10 +76,10 @@ def test_racing_starts_and_sweeps_never_share_a_lock(tmp_path: Path) -> None:
 
     def sweep() -> bool:
         for _ in range(7_000):
-            sweep_locks(tmp_path)
+            sweep_locks(tmp_path, young_s=0)
         return True
 
     children = [fork(each) for each in (hold, hold, hold_and_forget, sweep, sweep)]
     assert [code_of(child) for child in children] == [0] * 5
-    sweep_locks(tmp_path)
+    sweep_locks(tmp_path, young_s=0)
     assert not [*tmp_path.iterdir()]

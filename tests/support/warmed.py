@@ -104,6 +104,7 @@ def warm() -> Warmth:
     KINDS.clear()
     KINDS.update(kinds)
     _forget()
+    tempfile.tempdir = None  # each child has a TMPDIR of its own
     gc.unfreeze()  # what kith's own quick loading has put aside
     gc.collect()
     gc.freeze()  # a fork that looks for garbage would copy all of these pages

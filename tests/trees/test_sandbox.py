@@ -370,15 +370,46 @@ def test_version_managers_are_found_where_their_variables_say(
     assert variables["GOPATH"] == f"{tools}/one:{tools}/two" and "GOROOT" not in variables
 
 
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [
+        ("M2_HOME", "{home}/.m2"),
+        ("GRADLE_HOME", "{home}/.gradle"),
+        ("JAVA_HOME", "{home}/.ssh"),
+        ("PYENV_ROOT", "{home}/.config/gcloud"),
+        ("GOROOT", "/etc"),
+        ("JAVA_HOME", "{home}"),
+        ("DOTNET_ROOT", "{home}/.."),
+    ],
+)
+def test_a_variable_that_names_a_folder_of_settings_shows_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, place: str
+) -> None:
+    for name in (".m2", ".gradle", ".ssh", ".config/gcloud"):
+        (home / name).mkdir(parents=True)
+    named = Path(place.format(home=home))
+    monkeypatch.setenv(variable, str(named))
+    found = find_surroundings(tmp_path / "tree")
+    assert not [path for path in found.folders if path.resolve().is_relative_to(named.resolve())]
+
+
+def test_looking_for_the_surroundings_leaves_no_file_open(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    before = len([*Path("/proc/self/fd").iterdir()])
+    for _ in range(20):
+        find_surroundings(tmp_path)
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before + 1
+
+
 def test_what_the_jvm_has_fetched_is_found_without_the_home(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched = home / ".m2/repository"
     fetched.mkdir(parents=True)
     (home / ".m2/settings.xml").write_text("<password>")
-    monkeypatch.setenv("MAVEN_OPTS", "-Xmx1g")
+    monkeypatch.setenv("MAVEN_OPTS", "-Dhttp.proxyPassword=secret")
     found = find_surroundings(tmp_path / "tree")
-    assert found.variables["MAVEN_OPTS"] == f"-Xmx1g -Dmaven.repo.local={fetched}"
+    assert found.variables["MAVEN_OPTS"] == f"-Dmaven.repo.local={fetched}"
     assert fetched in found.folders and "GRADLE_RO_DEP_CACHE" not in found.variables
 
 

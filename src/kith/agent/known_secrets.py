@@ -43,7 +43,8 @@ def known_values(root: Path, chosen: Settings) -> tuple[str, ...]:
 def keys_of(chosen: Settings) -> tuple[str, ...]:
     """The keys of services that the person set."""
     named = (os.environ.get(name, "") for each in chosen.endpoints.values() for name in each.key_variables)
-    keys = (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named)
+    written = (value for each in chosen.endpoints.values() for value in each.headers.values())
+    keys = (chosen.openai_api_key, chosen.anthropic_api_key, chosen.gemini_api_key, *named, *written)
     return tuple(filter(is_guarded, (*keys, *_keys_of_servers(chosen))))
 
 

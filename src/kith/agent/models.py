@@ -16,6 +16,7 @@ from kith.core.errors import (
     HopelessError,
     KithError,
     UnrecordedError,
+    UsageError,
 )
 from kith.core.events import RunEnded
 from kith.core.feature import Feature, Lazy
@@ -82,8 +83,12 @@ def places_of(chosen: Settings) -> Places:
 
 
 def _manner_of(endpoint: NamedEndpoint) -> Manner:
-    """Return the ways of a server; a header whose variable is not set is not sent."""
+    """Return the ways of a server; a header whose variable is not set is not sent. Raises UsageError."""
     told = {header: os.environ.get(name, "") for header, name in endpoint.headers_env.items()}
+    for header, value in told.items():
+        if not (value.isascii() and value.isprintable()):
+            name = endpoint.headers_env[header]
+            raise UsageError(f"The variable {name} holds no value for a header; was it copied completely?")
     headers = {**endpoint.headers, **{header: value for header, value in told.items() if value}}
     return Manner(headers, endpoint.path, endpoint.fields, endpoint.renames)
 

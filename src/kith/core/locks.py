@@ -17,6 +17,7 @@ else:
 
 _LOOKS: Final = 5  # who only asks whether a file is locked, or is just leaving, holds it for a moment
 _LOOK_S: Final = 0.01
+_YOUNG_S: Final = 5.0  # since somebody wanted a lock: who sweeps leaves it alone
 _WAIT_S: Final = 2.0
 _PAUSE_S: Final = 0.02
 
@@ -52,13 +53,16 @@ def let_go(lock: IO[str]) -> None:
     lock.close()
 
 
-def sweep_locks(folder: Path) -> None:
+def sweep_locks(folder: Path, young_s: float = _YOUNG_S) -> None:
     """Remove the files of `hold_now` that killed processes left: those that nobody holds.
 
-    A process that wants one meanwhile finds it removed, as when its holder leaves, and makes it again.
+    A process that wants one meanwhile finds it removed, as when its holder leaves, and makes it again. Files
+    of the last `young_s` seconds are left: who looks at one holds it for a moment.
     """
     for path in folder.glob("*.lock"):
         with suppress(OSError), path.open("r+") as file:
+            if time.time() - path.stat().st_mtime < young_s:
+                continue
             if try_lock(file) and _is_at(path, file):
                 path.unlink()
 

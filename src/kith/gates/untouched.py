@@ -144,11 +144,10 @@ _FOLDERS: Final = frozenset({"test", "tests", "__tests__", "unittests"})
 _NAMES: Final = lazy_pattern(
     r"conftest\.py|test_.*\.py|.*_tests?\.py|tests\.py|"  # pytest, unittest, Django
     r"(?:test_.*|.*_(?:unit)?tests?|tests?|.*[a-z]Tests?)\.(?:c|cc|cpp|cxx)|"
-    r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?|"
-    # JUnit and its like, RSpec, Minitest, ExUnit, PHPUnit, Perl, Bats.
-    r"(?:Test[A-Z].*|.*[a-z0-9](?:Tests?|Spec|IT))\.(?:java|kt|scala|groovy|cs|fs|php|swift)|"
-    r"(?:test_.*|.*_(?:test|spec))\.(?:rb|exs|dart)|.*\.(?:t|bats)"
+    r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?|.*_spec\.rb|.*_test\.exs|.*\.bats"
 )
+# Perl's, and those of .NET, whose names alone are other files', too.
+_PLACES: Final = lazy_pattern(r"(?:.*/)?t/(?:.*/)?[^/]+\.t|(?:.*/)?[^/]*Tests?/(?:.*/)?[^/]+\.(?:cs|fs|vb)")
 
 
 def is_test_file(path: str) -> bool:
@@ -157,7 +156,7 @@ def is_test_file(path: str) -> bool:
     All that lies in a folder of tests counts: helpers and data decide what a test says, too.
     """
     *folders, name = path.split("/")
-    return not _FOLDERS.isdisjoint(folders) or bool(_NAMES.fullmatch(name))
+    return not _FOLDERS.isdisjoint(folders) or bool(_NAMES.fullmatch(name) or _PLACES.fullmatch(path))
 
 
 def untouched_gate(locked: Mapping[str, str], since: Changes) -> Gate:

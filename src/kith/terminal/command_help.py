@@ -13,7 +13,7 @@ _ABOUT: Final = (
 )
 _EXIT_CODES: Final = (
     "exit codes: 0 done, 1 failed, 2 usage, 3 rejected, 4 limit reached, 5 no model, 6 held back, 7 partly "
-    "done, 74 applied but not recorded, 75 try again later, 130 interrupted, 143 terminated"
+    "done, 8 half done, 74 applied but not recorded, 75 try again later, 130 interrupted, 143 terminated"
 )
 _ENDS: Final = ("", "run", "build", "apply")  # commands whose exit codes tell more than success
 _WIDEST: Final = 80

@@ -49,6 +49,8 @@ _IN_HOME: Final = (
     *("mambaforge", "miniforge3", "micromamba", ".conda/envs", ".gradle/wrapper", ".gradle/caches"),
     *(".local/share/fnm", ".local/share/uv/python"),
 )
+_OF_SETTINGS: Final = ("/etc", "/var", "/run", "/dev", "/proc", "/sys", "/boot")
+_PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker")
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
@@ -67,7 +69,7 @@ _PASSED = (
         "RUSTUP_TOOLCHAIN",
     ),
     *("CC", "CXX", "CPP", "FC", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "LDFLAGS", "LDLIBS"),
-    *("RUSTFLAGS", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH"),
+    *("RUSTFLAGS", "GOFLAGS", "GOTOOLCHAIN", "CMAKE_GENERATOR", "CMAKE_PREFIX_PATH"),
     *("CMAKE_BUILD_PARALLEL_LEVEL", "PKG_CONFIG_PATH"),
 )
 _MOST_READ = 64 << 10  # bytes of a file that the project brings along
@@ -133,7 +135,21 @@ def _installations(root: Path) -> Iterator[tuple[str, Path]]:
 def _named_by(variable: str, root: Path) -> tuple[Path, ...]:
     """The folders that a variable names and that only the person can have meant; several in GOPATH."""
     named = map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep)))
-    return tuple(path for path in named if path.is_absolute() and not path.is_relative_to(root))
+    return tuple(
+        path
+        for path in named
+        if path.is_absolute() and not path.is_relative_to(root) and not _may_hold_secrets(path)
+    )
+
+
+def _may_hold_secrets(path: Path) -> bool:
+    """True for folders of settings, such as ~/.m2 with passwords, that a variable names by mistake."""
+    if any(path.is_relative_to(system) for system in _OF_SETTINGS):
+        return True
+    inside = path.relative_to(_home()).parts if path.is_relative_to(_home()) else ()
+    known = inside[:1] == (".dotnet",) or any(inside == Path(name).parts for name, _ in _MANAGERS.values())
+    hidden = len(inside) == 1 and inside[0].startswith(".") and not known
+    return hidden or (bool(inside) and inside[0] in _PERSONAL)
 
 
 def _places(root: Path) -> dict[str, str]:
@@ -148,7 +164,7 @@ def _caches() -> Iterator[tuple[str, str]]:
     """Yield where the JVM's tools keep what they fetched, which they look for below their HOME."""
     fetched = _home() / ".m2" / "repository"
     if fetched.is_dir() and not re.search(r"\s", str(fetched)):
-        yield "MAVEN_OPTS", f"{os.environ.get('MAVEN_OPTS', '')} -Dmaven.repo.local={fetched}".strip()
+        yield "MAVEN_OPTS", f"-Dmaven.repo.local={fetched}"  # the person's own may hold a password
     # Source: Gradle's manual, "The Dependency Cache", read-only dependency cache.
     if (_home() / ".gradle" / "caches" / "modules-2").is_dir():
         yield "GRADLE_RO_DEP_CACHE", str(_home() / ".gradle" / "caches")
@@ -246,10 +262,13 @@ def _repository(root: Path) -> Iterator[Path]:
 def _read(path: Path) -> str:
     """The first words of a plain file. Raises OSError, also for a pipe or a device that would never end."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with open(fd, "rb") as file:  # noqa: PTH123  (it is open already)
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(f"{path} is no plain file")
-        return file.read(_MOST_READ).decode("utf-8", errors="replace")
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(_MOST_READ).decode("utf-8", errors="replace")
+    finally:
+        os.close(fd)
 
 
 def python_inside() -> str:

@@ -261,3 +261,17 @@ def test_in_a_file_whose_tests_cannot_be_told_apart_all_claims_count() -> None:
     assert compare(SCRIPT.replace("6", "4")) == (frozenset(), id)
     assert compare(SCRIPT.replace("area", "surface"), "Rename area to surface") == (id, frozenset())
     assert compare(SCRIPT.replace("area", "surface")) == (frozenset(), id)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x works #<Object:0x00007f2f91>", "x works #<Object:0x00007f1111>"),
+        ("good in 20ms", "good in 25ms"),
+        ("reads 3f2a9c44e1 at once", "reads 9a8b7c66d5 at once"),
+    ],
+)
+def test_an_id_with_an_address_or_a_duration_is_the_same_test(old: str, new: str) -> None:
+    was, now = (SuiteReport(Ran("t", 0, "", 1.0), (CaseResult(id, "passed"),)) for id in (old, new))
+    assert find_renewed([old], was, now) == {old}
+    assert not find_renewed([old], was, SuiteReport(Ran("t", 1, "", 1.0), (CaseResult(new, "failed"),)))

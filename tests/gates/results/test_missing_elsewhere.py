@@ -24,7 +24,7 @@ OFFLINE = "Cannot access central (https://repo.maven.apache.org/maven2) in offli
             "gradle assemble",
         ),
         ("java.net.UnknownHostException: services.gradle.org", "services.gradle.org", ""),
-        ("Could not find rake-13.0.6 in any of the sources", "rake-13", "bundle install"),
+        ("Could not find rake-13.0.6 in any of the sources", "rake", "bundle install"),
         ("bundler: command not found: rspec", "rspec", "bundle install"),
         (
             "Can't locate Try/Tiny.pm in @INC (you may need to install the Try::Tiny module)",
@@ -44,7 +44,24 @@ def test_what_is_missing_is_named(output: str, what: str, install: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["expected 1.5, got 1", "FAIL: one", "ERROR: could not open the file", "half.rb:3: not found"]
+    "output",
+    [
+        "cannot load such file -- half (LoadError)",  # perhaps what is to be written
+        "expected 1.5, got 1",
+        "FAIL: one",
+        "ERROR: could not open the file",
+        "half.rb:3: not found",
+    ],
 )
 def test_a_failure_of_another_kind_lacks_nothing(output: str) -> None:
     assert find_missing_elsewhere(output) is None
+
+
+def test_a_gem_that_the_project_names_is_missing() -> None:
+    found = find_missing_elsewhere("cannot load such file -- rack (LoadError)\n", ("rack",))
+    assert found and found.what == "rack"
+
+
+@pytest.mark.parametrize("line", ["Package requirements (", "Plugin [id: 'x' ", "Could not find a "])
+def test_a_line_without_an_end_takes_no_time(line: str) -> None:
+    assert find_missing_elsewhere(line * 20_000) is None

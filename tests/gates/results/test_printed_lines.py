@@ -60,9 +60,21 @@ Deep::TestOther#test_error = 0.00 s = E
                 "Deep::TestOther#test_error": "error",
             },
         ),
+        # Programs that print one after the other: their tests are told apart.
+        ("1..1\nok 1\n1..2\nnot ok 1\nok 2\n", {"1": "passed", "1 (2)": "failed", "2": "passed"}),
+        ("t/a.t .. \nok 1 - one\nok\nResult: PASS\n", {}),
+        (
+            "t/a.t .. \nDubious, test returned 1\nt/b.t .. ok\nResult: FAIL\n",
+            {"t/a.t": "failed", "t/b.t": "passed"},
+        ),
         ("ok 1 - adds\nPASS: one\nall is ok\n", {}),
     ],
 )
 def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
     cases = read_printed(output, ProjectPaths("", frozenset()))
     assert {case.id: case.outcome for case in cases} == expected
+
+
+def test_a_line_of_spaces_takes_no_time() -> None:
+    output = f"1..1\nok 1{' ' * 100_000}#x\n"
+    assert read_printed(output, ProjectPaths("", frozenset())) == ()

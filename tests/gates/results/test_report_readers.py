@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
@@ -350,3 +351,10 @@ def test_coverage_of_the_projects_own_files() -> None:
         assert measured.branches == {"unit.cpp": (1, 2)}
         assert missed >= measured.missed["unit.cpp"]
     assert read_coverage({"coverage.json": b"{"}, PLACE) is None
+
+
+def test_a_long_output_without_its_middle_names_no_tests() -> None:
+    ran = Ran("sh check.sh", 0, "1..2\nok 1 - one\nok 2 - two\n", 1.0, cut=90_000)
+    toolchain = Toolchain("check", "", "", "sh check.sh")
+    assert read_cases(toolchain, {}, PLACE, ran) == ()
+    assert len(read_cases(toolchain, {}, PLACE, replace(ran, cut=0))) == 2

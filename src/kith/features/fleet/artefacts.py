@@ -3,8 +3,9 @@
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import file_digest
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,6 +13,7 @@ from typing import Final, Protocol
 from kith.core.errors import TreeError
 
 _DIGEST: Final = 64  # characters
+RETAINED_S: Final = 3600.0  # after it was put, an artefact may not be named by a result yet
 
 
 class Store(Protocol):
@@ -25,8 +27,8 @@ class Store(Protocol):
         """Write an artefact to a file, after its content was checked."""
         ...
 
-    def remove(self, digest: str) -> None:
-        """Remove an artefact, if it is there."""
+    def remove(self, digest: str, young_s: float = 0.0) -> None:
+        """Remove an artefact, if it is there and nobody put it in the last `young_s` seconds."""
         ...
 
 
@@ -39,7 +41,8 @@ class FolderStore:
     def put(self, file: Path) -> str:
         digest = digest_of(file)
         place = self._place(digest)
-        if place.exists():
+        with suppress(OSError):
+            os.utime(place)  # it is there, and wanted now
             return digest
         with _in_words(self.folder):
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,9 +63,11 @@ class FolderStore:
             shutil.copyfile(self._place(digest), file)
         check_digest(file, digest)
 
-    def remove(self, digest: str) -> None:
-        with _in_words(self.folder):
-            self._place(digest).unlink(missing_ok=True)
+    def remove(self, digest: str, young_s: float = 0.0) -> None:
+        place = self._place(digest)
+        with _in_words(self.folder), suppress(FileNotFoundError):
+            if time.time() - place.stat().st_mtime >= young_s:
+                place.unlink()
 
     def _place(self, digest: str) -> Path:
         return self.folder / shard(digest)

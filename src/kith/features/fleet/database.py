@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from typing import Any, Final, LiteralString, TypeVar
 
@@ -38,6 +38,11 @@ _COMMAND_S: Final = 10.0  # for commands that a person waits for
 _PLAN_EACH: Final = """
 ALTER FUNCTION procrastinate_fetch_job_v2(varchar[], bigint) SET plan_cache_mode = force_custom_plan
 """
+
+# What schemas of earlier versions lack.
+_INDEX_LATER: Final = (
+    "CREATE INDEX IF NOT EXISTS fleet_runs_ended ON fleet_runs (ended) WHERE ended IS NOT NULL"
+)
 
 T = TypeVar("T")
 
@@ -334,9 +339,13 @@ async def make_schema(fleet: Fleet) -> bool:
         known = await _version(database)
         if not await _has_table(database, "procrastinate_jobs"):
             await database.execute(procrastinate.schema.SchemaManager.get_schema())
-        await database.execute(_PLAN_EACH)
-        if known:
+        if known:  # another role may own the tables: then they stay as they are
+            with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction):
+                async with database.transaction():
+                    await database.execute(_PLAN_EACH)
+                    await database.execute(_INDEX_LATER)
             return False
+        await database.execute(_PLAN_EACH)
         schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
         await database.execute(schema.encode())
         await database.execute("INSERT INTO fleet_schema VALUES (%s, %s)", (VERSION, __version__))

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from kith.core.errors import (
+    EXIT_HALF_DONE,
     EXIT_HELD_BACK,
     EXIT_NO_MODEL,
     EXIT_TRY_LATER,
@@ -39,7 +40,7 @@ from kith.memory.receipt import describe_run
 from kith.trees.walk import remove_tree
 
 # Ends that say something of the machine, and nothing of the task: another worker tries.
-_ELSEWHERE: Final = (EXIT_NO_MODEL, EXIT_UNRECORDED, EXIT_TRY_LATER)
+_ELSEWHERE: Final = (EXIT_NO_MODEL, EXIT_HALF_DONE, EXIT_UNRECORDED, EXIT_TRY_LATER)
 _SLOT_S: Final = 0.5
 _APPLY_S: Final = 120.0
 _FULL_MB: Final = 16

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from kith.core.errors import KithError
-from kith.features.fleet.artefacts import Store
+from kith.features.fleet.artefacts import RETAINED_S, Store
 from kith.features.fleet.attempts import Database, all_rows
 from kith.features.fleet.database import Fleet
 
@@ -72,7 +72,7 @@ async def _forget(database: Database, store: Store, days: float) -> int:
         {"runs": runs},
     )
     for row in unneeded:
-        await asyncio.to_thread(store.remove, row["digest"])
+        await asyncio.to_thread(store.remove, row["digest"], RETAINED_S)
     for statement in (
         "DELETE FROM fleet_publications WHERE run = ANY (%(runs)s)",
         "DELETE FROM fleet_attempts WHERE run = ANY (%(runs)s)",

@@ -6,12 +6,13 @@ Credentials, region and endpoint come from the environment (`AWS_ACCESS_KEY_ID`,
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from kith.core.errors import TreeError, UsageError
-from kith.features.fleet.artefacts import check_digest, digest_of, shard
+from kith.features.fleet.artefacts import RETAINED_S, check_digest, digest_of, shard
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig
@@ -31,9 +32,7 @@ class S3Store:
 
         digest = digest_of(file)
         with self._in_words():
-            try:
-                obstore.head(self._bucket, shard(digest))
-            except FileNotFoundError:
+            if not self._is_young(digest, RETAINED_S / 2):  # or it is wanted now, and put again
                 obstore.put(self._bucket, shard(digest), file)
         return digest
 
@@ -47,11 +46,22 @@ class S3Store:
                     out.write(chunk)
         check_digest(file, digest)
 
-    def remove(self, digest: str) -> None:
+    def remove(self, digest: str, young_s: float = 0.0) -> None:
         import obstore
 
         with self._in_words(), suppress(FileNotFoundError):
-            obstore.delete(self._bucket, shard(digest))
+            if not (young_s and self._is_young(digest, young_s)):
+                obstore.delete(self._bucket, shard(digest))
+
+    def _is_young(self, digest: str, seconds: float) -> bool:
+        """True if an artefact is there that was put so many seconds ago at most."""
+        import obstore
+
+        try:
+            put = obstore.head(self._bucket, shard(digest))["last_modified"]
+        except FileNotFoundError:
+            return False
+        return (datetime.now(UTC) - put).total_seconds() < seconds
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:

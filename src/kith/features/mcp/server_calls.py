@@ -171,11 +171,14 @@ class Attendant(Struct):
     async def _tell(self, call: Call, context: Context[Any, Any]) -> None:
         """Report what happened since as progress: a number that grows, and a line."""
         line = ""
-        for seen in call.watch.look():
-            call.ended = call.ended or seen.kind == "RunEnded"
-            if seen.stored:
-                for changed in call.items.take(read_seen(seen), seen.path, seen.at, seen.position.seq):
-                    line = progress_line(changed.item) or line
+        more = True
+        while more:
+            for seen in call.watch.look():
+                call.ended = call.ended or seen.kind == "RunEnded"
+                if seen.stored:
+                    for changed in call.items.take(read_seen(seen), seen.path, seen.at, seen.position.seq):
+                        line = progress_line(changed.item) or line
+            more = call.watch.more
         if line:
             call.told += 1
             await context.report_progress(call.told, message=printable(line))

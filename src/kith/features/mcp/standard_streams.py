@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -67,6 +68,8 @@ async def _lines(given: int) -> AsyncIterator[str]:
             yield b"".join((*begun, line)).decode("utf-8", "replace")
             begun.clear()
         begun.append(rest)
+    if last := b"".join(begun):
+        yield last.decode("utf-8", "replace")
 
 
 class _Output:
@@ -85,4 +88,7 @@ class _Output:
         waiting = memoryview(data)
         with suppress(OSError):  # the end of the input follows
             while waiting:
-                waiting = waiting[os.write(self._told, waiting) :]
+                try:
+                    waiting = waiting[os.write(self._told, waiting) :]
+                except BlockingIOError:  # the client reads slowly, and its pipe does not wait
+                    select.select((), (self._told,), ())

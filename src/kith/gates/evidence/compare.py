@@ -153,8 +153,18 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
 
 def beside(added: Collection[str], renewed: Collection[str]) -> frozenset[str]:
     """The new cases of other functions than those whose cases only changed their parameters."""
-    functions = {id.partition("[")[0] for id in renewed}
-    return frozenset(id for id in added if id.partition("[")[0] not in functions)
+    functions = set(map(_function_of, renewed))
+    return frozenset(id for id in added if _function_of(id) not in functions)
+
+
+_AT_RANDOM: Final = lazy_pattern(
+    r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?)\b", re.I
+)
+
+
+def _function_of(id: str) -> str:
+    """The id without what differs from run to run: parameters, addresses, durations."""
+    return _AT_RANDOM.sub("", id.partition("[")[0])
 
 
 def find_renewed(gone: Collection[str], before: SuiteReport, after: SuiteReport) -> frozenset[str]:
@@ -165,12 +175,12 @@ def find_renewed(gone: Collection[str], before: SuiteReport, after: SuiteReport)
     was, now = before.by_id, after.by_id
     by_function: dict[str, list[str]] = {}
     for id in gone:
-        function, found, _ = id.partition("[")
-        if found and id not in now:
+        function = _function_of(id)
+        if function != id and id not in now:
             by_function.setdefault(function, []).append(id)
     if not by_function:
         return frozenset()
-    fresh = Counter(id.partition("[")[0] for id in now.keys() - was.keys() if now[id].outcome == "passed")
+    fresh = Counter(_function_of(id) for id in now.keys() - was.keys() if now[id].outcome == "passed")
     return frozenset(id for function, ids in by_function.items() if len(ids) <= fresh[function] for id in ids)
 
 

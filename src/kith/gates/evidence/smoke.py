@@ -64,8 +64,8 @@ async def look_without_tests(home: Workspace, changes: Changes) -> Look:
         return Look()
     asked = [found for change in changes if (found := _line_for(change))][:_MOST]
     required = await read_required(home, changes)
-    modules = {name for change in changes for name in _modules(change) if required.module(name)}
-    packages = {name for change in changes for name in _packages(change) if required.package(name)}
+    modules = {name for change in changes for name in _newly(_modules, change) if required.module(name)}
+    packages = {name for change in changes for name in _newly(_packages, change) if required.package(name)}
     if not (asked or modules or packages):
         return Look()
     async with home.trial() as before, home.trial() as after:
@@ -94,12 +94,18 @@ def untested_gate(home: Workspace) -> Gate:
     return judge
 
 
-def _modules(change: Change) -> Iterator[str]:
+def _newly(find: Callable[[str, bytes], Iterator[str]], change: Change) -> frozenset[str]:
+    """Return the imports of a file that it has with the change, and had not before."""
+    then, now = (frozenset(find(change.path, side or b"")) for side in (change.before, change.after))
+    return now - then
+
+
+def _modules(path: str, source: bytes) -> Iterator[str]:
     """The top modules that a file of Python needs as soon as it is loaded."""
-    if not change.path.endswith(".py") or change.after is None:
+    if not path.endswith(".py"):
         return
     try:
-        tree = ast.parse(change.after)
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for each in find_imports(tree):
@@ -111,10 +117,10 @@ def _modules(change: Change) -> Iterator[str]:
             yield each.node.module.partition(".")[0]
 
 
-def _packages(change: Change) -> Iterator[str]:
+def _packages(path: str, source: bytes) -> Iterator[str]:
     """The packages of Node that a script imports."""
-    if splitext(change.path)[1].lower() in SCRIPTS and change.after is not None:
-        for found in _NODE_IMPORT.findall(change.after.decode("utf-8", "replace")):
+    if splitext(path)[1].lower() in SCRIPTS:
+        for found in _NODE_IMPORT.findall(source.decode("utf-8", "replace")):
             yield "/".join(found.split("/")[: 2 if found.startswith("@") else 1])
 
 

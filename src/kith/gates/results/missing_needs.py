@@ -262,7 +262,7 @@ def _unknown_command(ran: Ran) -> Blocked | None:
 
 
 def _other(text: str, toolchain: Toolchain | None) -> Blocked | None:
-    return find_missing_elsewhere(text)
+    return find_missing_elsewhere(text, toolchain.requires if toolchain else ())
 
 
 _READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] = (

@@ -1,8 +1,11 @@
 """Tests in the output of any command: lines of automake, TAP, prove, Minitest and unittest."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
@@ -16,10 +19,13 @@ _AUTOMAKE_SUM: Final = lazy_pattern(
 _AUTOMAKE: Final = lazy_pattern(r"^(PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (\S[^\n]*)$", re.M)
 _TAP_PLAN: Final = lazy_pattern(r"^1\.\.\d+(?: *#.*)?$", re.M)
 _TAP: Final = lazy_pattern(
-    r"^(not )?ok (\d+)(?: +(?:- +)?([^#\n]*?))? *(?:# *(skip|todo)\b[^\n]*)?$", re.M | re.I
+    r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+(?:# *(skip|todo)\b[^\n]*)?$",
+    re.M | re.I,
 )
 _PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
-_PROVE: Final = lazy_pattern(r"^(\S[^\n]*?\.t) \.{2,}\s+(ok|skipped|Failed|Dubious|No subtests run)", re.M)
+_PROVE: Final = lazy_pattern(
+    r"^(\S[^\n]*?\.t) \.{2,}[ \t]*(?:\n(?=Dubious|Failed))?(ok|skipped|Failed|Dubious|No subtests run)?", re.M
+)
 _MINITEST_SUM: Final = lazy_pattern(r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors", re.M)
 _MINITEST: Final = lazy_pattern(r"^(\w[\w:]*#\S[^\n]*?) = (\d+\.\d+) s = ([.FES])$", re.M)
 
@@ -36,6 +42,14 @@ def read_printed(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
     return next((found for read in _READERS if (found := worst_of(read(output, place)))), ())
 
 
+def _apart(cases: Iterator[CaseResult]) -> Iterator[CaseResult]:
+    """Tell tests of one name apart by their order: several programs print into one output."""
+    seen = Counter[str]()
+    for case in cases:
+        seen[case.id] += 1
+        yield case if seen[case.id] == 1 else replace(case, id=f"{case.id} ({seen[case.id]})")
+
+
 def _automake(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """Source: GNU Automake's manual, 15.2.1, Scripts-based Testsuites."""
     if _AUTOMAKE_SUM.search(output):
@@ -45,8 +59,9 @@ def _automake(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 def _prove(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """A file of tests each, as the TAP::Harness of Perl sums them up."""
-    if _PROVE_SUM.search(output):
-        for name, how in _PROVE.findall(output):
+    found = _PROVE.findall(output) if _PROVE_SUM.search(output) else []
+    if all(how for _, how in found):  # in its verbose form the subtests stand in between
+        for name, how in found:
             yield CaseResult(name, _OUTCOMES[how])
 
 
@@ -69,4 +84,10 @@ def _unittest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     yield from read_lines(output, place)
 
 
-_READERS: Final = (_unittest, _automake, _prove, _minitest, _tap)
+_READERS: Final[tuple[Callable[[str, ProjectPaths], Iterator[CaseResult]], ...]] = (
+    _unittest,
+    lambda output, place: _apart(_automake(output, place)),
+    _prove,
+    _minitest,
+    lambda output, place: _apart(_tap(output, place)),
+)

@@ -44,6 +44,8 @@ def _exports(toolchain: Toolchain) -> Iterator[str]:
     if toolchain.language in ("C", "C++"):
         cached = _CCACHE if toolchain.configure else _CCACHE_BY_NAME
         yield f"if command -v ccache >/dev/null; then {cached}; fi"
+    if toolchain.language == "Ruby":
+        yield 'export TESTOPTS="${TESTOPTS:--v}"'  # Minitest's: it names each test
     for name, value in toolchain.env:
         if not name.endswith("PATH"):
             yield f"export {name}={shlex.quote(value)}"
@@ -215,13 +217,12 @@ def _phpunit(line: str) -> str:
 
 
 def _rspec(line: str) -> str:
-    return f"{line} --format progress --format json --out {REPORTS}/rspec.json"
+    return f"{line} --no-fail-fast --format progress --format json --out {REPORTS}/rspec.json"
 
 
 def _command(line: str) -> str:
-    """A command of any kind: what it may start listens to these variables (the last is Minitest's)."""
-    options = shlex.quote(f"{_JUNIT} {_THOROUGH}")
-    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={options}\nexport TESTOPTS=${{TESTOPTS:--v}}\n{line}"
+    """A command of any kind: what it may start listens to these variables."""
+    return f"export {_GOOGLETEST}\nexport PYTEST_ADDOPTS={shlex.quote(f'{_JUNIT} {_THOROUGH}')}\n{line}"
 
 
 _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
@@ -86,7 +87,7 @@ def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
         f"make {target}",
         _language(files),
         source,
-        f"make {target}",
+        f"make -k {target}",
         "command",
         f"{make}test -f Makefile || ./configure",
         f"make -j{os.cpu_count() or 2}",
@@ -100,18 +101,27 @@ def _language(files: Collection[str]) -> str:
 # --- scripts ---------------------------------------------------------------------------------
 
 
+_GEM: Final = lazy_pattern(
+    r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[ (]+[\"\']([\w-]+)", re.M
+)
+
+
 def _find_ruby(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     """RSpec's files, or those of Minitest and test-unit, by rake where it is told how."""
     bundled = ("bundle exec ", "") if "Gemfile" in files else ("",)
+    manifests = [path for path in files if re.fullmatch(r"Gemfile|[^/]+\.gemspec", path)]
+    gems = tuple(sorted({name for path in manifests for name in _GEM.findall(read_text(read, path))}))
     if any(re.fullmatch(r"spec/(?:.*/)?[^/]+_spec\.rb", path) for path in files):
         for prefix in bundled:
-            yield Toolchain("rspec", "Ruby", "spec/ has specifications", f"{prefix}rspec", "rspec")
+            why = "spec/ has specifications"
+            yield Toolchain("rspec", "Ruby", why, f"{prefix}rspec", "rspec", requires=gems)
     elif any(re.fullmatch(r"test/(?:.*/)?(?:test_[^/]+|[^/]+_test)\.rb", path) for path in files):
         if "Rakefile" in files:
             for prefix in bundled:
-                yield Toolchain("rake test", "Ruby", "Rakefile", f"{prefix}rake test")
+                yield Toolchain("rake test", "Ruby", "Rakefile", f"{prefix}rake test", requires=gems)
         each = 'Dir["test/**/{test_*,*_test}.rb"].sort.each { |file| require "./#{file}" }'
-        yield Toolchain("ruby tests", "Ruby", "test/ has tests", f"ruby -Ilib:test -e '{each}'")
+        line = f"ruby -Ilib:test -e '{each}'"
+        yield Toolchain("ruby tests", "Ruby", "test/ has tests", line, requires=gems)
 
 
 def _find_php(files: Collection[str], read: Read) -> Iterator[Toolchain]:
@@ -154,9 +164,12 @@ def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 
 
 class _Usual(Struct, frozen=True):
-    manifest: str  # a pattern for a path at the top
+    """`manifest` is a pattern for a path at the top; `other` a pattern for its text, and what then runs."""
+
+    manifest: str
     language: str
     line: str
+    other: tuple[str, str] = ("", "")
 
 
 _USUAL: Final = (
@@ -168,23 +181,41 @@ _USUAL: Final = (
     _Usual(r"build\.sbt", "Scala", "sbt test"),
     _Usual(r"project\.clj", "Clojure", "lein -o test"),
     _Usual(r"build\.zig", "Zig", "zig build test"),
-    _Usual(r"pubspec\.yaml", "Dart", "dart test"),
-    _Usual(r"deno\.jsonc?", "TypeScript", "deno test"),
-    _Usual(r"[^/]+\.(?:sln|slnx|csproj|fsproj)", "C#", "dotnet test"),
+    _Usual(r"pubspec\.yaml", "Dart", "dart test", (r"^\s*flutter\s*:", "flutter test")),
+    _Usual(r"deno\.jsonc?", "TypeScript", "deno test -A", (r"\"test\"\s*:", "deno task test")),
+)
+
+
+_CALLED_AFTER_TESTS: Final = lazy_pattern(
+    r"(?i)(?!\.github/)(?:.*[/._-])?(?:tests?|specs?)(?:[/._-].*)?(?<!\.md)|(?-i:.*[a-z]Tests?[./].*)"
 )
 
 
 def _find_usual(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     """The first whose manifest is there, if any file is called after tests."""
-    if not any(
-        re.search(r"(?i)(?:^|[/._-])(?:tests?|specs?)(?:[/._-]|$)|[a-z]Tests?\b", path) for path in files
-    ):
+    if not any(_CALLED_AFTER_TESTS.fullmatch(path) for path in files):
         return
     for usual in _USUAL:
         for path in sorted(files):
             if re.fullmatch(usual.manifest, path):
-                yield Toolchain(usual.line, usual.language, path, usual.line)
+                pattern, other = usual.other
+                said = bool(pattern) and re.search(pattern, read_text(read, path), re.M)
+                line = other if said else usual.line
+                yield Toolchain(line, usual.language, path, line)
                 return
+
+
+def _find_dotnet(files: Collection[str], read: Read) -> Iterator[Toolchain]:
+    """A solution, or a project at the top, of .NET: solutions of C++ have no such projects."""
+    projects = [path for path in files if re.search(r"\.(?:cs|fs|vb)proj$", path)]
+    if not any(re.search(r"[Tt]ests?\b", path) for path in projects):
+        return
+    top = [path for path in files if re.fullmatch(r"[^/]+\.slnx?", path)] or [
+        path for path in projects if "/" not in path
+    ]
+    for path in sorted(top, key=len)[:1]:
+        line = f"dotnet test {shlex.quote(path)}"
+        yield Toolchain("dotnet test", "C#", path, line)
 
 
 _Finder = Callable[[Collection[str], Read], Iterator[Toolchain]]
@@ -195,7 +226,7 @@ _FINDERS: Final[tuple[_Finder, ...]] = (
     _find_php,
     _find_perl,
 )
-_LAST_FINDERS: Final[tuple[_Finder, ...]] = (_find_shell, _find_usual)
+_LAST_FINDERS: Final[tuple[_Finder, ...]] = (_find_shell, _find_dotnet, _find_usual)
 
 
 def find_ecosystems(files: Collection[str], read: Read, found: bool) -> tuple[tuple[Toolchain, ...], ...]:
@@ -214,7 +245,11 @@ def find_native(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     return (*_find_meson(files, read), *_find_configure(files, read))
 
 
+_MANIFESTS: Final = r"Gemfile|[^/]+\.gemspec|pubspec\.yaml|deno\.jsonc?"
+
+
 def ecosystem_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files whose text says whether there are tests."""
     scripts = [path for path in files if re.fullmatch(r"(?:.*/)?(?:meson\.build|Makefile\.(?:am|in))", path)]
-    return tuple(sorted(scripts, key=len)[: 2 * _READ])
+    manifests = [path for path in files if re.fullmatch(_MANIFESTS, path)]
+    return (*sorted(scripts, key=len)[: 2 * _READ], *sorted(manifests)[:_READ])
