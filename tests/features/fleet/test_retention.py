@@ -1,8 +1,8 @@
 """Old batches go whole, with what only they need; nothing that is open or young."""
 
-from pathlib import os
+import os
+from pathlib import Path
 
-import Path
 import pytest
 
 from fleet_support import Within
