@@ -114,7 +114,7 @@ def test_sent_words_are_seen_at_once_and_once(tabs, play, start_serving) -> None
     assert not tab.page.locator(".nothing").is_visible()
     tab.see("#log", "Look at utils.py")
     tab.page.wait_for_function("() => !document.querySelector('#sent li')")
-    tab.page.locator("#progress").wait_for()  # the model reads: what is said from here on comes after its reply
+    tab.page.locator("#progress").wait_for()  # the model reads: words come after its reply from here on
     tab.press("/")
     tab.page.keyboard.type("use tabs")
     tab.press("Control+Enter")
