@@ -341,9 +341,7 @@ PROJECTS = (
                 "used before",
                 {"uses.py": f"{NEEDS_IT}\n\ndef more():\n    return 1\n"},
                 "unproven",
-                "uninstalled",
-                end="held",
-                missing=("import", "nothere_pkg"),
+                "no_tests",
             ),
             right(
                 "used by a script",

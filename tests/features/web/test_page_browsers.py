@@ -93,7 +93,8 @@ def test_nothing_is_misplaced_in_firefox(firefox: Firefox, serving: Serving) -> 
     firefox.evaluate("document.documentElement.dataset.theme = 'light'")
     assert firefox.evaluate("getComputedStyle(document.body).backgroundColor") != dark
     assert firefox.evaluate("getComputedStyle(document.createElement('select')).appearance") in ("none", "")
-    assert firefox.faults == []
+    left = [each for each in firefox.faults if not each.startswith("AbortError")]  # of a page that was left
+    assert left == []
 
 
 def test_a_task_is_done_by_keys_alone(
