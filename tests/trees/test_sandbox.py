@@ -353,6 +353,8 @@ def test_version_managers_are_found_where_their_variables_say(
     (tools / "cargo/credentials.toml").write_text("token")
     (tree / "jdk").mkdir(parents=True)
     (home / ".pyenv").mkdir()
+    (home / ".config/nvm").mkdir(parents=True)
+    monkeypatch.setenv("NVM_DIR", str(home / ".config/nvm"))  # where nvm installs itself with XDG's folders
     named = {"PYENV_ROOT": "pyenv", "CARGO_HOME": "cargo", "JAVA_HOME": "jdk"}
     for variable, name in named.items():
         monkeypatch.setenv(variable, str(tools / name))
@@ -362,6 +364,7 @@ def test_version_managers_are_found_where_their_variables_say(
     found = find_surroundings(tree)
     shown = {path.relative_to(tools) for path in found.folders if path.is_relative_to(tools)}
     assert shown == {Path(name) for name in ("pyenv", "cargo/bin", "one/bin", "two/pkg", "jdk")}
+    assert home / ".config/nvm" in found.folders and home / ".config" not in found.folders
     assert home / ".pyenv" not in found.folders and not [p for p in found.folders if p.is_relative_to(tree)]
     variables = environment_of(tree, found, {})
     assert {name: variables[name] for name in named} == {
@@ -376,7 +379,7 @@ def test_version_managers_are_found_where_their_variables_say(
         ("M2_HOME", "{home}/.m2"),
         ("GRADLE_HOME", "{home}/.gradle"),
         ("JAVA_HOME", "{home}/.ssh"),
-        ("PYENV_ROOT", "{home}/.config/gcloud"),
+        ("PYENV_ROOT", "{home}/.config"),
         ("GOROOT", "/etc"),
         ("JAVA_HOME", "{home}"),
         ("DOTNET_ROOT", "{home}/.."),

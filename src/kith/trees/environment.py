@@ -50,7 +50,7 @@ _IN_HOME: Final = (
     *(".local/share/fnm", ".local/share/uv/python"),
 )
 _OF_SETTINGS: Final = ("/etc", "/var", "/run", "/dev", "/proc", "/sys", "/boot")
-_PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker")
+_PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".kube", ".docker")
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
