@@ -217,3 +217,8 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.text(max_size=20), max_size=60).map("".join), st.integers(0, 800))
 def test_it_is_never_too_long(output: str, limit: int) -> None:
     assert len(distil(output, "x", limit)) <= limit
+
+
+def test_a_long_line_and_many_empty_ones_take_no_time() -> None:
+    assert failing_tests("a" * 1_000_000 + "\rFAILED a.py::b\n") == {"a.py::b"}
+    assert failing_tests("\n" * 300_000 + "not ok 1 - adds\n") == {"adds"}

@@ -124,7 +124,7 @@ _CARGO: Final = _dialect(
     (r"^test result: ", 10),
 )
 _GO: Final = _dialect(
-    r"^\s*--- FAIL: |^FAIL\b|\.go:\d+:\d+: ",
+    r"^[ \t]*--- FAIL: |^FAIL\b|\.go:\d+:\d+: ",
     r"^\s*--- FAIL: |^panic: ",
     (r"^\s*--- FAIL: ", 9, 5),
     (r"\.go:\d+(?::\d+)?: ", 9),
@@ -132,7 +132,7 @@ _GO: Final = _dialect(
     (r"^(?:FAIL|ok)\b", 7),
 )
 _NODE: Final = _dialect(
-    r"^\s*not ok \d|✖|✕|●|npm (?:ERR!|error)|^\s+\d+ (?:failing|passing)",
+    r"^[ \t]*not ok \d|✖|✕|●|npm (?:ERR!|error)|^[ \t]+\d+ (?:failing|passing)",
     r"^\s*not ok \d|^\s*✖ \S|^\s*● \S|^\s+\d+\) \S",
     (r"^\s*not ok \d", 9, 9),
     (r"^\s*✖ \S", 9, 6),
@@ -159,12 +159,12 @@ def failed_tests() -> tuple[re.Pattern[str], ...]:
         r"^(\S+::\S+) (?:FAILED|ERROR)\b",
         r"^(?:FAIL|ERROR): \w+ \(([\w.]+)\)",
         r"^\[  FAILED  \] ([\w/]+\.[\w/]+)",
-        rf"^\s*\d+ - (.+?) \((?:{_CTEST_ENDINGS})\)",
+        rf"^[ \t]*\d+ - (.+?) \((?:{_CTEST_ENDINGS})\)",
         r"^test (\S+)(?: - should panic)? \.\.\. FAILED",
-        r"^\s*--- FAIL: (\S+)",
-        r"^\s*not ok \d+ (?:- )?(.+?)(?: # .*)?$",
-        r"^\s*● (.+ › .+)$",
-        r"^\s*✖ (.+?)(?: \([\d.]+ ?ms\))?$",
+        r"^[ \t]*--- FAIL: (\S+)",
+        r"^[ \t]*not ok \d+ (?:- )?(.+?)(?: # .*)?$",
+        r"^[ \t]*● (.+ › .+)$",
+        r"^[ \t]*✖ (.+?)(?: \([\d.]+ ?ms\))?$",
     )
     return tuple(re.compile(name, re.M) for name in names)
 
@@ -202,7 +202,7 @@ def failing_tests(output: str) -> frozenset[str]:
 def clean_output(output: str) -> str:
     """Without terminal codes and without what a progress bar drew over."""
     text = _TERMINAL_CODES.sub("", output).replace("\r\n", "\n")
-    return _CONTROLS.sub("", re.sub(r"[^\n]*\r(?=[^\n])", "", text).replace("\r", ""))
+    return _CONTROLS.sub("", re.sub(r"^[^\n]*\r(?=[^\n])", "", text, flags=re.M).replace("\r", ""))
 
 
 def _clip(line: str) -> str:

@@ -225,6 +225,20 @@ def test_reports_of_a_command_that_starts_pytest(tmp_path: Path) -> None:
     assert report.passed == {"checks/a.py::test_a"} and report.ran.command == "make test"
 
 
+LONG = "the long name of a test, number 1500"
+
+
+def test_names_in_the_middle_of_a_long_output(tmp_path: Path) -> None:
+    script = 'BEGIN { print "1.." 3000; for (n = 1; n <= 3000; n++)\n' + (
+        '  print (n == 1500 ? "not ok " : "ok ") n " - the long name of a test, number " n; exit 1 }'
+    )
+    rule = "test:\n\t@echo before; sleep 60 & awk -f tests.awk\n"
+    report, _ = report_on(tmp_path, {"Makefile": rule, "tests.awk": script})
+    assert len(report.passed) == 2999 and [case.id for case in report.failed] == [LONG]
+    assert report.ran.cut and len(report.ran.output) < 31_000 and report.ran.output.startswith("before\n1..")
+    assert report.ran.code == 2 and report.ran.seconds < 50 and LONG not in report.ran.output
+
+
 def test_the_unittest_runner_is_for_python_3_8() -> None:
     ast.parse(Path(run_unittest.__file__).read_text(), feature_version=(3, 8))
 

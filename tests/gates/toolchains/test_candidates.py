@@ -300,6 +300,12 @@ def test_a_target_without_its_linters(script: str, alone: str) -> None:
 
 def test_a_target_of_linters_alone_tests_nothing() -> None:
     assert groups({"Makefile": "check: lint\n\t@echo done\nlint:\n\tblack --check .\n"}) == []
+    assert groups({"Makefile": "check:\n\t@ruff check . || (echo 'a; b'; exit 1)\n"}) == []
+
+
+def test_a_line_that_says_something_and_then_tests() -> None:
+    for line in ("@echo 'Tests: all' && ./run", "@printf x; ./run", "-black . ; ./run"):
+        assert lines({"Makefile": f"test:\n\t{line}\n"}) == ["make test"], line
 
 
 @pytest.mark.parametrize("recipe", ["tox -p", "uv run pytest", "pixi run test-all", "python -m unittest"])

@@ -161,18 +161,31 @@ def read_cases(
         cases = _read_any(files, place, ran)
     if cases or ran.code == 0:
         return cases
-    return tuple(CaseResult(name, "failed") for name in sorted(failing_tests(ran.output)))
+    shown = shorten(ran, ExecLimits().output)
+    return tuple(CaseResult(name, "failed") for name in sorted(failing_tests(shown.output)))
 
 
 def _read_any(files: Mapping[str, bytes], place: ProjectPaths, ran: Ran) -> tuple[CaseResult, ...]:
     """A command may mean its tests to fail: its exit code counts, and no report that contradicts it.
 
-    Of a long output the middle is missing, and other tests with each run.
+    Of a cut output the middle is missing, and other tests with each run.
     """
     reported = worst_of([*read_googletest(files, place), *read_pytest(files, place)])
     cases = reported or (() if ran.cut else read_printed(ran.output, place))
     failing = any(case.outcome in ("failed", "error") for case in cases)
     return () if failing and ran.code == 0 else cases
+
+
+def shorten(ran: Ran, most: int) -> Ran:
+    """Keep the first third and the last two thirds of `most` bytes of the output."""
+    data = ran.output.encode("utf-8", "replace")
+    if len(data) <= most:
+        return ran
+    head, tail = data[: most // 3], data[len(data) - (most - most // 3) :]
+    cut = ran.cut + len(data) - most
+    seam = f"\n[... {cut:,} bytes left out ...]\n"
+    words = head.decode("utf-8", "replace") + seam + tail.decode("utf-8", "replace")
+    return replace(ran, output=words, cut=cut)
 
 
 def was_built(
@@ -231,6 +244,7 @@ def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:
 
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 256_000_000  # of all reports together
+_MOST_PRINTED: Final = 4_000_000  # bytes of the output that are searched for names of tests
 _QUICK_S: Final = 5.0  # a program that took longer is not asked again for the names of its cases
 
 
@@ -248,7 +262,10 @@ async def run_suite(
         raise TypeError("tests run in a trial only")
     chosen = narrow(toolchain, only)
     line = compose(chosen, coverage=coverage) if leaves_reports() else chosen.test
-    ran = replace(await trial.check(Command(line), limits), command=chosen.test)
+    # Tests are named anywhere in the output; what is kept of it is what the caller asked for.
+    wide = replace(limits, output=max(limits.output, _MOST_PRINTED))
+    printed = replace(await trial.check(Command(line), wide), command=chosen.test)
+    ran = shorten(printed, limits.output)
     files = await _read_reports(trial)
     if toolchain.runner == "ctest":
         files = {**files, **await _ask_again(trial, find_silent(files, _QUICK_S), limits)}
@@ -258,8 +275,9 @@ async def run_suite(
         files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files())
     )
     ran = repair_output(toolchain, files, ran)
+    printed = repair_output(toolchain, files, printed)
     # A large report takes seconds to read, and a face must stay alive meanwhile.
-    cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, ran)
+    cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, printed)
     return SuiteReport(
         ran,
         cases,

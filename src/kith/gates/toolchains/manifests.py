@@ -159,7 +159,7 @@ TARGETS: Final = ("test", "check")
 _BESIDE: Final = lazy_pattern(
     r"(?:python\d? -m |uv run |poetry run |npx )?(?:ruff|flake8|black|isort|mypy|pyright|pylint|pre-commit"
     r"|codespell|bandit|eslint|prettier|clang-format|clang-tidy|cppcheck|shellcheck|golangci-lint|gofmt"
-    r"|go (?:vet|fmt)|cargo (?:fmt|clippy)|staticcheck|stubtest|twine|check-manifest|echo|printf|true)\b"
+    r"|go (?:vet|fmt)|cargo (?:fmt|clippy)|staticcheck|stubtest|twine|check-manifest|echo|printf|true|exit)\b"
 )
 _OF_PYTHON: Final = lazy_pattern(
     r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run)\b"
@@ -205,7 +205,7 @@ def _make_alone(script: str, target: str) -> str:
     """A target without the linters among its lines and its prerequisites; "" where there are none."""
     needs, lines = _rule(script, target) or ((), ())
     parts = [f"make {need}" for need in needs if not _is_beside(script, need)]
-    parts += [line for line in lines if not _BESIDE.match(line)]
+    parts += [line for line in lines if not _only_looks(line)]
     plain = parts and not any("$" in part or "`" in part for part in parts)
     return " && ".join(parts) if plain and len(parts) < len(needs) + len(lines) else ""
 
@@ -213,7 +213,14 @@ def _make_alone(script: str, target: str) -> str:
 def _is_beside(script: str, target: str, depth: int = 0) -> bool:
     needs, lines = _rule(script, target) or ((), ())
     inner = depth < _DEEPEST and all(_is_beside(script, need, depth + 1) for need in needs)
-    return bool(needs or lines) and inner and all(_BESIDE.match(line) for line in lines)
+    return bool(needs or lines) and inner and all(_only_looks(line) for line in lines)
+
+
+def _only_looks(line: str) -> bool:
+    """True if each command of a recipe's line is a linter or says something."""
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
+    parts = (part.strip(" \t(){}") for part in re.split(r"&&|\|\||[;|]", bare))
+    return all(_BESIDE.match(part) for part in parts if part)
 
 
 def recipe_lines(script: str, target: str, depth: int = 0) -> list[str]:
