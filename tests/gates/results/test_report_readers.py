@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kith.core.values import Ran
+from kith.gates.evidence.changed_tests import Claims
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
 from kith.gates.results.cpp import find_programs
 from kith.gates.results.junit import parse_xml, read_junit
@@ -136,6 +137,21 @@ def test_cargo() -> None:
         ("tests::panics", "failed", ""),
     ]
     assert cases[0].message == "assertion `left == right` failed: halves\n  left: 2\n right: 3"
+
+
+def test_programs_of_rust_with_tests_of_one_name() -> None:
+    texts = [
+        "\nrunning 1 test\ntest test_new ... ok\n\ntest result: ok. 1 passed\n",
+        "\nrunning 2 tests\ntest test_new ... FAILED\ntest other ... ok\n\nfailures:\n\n"
+        "---- test_new stdout ----\nthread 'test_new' panicked at src/lib.rs:3:5:\nboom\n\nfailures:\n",
+    ]
+    first = read("cargo", {"cargo.txt": "".join(texts)})
+    assert brief(first) == [
+        ("test_new", "passed", ""),
+        ("test_new (2)", "failed", "src/lib.rs:3"),
+        ("other", "passed", ""),
+    ]
+    assert Claims("make test_new pass").want("test_new (2)")
 
 
 def test_go() -> None:

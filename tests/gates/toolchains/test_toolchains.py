@@ -166,6 +166,7 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         ("ctest", ("unit::A.b", "other"), r"run -R '^(unit|unit::A\.b|other)$'"),
         ("ctest", ("tests/a.cpp",), "run"),
         ("cargo", ("m::a", "m::b"), "run -- --exact m::a m::b"),
+        ("cargo", ("m::a", "m::a (2)"), "run -- --exact m::a"),
         ("go", ("x.org/p.TestA/sub", "x.org/p.TestB"), "run x.org/p -run '^(TestA|TestB)$'"),
         ("jest", ("adds (two)",), r"run -t '^(adds \(two\))$'"),
         ("vitest", ("a.test.ts",), "run a.test.ts"),

@@ -305,9 +305,9 @@ def mentions(text: str, name: str) -> bool:
 
 
 def _short(test: str) -> str:
-    """The last part of a test's name, without its parameters."""
+    """The last part of a test's name, without its parameters and the number of its program."""
     rest = test.partition("::")[2]
-    return re.sub(r"\[.*$", "", rest.rpartition("::")[2] or test.rpartition(".")[2])
+    return re.sub(r"\[.*$| \(\d+\)$", "", rest.rpartition("::")[2] or test.rpartition(".")[2])
 
 
 def _files_of(test: str) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
-from kith.gates.results.python import worst_of
+from kith.gates.results.python import tell_apart, worst_of
 
+_RUST_PROGRAM: Final = re.compile(r"^running \d+ tests?$", re.M)
 _RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
 _RUST_BLOCK: Final = re.compile(r"^---- (\S.*?) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", re.M | re.S)
 _RUST_PANIC: Final = re.compile(
@@ -34,8 +35,17 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
 
 
 def read_cargo(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are Rust's paths: `module::tests::name`. Stable Rust has no report but these lines."""
+    """Ids are Rust's paths: `module::tests::name`; of another program's test with this name, with a number.
+
+    Stable Rust has no report but these lines. Programs run in the order of their names.
+    """
     text = files.get("cargo.txt", b"").decode("utf-8", "replace")
+    return tuple(
+        tell_apart(case for program in _RUST_PROGRAM.split(text) for case in _program(program, place))
+    )
+
+
+def _program(text: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
     told = dict(_RUST_BLOCK.findall(text))
     return worst_of(
         _rust_case(name, how, told.get(name, ""), place) for name, how in _RUST_TEST.findall(text)

@@ -1,15 +1,12 @@
 """Tests in the output of any command: lines of automake, TAP, prove, Minitest and unittest."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from msgspec.structs import replace
-
 from kith.core.patterns import lazy_pattern
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
-from kith.gates.results.python import read_lines, worst_of
+from kith.gates.results.python import read_lines, tell_apart, worst_of
 
 # Each form is read only where another line shows that its program was at work: such words are said often.
 _AUTOMAKE_SUM: Final = lazy_pattern(
@@ -40,14 +37,6 @@ _OUTCOMES: Final[dict[str, Outcome]] = {
 def read_printed(output: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
     """Every test that the output names, by the first form that it has; () where it has none."""
     return next((found for read in _READERS if (found := worst_of(read(output, place)))), ())
-
-
-def _apart(cases: Iterator[CaseResult]) -> Iterator[CaseResult]:
-    """Tell tests of one name apart by their order: several programs print into one output."""
-    seen = Counter[str]()
-    for case in cases:
-        seen[case.id] += 1
-        yield case if seen[case.id] == 1 else replace(case, id=f"{case.id} ({seen[case.id]})")
 
 
 def _automake(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
@@ -86,8 +75,8 @@ def _unittest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 _READERS: Final[tuple[Callable[[str, ProjectPaths], Iterator[CaseResult]], ...]] = (
     _unittest,
-    lambda output, place: _apart(_automake(output, place)),
+    lambda output, place: tell_apart(_automake(output, place)),
     _prove,
     _minitest,
-    lambda output, place: _apart(_tap(output, place)),
+    lambda output, place: tell_apart(_tap(output, place)),
 )

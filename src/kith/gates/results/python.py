@@ -1,8 +1,11 @@
 """Read the reports of pytest and unittest, with ids in their own spelling."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+from msgspec.structs import replace
 
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
@@ -132,3 +135,11 @@ def worst_of(cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
         if before is None or (case.outcome in ("failed", "error") and not before.message):
             kept[case.id] = case
     return tuple(kept.values())
+
+
+def tell_apart(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:
+    """Number tests of one name in their order: several programs print into one output."""
+    seen = Counter[str]()
+    for case in cases:
+        seen[case.id] += 1
+        yield case if seen[case.id] == 1 else replace(case, id=f"{case.id} ({seen[case.id]})")

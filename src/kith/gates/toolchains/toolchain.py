@@ -155,7 +155,8 @@ def _escape(text: str) -> str:
 def _cargo(line: str, only: tuple[str, ...]) -> str:
     if any(test.endswith(".rs") for test in only):
         return line
-    return f"{line} -- --exact {shlex.join(only)}"
+    names = (re.sub(r" \(\d+\)$", "", test) for test in only)  # a name is chosen in all programs
+    return f"{line} -- --exact {shlex.join(dict.fromkeys(names))}"
 
 
 def _go(line: str, only: tuple[str, ...]) -> str:
