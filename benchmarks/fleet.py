@@ -66,6 +66,9 @@ STEPS: Final[list[Any]] = [
 ]
 
 
+Fault = tuple[str, Callable[[], Awaitable[None]]]
+
+
 class Model:
     """A stand-in model: answers by the conversation it is given, slowly, and notes when it was at work."""
 
@@ -179,7 +182,8 @@ def leftovers(folder: Path) -> list[str]:
 async def soak(args: argparse.Namespace) -> dict[str, Any]:
     """Every job has one result, whatever dies.
 
-    With `--minutes`, faults are spread over that time, and what has not begun at its end is called off.
+    Kills come as jobs end. With `--minutes`, the other faults are spread over that time, and what has not
+    begun at its end is called off.
     """
     chance = random.Random(args.seed)
     model = Model(args.delay)
@@ -196,20 +200,21 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
         for number in range(args.workers):
             machines.start(number)
         begun = time.monotonic()
-        restart = lambda: _restart(args.restart)  # noqa: E731
-        events: list[tuple[str, Callable[[], Awaitable[None]]]] = [
-            *[("kill", lambda: _kill(machines, chance))] * args.kills,
-            *[("restart", restart)] * (args.restarts if args.restart else 0),
+        kills = spread([("kill", lambda: _kill(machines, chance))] * args.kills)
+        rest: list[Fault] = [
+            *[("restart", lambda: _restart(args.restart))] * (args.restarts if args.restart else 0),
             *[("cut", lambda: cut(chance))] * args.cuts,
         ]
-        chance.shuffle(events)
+        chance.shuffle(rest)
+        others = spread(rest)
         done, last, called_off = Counter[str](), 0.0, 0
         while True:
             view = await find_batch(fleet, batch)
             minutes = (time.monotonic() - begun) / 60
-            share = minutes / args.minutes if args.minutes else view.ended / view.total
-            while done.total() < len(events) and share >= 0.95 * done.total() / len(events):
-                kind, do = events[done.total()]
+            share = view.ended / view.total
+            times = minutes / args.minutes if args.minutes else share
+            while due := take_due(kills, share) or take_due(others, times):
+                kind, do = due
                 await do()
                 done[kind] += 1
             for number, process in machines.processes.items():
@@ -264,6 +269,15 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
             "processes left": leftovers(folder) if machines.bridge is None else machines.bridge.orphans(),
             "artefacts that no row names": len(await unnamed(fleet, folder / "store")),
         }
+
+
+def spread(faults: list[Fault]) -> list[tuple[float, Fault]]:
+    """Faults in reverse order, each with the share of the way after which it comes."""
+    return [(0.95 * place / len(faults), fault) for place, fault in enumerate(faults)][::-1]
+
+
+def take_due(faults: list[tuple[float, Fault]], share: float) -> Fault | None:
+    return faults.pop()[1] if faults and share >= faults[-1][0] else None
 
 
 @asynccontextmanager
