@@ -195,6 +195,10 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
         if args.light:
             machines.check = "none"
             del STEPS[0]
+        if args.skew:
+            machines.clocks = {
+                number: (-args.skew, 0.0, args.skew)[number % 3] for number in range(args.workers)
+            }
         repositories = make_repositories(folder, 5)
         batch = await fleet.submit(Batch("soak", "bench"), tasks_for(repositories, args.jobs))
         for number in range(args.workers):
@@ -290,7 +294,7 @@ async def machines_for(
     """
     where = conninfo_to_dict(args.dsn)
     host, port = str(where.get("host", "127.0.0.1")), int(where.get("port", 5432))
-    long = 3 * args.silence
+    long = min(45.0, 3 * args.silence)
     if not args.namespaces:
         proxy = Proxy(host, port)
         through = make_conninfo(args.dsn, host="127.0.0.1", port=await proxy.start())
@@ -712,6 +716,7 @@ def main() -> None:
     add("--light", action="store_true", help="soak: two replies a task, and no tests")
     add("--minutes", type=float, default=0.0, help="soak: after that, what has not begun is called off")
     add("--namespaces", action="store_true", help="machines in namespaces of their own (as root)")
+    add("--skew", type=float, default=0.0, help="soak: seconds by which the clocks of workers are wrong")
     add("--seed", type=int, default=1)
     args = parser.parse_args()
     print(json.dumps(asyncio.run(WORK[args.what](args)), indent=2))

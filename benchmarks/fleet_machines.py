@@ -39,6 +39,7 @@ hostname "$1" && mount --bind "$2" "$3" && echo ready || exit 1
 trap '' INT
 while :; do sleep 1000 & wait; done
 """
+_FAKETIME: Final = "*/faketime/libfaketime.so.1"
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -150,9 +151,7 @@ class Machines:
 
     def command(self, number: int, words: list[str]) -> list[str]:
         """A command as it runs on a machine."""
-        clock = self.clocks.get(number, 0.0)
-        wrong = ["faketime", "-f", f"{clock:+.0f}s"] if clock else []
-        command = ["setpriv", "--pdeathsig", "KILL", "--", *wrong, *words]
+        command = ["setpriv", "--pdeathsig", "KILL", "--", *words]
         if not self.bridge:
             return command
         enter = ["nsenter", f"--target={self.bridge.spaces[number].init}", "-m", "-u", "-i", "-n", "-p", "--"]
@@ -160,7 +159,10 @@ class Machines:
 
     def start(self, number: int, slots: int = 1) -> None:
         words = ["fleet", "worker", "--models", MODEL, "--slots", str(slots), "--grace", "0"]
-        env = self.environment(number) | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
+        env = self.environment(number)
+        if clock := self.clocks.get(number, 0.0):
+            env |= {"LD_PRELOAD": str(next(Path("/usr/lib").glob(_FAKETIME))), "FAKETIME": f"{clock:+.0f}s"}
+            env["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
         command = self.command(number, [sys.executable, "-m", "kith", *words])
         quiet = subprocess.DEVNULL
         with (self.folder / f"machine{number}.log").open("ab") as log:

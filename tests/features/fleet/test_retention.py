@@ -1,11 +1,13 @@
 """Old batches go whole, with what only they need; nothing that is open or young."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from fleet_support import Within
+from fleet_support import Within, faketime
 from kith.core.errors import KithError
 from kith.features.fleet import retention
 from kith.features.fleet.artefacts import FolderStore
@@ -197,3 +199,16 @@ def test_a_database_without_the_table_keeps_everything(within: Within, tmp_path:
         assert await fleet.rows("SELECT count(*) AS notes FROM fleet_stored") == [{"notes": 0}]
 
     within(look)
+
+
+def test_the_age_of_an_artefact_is_told_by_the_clock_of_the_file_system(tmp_path: Path) -> None:
+    """A worker whose clock is two hours ahead removes nothing that was put a moment ago."""
+    (tmp_path / "file").write_text("patch")
+    store = FolderStore(tmp_path / "store")
+    digest = store.put(tmp_path / "file")
+    code = f"from {FolderStore.__module__} import *; FolderStore(Path({str(store.folder)!r})).remove"
+    env = {"LD_PRELOAD": faketime(), "FAKETIME": "+7200s", "NO_FAKE_STAT": "1"}
+    subprocess.run([sys.executable, "-c", f"{code}({digest!r}, 3600)"], check=True, env=os.environ | env)
+    assert list(store.folder.glob("*/*"))
+    subprocess.run([sys.executable, "-c", f"{code}({digest!r})"], check=True, env=os.environ | env)
+    assert not list(store.folder.glob("*/*"))

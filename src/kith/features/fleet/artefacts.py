@@ -71,7 +71,6 @@ class FolderStore:
     def _now(self) -> float:
         """The time of the file system's own clock, as files have it: this machine's may be wrong."""
         with tempfile.TemporaryFile(dir=self.folder) as file:
-            os.utime(file.fileno())
             return os.fstat(file.fileno()).st_mtime
 
     def _place(self, digest: str) -> Path:
