@@ -31,12 +31,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any, Final, LiteralString
 
 import psycopg
+from fleet_machines import MODEL, Bridge, Machines
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from kith.core.errors import EXIT_TRY_LATER
 from kith.features.demo import standin
 from kith.features.fleet.attempts import Batch, Result, Spent
 from kith.features.fleet.batches import find_batch, list_batches, list_runs, make_report
@@ -62,21 +64,9 @@ STEPS: Final[list[Any]] = [
     },
     "Mended.",
 ]
-MODEL: Final = "box/standin"
-SETTINGS: Final = """\
-discovery = "off"
-check = "{check}"
-[endpoints.box]
-kind = "vllm"
-url = "{url}"
-[fleet]
-store = "{store}"
-silence_seconds = {silence}
-attempts = 50
-checkpoint_turns = 1
-free_mb = 0
-servers = ["box={slots}"]
-"""
+
+
+Fault = tuple[str, Callable[[], Awaitable[None]]]
 
 
 class Model:
@@ -107,8 +97,8 @@ class Proxy:
         self.open.set()
         self.writers = set[asyncio.StreamWriter]()
 
-    async def start(self) -> int:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+    async def start(self, address: str = "127.0.0.1") -> int:
+        server = await asyncio.start_server(self._serve, address, 0)
         return int(server.sockets[0].getsockname()[1])
 
     async def cut(self, seconds: float, *, reset: bool) -> None:
@@ -138,57 +128,6 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
         writer.transport.abort()
-
-
-class Machines:
-    """Workers, each with folders of its own, started again when they end."""
-
-    def __init__(self, folder: Path, dsn: str, url: str, silence: float, slots: int) -> None:
-        self.folder, self.dsn, self.url, self.silence, self.slots = folder, dsn, url, silence, slots
-        self.check = "python3 -m unittest -q"
-        self.processes: dict[int, subprocess.Popen[bytes]] = {}
-
-    def environment(self, number: int) -> dict[str, str]:
-        home = self.folder / f"machine{number}"
-        config = home / "config" / "kith"
-        config.mkdir(parents=True, exist_ok=True)
-        (config / "config.toml").write_text(
-            SETTINGS.format(
-                url=self.url,
-                store=self.folder / "store",
-                silence=self.silence,
-                slots=self.slots,
-                check=self.check,
-            )
-        )
-        return {
-            **os.environ,
-            "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_STATE_HOME": str(home / "state"),
-            "KITH_FLEET_FOLDER": str(home / "fleet"),
-            "KITH_FLEET_DSN": self.dsn,
-        }
-
-    def start(self, number: int, slots: int = 1) -> None:
-        words = ["fleet", "worker", "--models", MODEL, "--slots", str(slots), "--grace", "0"]
-        log = (self.folder / f"machine{number}.log").open("ab")
-        env = self.environment(number)
-        command = ["setpriv", "--pdeathsig", "KILL", "--", sys.executable, "-m", "kith", *words]
-        quiet = subprocess.DEVNULL
-        self.processes[number] = subprocess.Popen(
-            command, env=env, stdin=quiet, stdout=quiet, stderr=log, cwd=self.folder
-        )
-
-    async def kill(self, number: int, how: signal.Signals) -> None:
-        process = self.processes[number]
-        process.send_signal(how)
-        await asyncio.to_thread(process.wait)  # a drained one still needs the proxy of this loop
-
-    async def stop(self) -> None:
-        for each in self.processes.values():
-            each.terminate()
-        for each in self.processes.values():
-            await asyncio.to_thread(each.wait, 60)
 
 
 def make_repositories(folder: Path, number: int) -> list[Path]:
@@ -241,47 +180,59 @@ def leftovers(folder: Path) -> list[str]:
 
 
 async def soak(args: argparse.Namespace) -> dict[str, Any]:
-    """Every job has one result, whatever dies."""
+    """Every job has one result, whatever dies.
+
+    Kills come as jobs end. With `--minutes`, the other faults are spread over that time, and what has not
+    begun at its end is called off.
+    """
     chance = random.Random(args.seed)
-    where = conninfo_to_dict(args.dsn)
-    proxy = Proxy(str(where.get("host", "127.0.0.1")), int(where.get("port", 5432)))
-    port = await proxy.start()
     model = Model(args.delay)
-    async with prepared(args) as (fleet, folder), standin.serve(model, "vllm", slots=64) as server:
-        through = make_conninfo(args.dsn, host="127.0.0.1", port=port)
-        machines = Machines(folder, through, server.url, args.silence, args.slots)
+    async with (
+        prepared(args) as (fleet, folder),
+        standin.serve(model, "vllm", slots=64) as server,
+        machines_for(args, folder, server.url) as (machines, cut),
+    ):
         if args.light:
             machines.check = "none"
             del STEPS[0]
+        if args.skew:
+            machines.clocks = {
+                number: (-args.skew, 0.0, args.skew)[number % 3] for number in range(args.workers)
+            }
         repositories = make_repositories(folder, 5)
         batch = await fleet.submit(Batch("soak", "bench"), tasks_for(repositories, args.jobs))
         for number in range(args.workers):
             machines.start(number)
         begun = time.monotonic()
-        events: list[Callable[[], Awaitable[None]]] = [
-            *[lambda: _kill(machines, chance)] * args.kills,
-            *[lambda: _restart(args.restart)] * (args.restarts if args.restart else 0),
-            *[lambda: proxy.cut(chance.uniform(2, 3 * args.silence), reset=chance.random() < 0.5)]
-            * args.cuts,
+        kills = spread([("kill", lambda: _kill(machines, chance))] * args.kills)
+        rest: list[Fault] = [
+            *[("restart", lambda: _restart(args.restart))] * (args.restarts if args.restart else 0),
+            *[("cut", lambda: cut(chance))] * args.cuts,
         ]
-        chance.shuffle(events)
-        done, last = 0, 0.0
+        chance.shuffle(rest)
+        others = spread(rest)
+        done, last, called_off = Counter[str](), 0.0, 0
         while True:
             view = await find_batch(fleet, batch)
+            minutes = (time.monotonic() - begun) / 60
             share = view.ended / view.total
-            while done < len(events) and share >= 0.95 * done / len(events):
-                await events[done]()
-                done += 1
+            times = minutes / args.minutes if args.minutes else share
+            while due := take_due(kills, share) or take_due(others, times):
+                kind, do = due
+                await do()
+                done[kind] += 1
             for number, process in machines.processes.items():
                 if process.poll() is not None:
-                    assert process.returncode <= 0, (folder / f"machine{number}.log").read_text()[-500:]
+                    # A worker that begins while the database is away gives up soon, as it should.
+                    assert process.returncode <= 0 or process.returncode == EXIT_TRY_LATER, (
+                        folder / f"machine{number}.log"
+                    ).read_text()[-500:]
                     machines.start(number)
+            if not called_off and args.minutes and minutes > args.minutes:
+                called_off = await _call_off(fleet, batch)
             if time.monotonic() - last > 15:
                 last = time.monotonic()
-                print(
-                    f"{last - begun:6.0f} s: {view.ended} of {view.total}, {done} faults",
-                    file=sys.stderr,
-                )
+                print(f"{last - begun:6.0f} s: {view.ended} of {view.total}, {dict(done)}", file=sys.stderr)
             if view.ended == view.total:
                 break
             await asyncio.sleep(0.5)
@@ -293,32 +244,107 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
         )
         slots = await fleet.rows("SELECT count(*) FILTER (WHERE run IS NOT NULL) AS held FROM fleet_slots")
         jobs = await fleet.rows("SELECT count(*) AS left FROM procrastinate_jobs")
-        runs = [each for number in range(args.workers) for each in _runs_left(folder, number)]
+        twice = await fleet.rows(
+            """
+            SELECT count(*) AS runs FROM (
+              SELECT run FROM fleet_attempts WHERE why IN ('proven', 'held', 'unproven')
+              GROUP BY run HAVING count(*) > 1) twice
+            """
+        )
+        patches = await fleet.rows("SELECT DISTINCT result->'artefacts'->>'patch' AS patch FROM fleet_runs")
         return {
-            "jobs": args.jobs,
+            "jobs": args.jobs - called_off,
+            "workers": args.workers,
             "seconds": round(seconds),
-            "faults": {
-                "kills": args.kills,
-                "restarts": args.restarts if args.restart else 0,
-                "cuts": args.cuts,
-            },
+            "faults": done,
             "states": dict(Counter(run.state for run in report.runs)),
+            "called off at the end": called_off,
             "verdicts": report.verdicts,
+            "runs with two results": twice[0]["runs"],
+            "different patches": len([row for row in patches if row["patch"]]),
             "attempts": rows[0]["attempts"],
             "attempts without an end": rows[0]["open"],
             "replies": len(model.work),
-            "replies without faults": args.jobs * len(STEPS),
+            "replies without faults": (args.jobs - called_off) * len(STEPS),
             "most requests at once": model.most_at_once(),
             "slots still held": slots[0]["held"],
             "jobs left in the queue": jobs[0]["left"],
-            "folders of runs left": len(runs),
-            "processes left": leftovers(folder),
+            "trials, sessions and folders left": machines.sessions_left(),
+            "processes left": leftovers(folder) if machines.bridge is None else machines.bridge.orphans(),
+            "artefacts that no row names": len(await unnamed(fleet, folder / "store")),
         }
 
 
-def _runs_left(folder: Path, number: int) -> list[Path]:
-    runs = folder / f"machine{number}" / "fleet" / "runs"
-    return list(runs.iterdir()) if runs.is_dir() else []
+def spread(faults: list[Fault]) -> list[tuple[float, Fault]]:
+    """Faults in reverse order, each with the share of the way after which it comes."""
+    return [(0.95 * place / len(faults), fault) for place, fault in enumerate(faults)][::-1]
+
+
+def take_due(faults: list[tuple[float, Fault]], share: float) -> Fault | None:
+    return faults.pop()[1] if faults and share >= faults[-1][0] else None
+
+
+@asynccontextmanager
+async def machines_for(
+    args: argparse.Namespace, folder: Path, url: str
+) -> AsyncIterator[tuple[Machines, Callable[[random.Random], Awaitable[None]]]]:
+    """Machines for workers, and a function that cuts them off for a while.
+
+    In namespaces of their own some of them are cut off. Else all lose the database, but not the model.
+    """
+    where = conninfo_to_dict(args.dsn)
+    host, port = str(where.get("host", "127.0.0.1")), int(where.get("port", 5432))
+    long = min(45.0, 3 * args.silence)
+    if not args.namespaces:
+        proxy = Proxy(host, port)
+        through = make_conninfo(args.dsn, host="127.0.0.1", port=await proxy.start())
+
+        async def cut_all(chance: random.Random) -> None:
+            await proxy.cut(chance.uniform(2, long), reset=chance.random() < 0.5)
+
+        yield Machines(folder, through, url, args.silence, args.slots), cut_all
+        return
+    bridge = Bridge()
+    try:
+        model = Proxy("127.0.0.1", int(url.rpartition(":")[2]))
+        through = f"http://{bridge.address}:{await model.start(bridge.address)}"
+        dsn = make_conninfo(args.dsn, host=bridge.address)
+        machines = Machines(folder, dsn, through, args.silence, args.slots, bridge)
+
+        async def cut_some(chance: random.Random) -> None:
+            chosen = chance.sample(sorted(bridge.spaces), max(1, len(bridge.spaces) // 3))
+            for each in chosen:
+                bridge.cut(each, up=False)
+            await asyncio.sleep(chance.uniform(2, long))
+            for each in chosen:
+                bridge.cut(each, up=True)
+
+        yield machines, cut_some
+    finally:
+        bridge.close()
+
+
+async def unnamed(fleet: Fleet, store: Path) -> set[str]:
+    """The artefacts in the store that no run names."""
+    rows = await fleet.rows(
+        """
+        SELECT checkpoint AS digest FROM fleet_runs
+        UNION SELECT artefact.value FROM fleet_runs, jsonb_each_text(result->'artefacts') artefact
+        """
+    )
+    return {each.name for each in store.glob("*/*")} - {row["digest"] for row in rows}
+
+
+async def _call_off(fleet: Fleet, batch: str) -> int:
+    """Take the jobs that no worker has begun out of the batch. Returns how many."""
+    rows = await fleet.rows(
+        """
+        UPDATE fleet_runs SET cancel = true, state = 'cancelled', ended = now()
+        WHERE batch = %(batch)s AND state = 'waiting' AND attempt = 0 RETURNING id
+        """,
+        batch=batch,
+    )
+    return len(rows)
 
 
 async def _kill(machines: Machines, chance: random.Random) -> None:
@@ -336,17 +362,23 @@ async def _restart(command: str) -> None:
 
 
 async def overhead(args: argparse.Namespace) -> dict[str, Any]:
-    """Seconds of a job (from its fetching to its result) against plain `kith run`s of the same task."""
-    async with prepared(args) as (fleet, folder), standin.serve(Model(0.0), "vllm", slots=64) as server:
-        machines = Machines(folder, args.dsn, server.url, 30.0, 64)
+    """Seconds of a job (from its fetching to its result) against plain `kith run`s of the same task.
+
+    CPU seconds of a job are those of the worker and of all that it starts, from submitting to the result.
+    """
+    async with (
+        prepared(args) as (fleet, folder),
+        standin.serve(Model(0.0), "vllm", slots=64) as server,
+        machines_for(args, folder, server.url) as (machines, _),
+    ):
         (repository,) = make_repositories(folder, 1)
         env = machines.environment(0)
-        plain, jobs = list[float](), list[float]()
-        machines.start(0)
+        plain, jobs, plain_cpu, jobs_cpu = list[float](), list[float](), list[float](), list[float]()
+        await start_workers(fleet, machines, 1, 1)
         for place in range(args.number + 2):
             tree = folder / "plain"
             shutil.copytree(repository, tree)
-            begun = time.monotonic()
+            used, begun = children_cpu_s(), time.monotonic()
             words = [
                 "run",
                 "-C",
@@ -361,71 +393,94 @@ async def overhead(args: argparse.Namespace) -> dict[str, Any]:
             ]
             state = {"XDG_STATE_HOME": str(folder / f"plain-state{place}")}
             done = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "kith", *words),
+                *machines.command(0, [sys.executable, "-m", "kith", *words]),
                 env=env | state,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
             assert await done.wait() == 0
             plain.append(time.monotonic() - begun)
+            plain_cpu.append(children_cpu_s() - used)
             shutil.rmtree(tree)
+            used = machines.cpu_s()
             batch = await fleet.submit(Batch(f"{place}", "bench"), tasks_for([repository], 1))
             while (await find_batch(fleet, batch)).ended == 0:
                 await asyncio.sleep(0.02)
-            rows = await fleet.rows(
-                """
-                SELECT extract(epoch FROM ended - started)::float AS seconds
-                FROM fleet_runs WHERE batch = %(batch)s
-                """,
-                batch=batch,
-            )
-            jobs.append(rows[0]["seconds"])
+            jobs_cpu.append(machines.cpu_s() - used)
+            jobs.append(await seconds_of(fleet, batch))
         await machines.stop()
-        plain, jobs = plain[2:], jobs[2:]
         return {
             "number": args.number,
-            "plain, median s": round(median(plain), 3),
-            "job, median s": round(median(jobs), 3),
-            "overhead, median ms": round(
-                1000 * median(job - run for job, run in zip(jobs, plain, strict=True))
-            ),
+            "plain, median s": round(median(plain[2:]), 3),
+            "job, median s": round(median(jobs[2:]), 3),
+            "overhead, median ms": round(median(more_ms(jobs, plain))),
+            "overhead, quartiles ms": [round(each) for each in quantiles(more_ms(jobs, plain))],
+            "plain, median CPU s": round(median(plain_cpu[2:]), 3),
+            "job, median CPU s": round(median(jobs_cpu[2:]), 3),
+            "overhead, median CPU ms": round(median(more_ms(jobs_cpu, plain_cpu))),
         }
 
 
+def more_ms(jobs: list[float], plain: list[float]) -> list[float]:
+    """How much more each job took than the plain run before it; the first two only warm up."""
+    return [1000 * (job - run) for job, run in zip(jobs[2:], plain[2:], strict=True)]
+
+
+def children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+async def seconds_of(fleet: Fleet, batch: str) -> float:
+    """From the first start in a batch to its last end, by the database's clock."""
+    (row,) = await fleet.rows(
+        """
+        SELECT extract(epoch FROM max(ended) - min(started))::float AS seconds
+        FROM fleet_runs WHERE batch = %(batch)s
+        """,
+        batch=batch,
+    )
+    return float(row["seconds"])
+
+
+async def start_workers(fleet: Fleet, machines: Machines, number: int, slots: int) -> None:
+    for place in range(number):
+        machines.start(place, slots)
+    while (await fleet.rows("SELECT count(*)::int AS there FROM fleet_workers"))[0]["there"] < number:
+        await asyncio.sleep(0.1)
+
+
 async def slots(args: argparse.Namespace) -> dict[str, Any]:
-    """Jobs an hour with 1 slot and with many, for a model that takes its time."""
+    """Jobs an hour with 1 slot and with many, for a model that takes `--delay` seconds for each reply."""
     figures = dict[str, Any]()
-    for number in (1, args.slots):
+    if args.light:
+        del STEPS[0]
+    for number, jobs in ((1, args.ones), (args.slots, args.jobs)):
         async with (
             prepared(args) as (fleet, folder),
             standin.serve(Model(0.0), "vllm", slots=256, delay_first_byte=args.delay) as server,
+            machines_for(args, folder, server.url) as (machines, _),
         ):
-            machines = Machines(folder, args.dsn, server.url, 30.0, args.slots)
             repositories = make_repositories(folder, 5)
-            jobs = 1 if number == 1 else args.slots
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            batch = await fleet.submit(Batch(f"{number}", "bench"), tasks_for(repositories, jobs))
             workers = max(1, number // 8)
-            for place in range(workers):
-                machines.start(place, number // workers)
+            await start_workers(fleet, machines, workers, number // workers)
+            used = machines.cpu_s()
+            batch = await fleet.submit(Batch(f"{number}", "bench"), tasks_for(repositories, jobs))
             while (view := await find_batch(fleet, batch)).ended < view.total:
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(1.0)
+            used = machines.cpu_s() - used
             await machines.stop()
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            (row,) = await fleet.rows(
-                """
-                SELECT extract(epoch FROM max(ended) - min(started))::float AS seconds
-                FROM fleet_runs WHERE batch = %(batch)s
-                """,
-                batch=batch,
-            )
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            seconds, report = await seconds_of(fleet, batch), await make_report(fleet, view)
+            alone = sorted(run.seconds or 0.0 for run in report.runs)
             figures[f"{number} slots"] = {
                 "jobs": jobs,
-                "seconds": round(row["seconds"], 1),
-                "jobs an hour": round(3600 * jobs / row["seconds"], 1),
-                "CPU s a job": round(cpu / jobs, 2),
+                "verdicts": report.verdicts,
+                "seconds": round(seconds, 1),
+                "seconds of a job, median and longest": [round(median(alone), 1), round(alone[-1], 1)],
+                "jobs an hour": round(3600 * jobs / seconds, 1),
+                "CPU s a job": round(used / jobs, 2),
             }
+            print(json.dumps(figures), file=sys.stderr)
     one, many = figures["1 slots"], figures[f"{args.slots} slots"]
     return {**figures, "times": round(many["jobs an hour"] / one["jobs an hour"], 1)}
 
@@ -656,8 +711,12 @@ def main() -> None:
     add("--silence", type=float, default=6.0)
     add("--delay", type=float, default=0.2, help="seconds of a reply")
     add("--slots", type=int, default=6)
+    add("--ones", type=int, default=2, help="slots: jobs for the one slot")
     add("--number", type=int, default=15)
     add("--light", action="store_true", help="soak: two replies a task, and no tests")
+    add("--minutes", type=float, default=0.0, help="soak: after that, what has not begun is called off")
+    add("--namespaces", action="store_true", help="machines in namespaces of their own (as root)")
+    add("--skew", type=float, default=0.0, help="soak: seconds by which the clocks of workers are wrong")
     add("--seed", type=int, default=1)
     args = parser.parse_args()
     print(json.dumps(asyncio.run(WORK[args.what](args)), indent=2))

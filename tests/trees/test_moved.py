@@ -99,3 +99,26 @@ def test_a_check_that_was_cut_off_leaves_by_products_too(opener: str, tmp_path: 
 
 def began_in(state: Path) -> bool:
     return bool(list((state / "trials" / NAME).glob("*/began")))
+
+
+def test_what_is_edited_after_a_move_is_newer_than_all_that_was_built(opener: str, tmp_path: Path) -> None:
+    """The other machine's clock was ten minutes ahead, and a build compares times, as make does."""
+    begin, root = OPENERS[opener], make_project(tmp_path / "project")
+    build = (
+        "[ out/a.o -nt src/a.py ] || { mkdir -p out; cp src/a.py out/a.o; touch -d '+10 minutes' out/a.o; }"
+    )
+
+    async def main() -> None:
+        with pytest.raises(_StopError):
+            async with begin(root, tmp_path / "state") as trial:
+                await trial.write("src/a.py", b"a = 2\n")
+                await trial.check(Command(build))
+                raise _StopError
+        async with begin(*move(tmp_path)) as trial:
+            assert [change.path for change in await trial.changes()] == ["src/a.py"]
+            await trial.write("src/a.py", b"a = 3\n")
+            await trial.check(Command(build))
+            assert (await trial.read("out/a.o")) == b"a = 3\n"
+            assert [change.path for change in await trial.changes()] == ["src/a.py"]
+
+    asyncio.run(main())

@@ -6,6 +6,7 @@ Some of a trial's links and notes name the place where it lay. A stamp holds num
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from kith.trees.files import open_folder
 from kith.trees.overlay import UPPER, Layers
 
 _SAME = 3  # the first parts of a stamp, which a copy shares: mode, size, time of the last write
+_TIME = 2  # its part with that time
 
 
 def mark_of(trials: Path) -> object:
@@ -42,14 +44,19 @@ def settle(trial: Path, root: Path) -> None:
     """
     _point(trial / "lower", root)
     is_copy = (trial / RECORD).exists()
-    now = scan_copy(trial / TREE) if is_copy else _stamps(Layers(root, trial / UPPER))
+
+    def scan() -> dict[str, Stamp]:
+        return scan_copy(trial / TREE) if is_copy else _stamps(Layers(root, trial / UPPER))
+
+    copied = scan()
+    now = scan() if _leave_the_future(trial / (TREE if is_copy else UPPER), copied) else copied
     by_products = ByProducts(trial / BY_PRODUCTS)
     if known := by_products.load():
-        by_products.save(_renewed(known, now))
+        by_products.save(_renewed(known, copied, now))
     if is_copy:
         record = json.loads((trial / RECORD).read_text())
         made = {path: tuple(stamp) for path, stamp in record["stamps"].items()}
-        (trial / RECORD).write_text(json.dumps({**record, "stamps": _renewed(made, now)}))
+        (trial / RECORD).write_text(json.dumps({**record, "stamps": _renewed(made, copied, now)}))
         _borrow_objects(trial, root)
 
 
@@ -57,9 +64,27 @@ def _stamps(layers: Layers) -> dict[str, Stamp]:
     return {path: entry.stamp for path, entry in layers.scan().items()}
 
 
-def _renewed(known: Mapping[str, Stamp], now: Mapping[str, Stamp]) -> dict[str, Stamp]:
+def _leave_the_future(folder: Path, stamps: Mapping[str, Stamp]) -> bool:
+    """Move the times of all files back if some are later than now; False where none is.
+
+    The other machine's clock was ahead. A build would take what is edited here for older than what was built
+    there, and not build it again.
+    """
+    times = {path: stamp[_TIME] for path, stamp in stamps.items() if len(stamp) > _TIME}
+    ahead = max((each for each in times.values() if isinstance(each, int)), default=0) - time.time_ns()
+    if ahead <= 0:
+        return False
+    for path, each in times.items():
+        if isinstance(each, int):
+            os.utime(folder / path, ns=(each - ahead, each - ahead), follow_symlinks=False)
+    return True
+
+
+def _renewed(
+    known: Mapping[str, Stamp], copied: Mapping[str, Stamp], now: Mapping[str, Stamp]
+) -> dict[str, Stamp]:
     return {
-        path: now[path] if path in now and now[path][:_SAME] == stamp[:_SAME] else stamp
+        path: now[path] if path in now and copied[path][:_SAME] == stamp[:_SAME] else stamp
         for path, stamp in known.items()
     }
 

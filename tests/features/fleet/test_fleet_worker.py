@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fleet_support import faketime
 from forge_server import TOKEN, StandInForge, over_http
 from kith.features.demo.standin.http import Request
 from outside import Kith, in_thread
@@ -24,6 +25,19 @@ NEW = "return sum(numbers) / len(numbers) if numbers else 0"
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
 READ = {"calls": [{"name": "read", "args": {"path": "utils.py"}}]}
 STEPS = (READ, EDIT, READ, READ, "Mended.")
+LEAVES = """\
+import pathlib
+import unittest
+
+pathlib.Path("out").mkdir(exist_ok=True)
+for name in ("out/a.o", "report.xml"):
+    pathlib.Path(name).write_text("left behind")
+
+
+class Leaves(unittest.TestCase):
+    def test_nothing(self):
+        pass
+"""
 SETTINGS = """\
 check = "python3 -m unittest -q"
 [endpoints.box]
@@ -45,6 +59,7 @@ class Fleet:
 
     def __init__(self, kith: Kith, home: Path, dsn: str) -> None:
         self.kith, self.home, self.dsn = kith, home, dsn
+        self.steps: tuple[Any, ...] = STEPS
         self.asked: list[int] = []  # the step of each reply that the model gave
 
     def write_settings(self, url: str, folder: Path) -> None:
@@ -57,7 +72,7 @@ class Fleet:
         """The step that follows from the conversation, whoever asks."""
         step = sum(message["role"] == "assistant" for message in request.body["messages"])
         self.asked.append(step)
-        reply = STEPS[step] if step < len(STEPS) else STEPS[-1]
+        reply = self.steps[min(step, len(self.steps) - 1)]
         return reply if isinstance(reply, str) else {**reply, "text": f"Step {step}."}
 
     def submit(self, *words: str) -> str:
@@ -91,9 +106,17 @@ class Fleet:
             time.sleep(0.02)
 
     @contextmanager
-    def worker(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    def worker(self, *words: str, folder: str = "", ahead_s: int = 0) -> Iterator["subprocess.Popen[str]"]:
+        """A worker, with a folder of its own as on another machine, or with a clock that is wrong."""
         command = [sys.executable, "-m", "kith", "fleet", "worker", "--models", "box/standin", *words]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home)
+        env = dict(os.environ) | ({"KITH_FLEET_FOLDER": folder} if folder else {})
+        if ahead_s:
+            env |= {
+                "LD_PRELOAD": faketime(),
+                "FAKETIME": f"{ahead_s:+}s",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home, env=env)
         try:
             assert process.stderr and "at once" in process.stderr.readline()
             yield process
@@ -190,6 +213,59 @@ def test_a_drained_run_is_handed_over_with_all_that_it_did(fleet: Fleet) -> None
         run = fleet.wait(batch)
     assert (run["verdict"], run["attempts"]) == ("proven", 2)
     assert fleet.asked[told:][0] >= 2 and len(fleet.asked) <= len(STEPS) + 1
+
+
+@pytest.mark.slow
+def test_what_checks_left_behind_is_no_change_after_a_move(fleet: Fleet, tmp_path: Path) -> None:
+    """The first check fails and leaves files; then the run moves to another machine, where it is mended."""
+    (fleet.kith.folder / "test_leaves.py").write_text(LEAVES)
+    git = ["git", "-C", str(fleet.kith.folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "add", "test_leaves.py"], check=True)
+    subprocess.run([*git, "commit", "-qm", "a test that leaves files"], check=True)
+    edit = {"path": "utils.py", "old": OLD, "new": "return 7"}
+    again = {"path": "utils.py", "old": "return 7", "new": NEW}
+    wrong, right = ({"calls": [{"name": "edit", "args": args}]} for args in (edit, again))
+    fleet.steps = (READ, wrong, "Mended.", READ, right, READ, "Mended now.")
+    batch = fleet.submit("-m", "box/standin")
+    with fleet.worker("--grace", "0") as first:
+        fleet.until_asked(3)
+        first.terminate()
+        first.wait(60)
+    assert fleet.one(batch)["state"] == "waiting"
+    told = len(fleet.asked)
+    with fleet.worker(folder=str(tmp_path / "another")):
+        run = fleet.wait(batch)
+    assert fleet.asked[told:][0] >= 3  # it went on after the check
+    assert (run["verdict"], run["attempts"], run["files"]) == ("proven", 2, 1)
+    saved = tmp_path / "saved"
+    fleet.kith("fleet", "results", batch, "--save", str(saved))
+    patch = (saved / run["key"] / "patch.patch").read_text()
+    assert NEW in patch and "report.xml" not in patch and "a.o" not in patch
+
+
+@pytest.mark.slow
+def test_wrong_clocks_of_workers_lose_no_lease_and_keep_none(fleet: Fleet) -> None:
+    """Clocks are ten minutes ahead and behind. A run ends once, also where it moves between them."""
+    config = fleet.home / ".config" / "kith" / "config.toml"
+    config.write_text(config.read_text().replace("silence_seconds = 2", "silence_seconds = 6"))
+    fleet.steps = (*({**each, "delay": 2.0} for each in (READ, EDIT, READ, READ)), "Mended.")
+    begun = time.monotonic()
+    with (
+        fleet.worker("--name", "ahead", ahead_s=600) as ahead,
+        fleet.worker("--name", "behind", ahead_s=-600) as behind,
+    ):
+        batch = fleet.submit("-m", "box/standin")
+        assert fleet.wait(batch)["attempts"] == 1  # though it takes longer than 6 s
+        workers = json.loads(fleet.kith("fleet", "status", "--json").stdout)["workers"]
+        assert [0 <= each["silent_s"] < 10 for each in workers] == [True, True]
+        moved = fleet.submit("-m", "box/standin")
+        first = fleet.until(moved, lambda run: run["turns"] >= 2)["worker"]
+        {"ahead": ahead, "behind": behind}[first].kill()
+        run = fleet.wait(moved)
+        assert (run["attempts"], run["worker"]) == (2, "behind" if first == "ahead" else "ahead")
+    for each in (fleet.one(batch), run):
+        assert (each["state"], each["verdict"], each["files"]) == ("done", "proven", 1)
+        assert 0 <= each["seconds"] <= time.monotonic() - begun
 
 
 @pytest.mark.slow

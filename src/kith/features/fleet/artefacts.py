@@ -3,7 +3,6 @@
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import file_digest
@@ -66,8 +65,13 @@ class FolderStore:
     def remove(self, digest: str, young_s: float = 0.0) -> None:
         place = self._place(digest)
         with _in_words(self.folder), suppress(FileNotFoundError):
-            if time.time() - place.stat().st_mtime >= young_s:
+            if not young_s or self._now() - place.stat().st_mtime >= young_s:
                 place.unlink()
+
+    def _now(self) -> float:
+        """The time of the file system's own clock, as files have it: this machine's may be wrong."""
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            return os.fstat(file.fileno()).st_mtime
 
     def _place(self, digest: str) -> Path:
         return self.folder / shard(digest)

@@ -14,7 +14,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from kith import __version__
 from kith.core.errors import BusyError, KithError, UsageError
-from kith.features.fleet import attempts, publications
+from kith.features.fleet import attempts, publications, stored
 from kith.features.fleet.attempts import Attempt, Batch, Database, Result, Spent, Standing, State, all_rows
 from kith.features.fleet.settings import Limits
 from kith.features.fleet.tasks import FleetTask
@@ -40,9 +40,13 @@ ALTER FUNCTION procrastinate_fetch_job_v2(varchar[], bigint) SET plan_cache_mode
 """
 
 # What schemas of earlier versions lack.
-_INDEX_LATER: Final = (
-    "CREATE INDEX IF NOT EXISTS fleet_runs_ended ON fleet_runs (ended) WHERE ended IS NOT NULL"
-)
+_LATER: Final = """
+CREATE INDEX IF NOT EXISTS fleet_runs_ended ON fleet_runs (ended) WHERE ended IS NOT NULL;
+CREATE TABLE IF NOT EXISTS fleet_stored (
+  run bigint NOT NULL, attempt integer NOT NULL, digest text NOT NULL,
+  since timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (digest, run, attempt));
+CREATE INDEX IF NOT EXISTS fleet_stored_since ON fleet_stored (since)
+"""
 
 T = TypeVar("T")
 
@@ -116,6 +120,7 @@ class Fleet:
         """Put runs that were set aside or cancelled (named ones: ended in any way) into the queue again."""
 
         async def again(database: Database) -> int:
+            await stored.note_results(database, batch, keys)
             if max_usd is not None:
                 await database.execute(
                     "UPDATE fleet_batches SET max_usd = %s WHERE id = %s", (max_usd, batch)
@@ -158,6 +163,10 @@ class Fleet:
     async def report(self, attempt: Attempt, spent: Spent) -> Standing:
         """Say what an attempt has spent so far, and hear if it may go on."""
         return await self._patiently(lambda database: attempts.report(database, attempt, spent))
+
+    async def intend(self, attempt: Attempt, digests: Sequence[str]) -> None:
+        """Note what an attempt is about to put into the store: it is removed if nothing ever names it."""
+        await self.within(lambda database: stored.note(database, attempt.run, attempt.number, digests))
 
     async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> str | None:
         """Make a checkpoint the one to resume from. Returns the one before; None for a superseded attempt."""
@@ -343,7 +352,7 @@ async def make_schema(fleet: Fleet) -> bool:
             with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction):
                 async with database.transaction():
                     await database.execute(_PLAN_EACH)
-                    await database.execute(_INDEX_LATER)
+                    await database.execute(_LATER)
             return False
         await database.execute(_PLAN_EACH)
         schema = resources.files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from kith.core.errors import (
 )
 from kith.core.locks import hold_when_free
 from kith.core.processes import DRAIN_S, Started, happens, run_program
-from kith.features.fleet.artefacts import Store
+from kith.features.fleet.artefacts import Store, digest_of
 from kith.features.fleet.attempts import Attempt, Result, Spent, Standing
 from kith.features.fleet.checkout import check_out, commit_all, diff_since, resolve
 from kith.features.fleet.checkpoints import pack, unpack
@@ -315,6 +315,7 @@ class Job:
         await self._store_checkpoint(file, turns)
 
     async def _store_checkpoint(self, file: Path, turns: int) -> None:
+        await self.machine.fleet.intend(self.attempt, [await asyncio.to_thread(digest_of, file)])
         digest = await asyncio.to_thread(self.machine.store.put, file)
         file.unlink()
         before = await self.machine.fleet.keep_checkpoint(self.attempt, digest, self.attempt.turns + turns)
@@ -356,7 +357,11 @@ class Job:
         if ended.applied or unproven:
             artefacts |= await self._commit(base, unproven)
         artefacts["receipt"] = json.dumps(report, indent=1).encode()
-        digests = await asyncio.to_thread(self._store, artefacts)
+        files = await asyncio.to_thread(self._write, artefacts)
+        digests = {name: await asyncio.to_thread(digest_of, file) for name, file in files.items()}
+        await self.machine.fleet.intend(self.attempt, list(digests.values()))
+        for file in files.values():
+            await asyncio.to_thread(self.machine.store.put, file)
         verdict = "unproven" if unproven else str(report.get("evidence") or report.get("status") or "done")
         reason = str(report.get("text") or "")[:500] if ended.code else ""
         result = Result(
@@ -393,15 +398,15 @@ class Job:
             return {}
         return {"bundle": bundle.read_bytes(), "patch": await diff_since(self.tree, base)}
 
-    def _store(self, artefacts: Mapping[str, bytes]) -> dict[str, str]:
-        digests, file = dict[str, str](), self.folder / "artefact"
-        for name, content in artefacts.items():
-            file.write_bytes(content)
-            digests[name] = self.machine.store.put(file)
+    def _write(self, artefacts: Mapping[str, bytes]) -> dict[str, Path]:
+        """Write artefacts and a copy of the log to files."""
+        files = {name: self.folder / f"artefact-{name}" for name in artefacts}
+        for name, file in files.items():
+            file.write_bytes(artefacts[name])
         if (self.state / LOG_FILE).exists():
-            copy_log(self.state / LOG_FILE, file.with_suffix(".log"))
-            digests["log"] = self.machine.store.put(file.with_suffix(".log"))
-        return digests
+            files["log"] = self.folder / "artefact-log"
+            copy_log(self.state / LOG_FILE, files["log"])
+        return files
 
     def _said(self) -> str:
         """The last line that kith said to people."""

@@ -78,6 +78,17 @@ CREATE TABLE fleet_publications (
 CREATE INDEX fleet_publications_open ON fleet_publications (run) WHERE state = 'waiting';
 CREATE INDEX fleet_publications_turns ON fleet_publications (opened) WHERE opened IS NOT NULL;
 
+-- What an attempt was about to put into the store. Once the attempt cannot name it any more, and no run
+-- does, it is removed.
+CREATE TABLE fleet_stored (
+  run bigint NOT NULL,
+  attempt integer NOT NULL,
+  digest text NOT NULL,
+  since timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (digest, run, attempt)
+);
+CREATE INDEX fleet_stored_since ON fleet_stored (since);
+
 CREATE TABLE fleet_shares (
   submitter text PRIMARY KEY,
   last bigint NOT NULL

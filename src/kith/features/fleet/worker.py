@@ -177,9 +177,8 @@ async def _serve(
         lasting = [asyncio.ensure_future(_drain(machine, wanted, stop, say))]
         if os.getpid() == 1:  # of a container
             lasting.append(asyncio.ensure_future(reap_orphans(_REAP_S)))
-        if days := machine.settings.keep_days:
-            forgetting = forget_again_and_again(machine.close, machine.store, days)
-            lasting.append(asyncio.ensure_future(forgetting))
+        forgetting = forget_again_and_again(machine.close, machine.store, machine.settings.keep_days)
+        lasting.append(asyncio.ensure_future(forgetting))
         while not stop.is_set():
             if not machine.has_space():
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
