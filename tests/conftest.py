@@ -23,8 +23,8 @@ settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=120, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
-# What is loaded and collected lives to the end. To look through it for garbage, again and again, took a tenth of
-# the time of the processes that run the tests.
+# What is loaded and collected lives to the end. To look through it for garbage, again and again, took a tenth
+# of the time of the processes that run the tests.
 gc.disable()
 
 # A job in the background of a shell may ignore Ctrl-C, and so would every kith that a test starts and stops.
