@@ -1,5 +1,6 @@
 """What every test gets, a home of its own, and what some ask for: a repository, a tiny model, an engine."""
 
+import gc
 import itertools
 import os
 import platform
@@ -22,6 +23,10 @@ settings.register_profile("quick", max_examples=30, deadline=None)
 settings.register_profile("thorough", max_examples=120, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
+# What is loaded and collected lives to the end. To look through it for garbage, again and again, took a tenth
+# of the time of the processes that run the tests.
+gc.disable()
+
 # A job in the background of a shell may ignore Ctrl-C, and so would every kith that a test starts and stops.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,7 +35,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # kith as a process with servers beside it, and packages of others to build in: for every folder of tests.
-pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres"]
+pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres", "disturbed"]
 
 ROOT = Path(__file__).parent.parent
 _numbers = itertools.count()
@@ -76,6 +81,11 @@ class TestUtils(unittest.TestCase):
         self.assertEqual(clamp(11, 0, 10), 10)
 """
 README = "# numbers\n\nTwo helpers. Run the tests with `python -m unittest discover -s tests -t .`.\n"
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from places import SUPPORT
 KILLING = SUPPORT / "killing.py"
 
 
+@pytest.mark.disturbed("kills at random moments")
 @pytest.mark.slow
 @pytest.mark.usefixtures("sandbox")
 def test_nothing_is_left_of_killed_tasks() -> None:

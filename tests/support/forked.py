@@ -1,22 +1,25 @@
 """Processes of kith that are forked from one that is warm (warmed.py): real, and begun in milliseconds.
 
 `python forked.py SOCKET` waits at a socket. A request is JSON (arguments, folder, environment) with three
-file descriptors; its answer is the exit code. How Python itself starts is tested without this.
+file descriptors; its answer is the exit code, or the number of the process of a stand-in server.
+How Python itself starts is tested without this.
 """
 
 import faulthandler
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
+from kith.features.demo.standin import server as stand_in
 from overdue import OUTLIVED, Watchdog, wait_watched
 from warmed import Warmth, warm
 
@@ -50,6 +53,25 @@ def talk_forked(words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ..
         return _code_from(connection)
 
 
+class ForkedStandIn:
+    """`python -m kith.features.demo.standin WORDS` in a folder: its address, and its number as a process."""
+
+    def __init__(self, words: tuple[str, ...], folder: Path) -> None:
+        reading, writing = os.pipe()
+        with os.fdopen(reading) as said, os.fdopen(writing, "wb") as out, Path(os.devnull).open("rb") as none:
+            request = _request(words, folder) | {"stand_in": True}
+            self._connection = _ask(request, (none, out, os.fdopen(2, "wb", closefd=False)), 60)
+            out.close()
+            self.pid = int(self._connection.recv(16))
+            self.url = said.readline().split()[-1]
+
+    def end(self) -> None:
+        """Stop it, and wait until it has gone."""
+        with self._connection, suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+            assert not self._connection.recv(1)
+
+
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode().replace("\r\n", "\n")
@@ -60,14 +82,22 @@ def _asked(
     words: tuple[str, ...], folder: Path, files: tuple[IO[bytes], ...], seconds: float, *, ends: bool = False
 ) -> Iterator[socket.socket]:
     """A connection over which the answer to a request will come; `ends`: the command has one task."""
-    told = {"argv": list(words), "folder": str(folder), "env": dict(os.environ), "ends": ends}
-    request = json.dumps(told).encode()
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(seconds)
-        connection.connect(_address())
-        socket.send_fds(connection, [len(request).to_bytes(4, "big")], [file.fileno() for file in files])
-        connection.sendall(request)
+    with _ask(_request(words, folder) | {"ends": ends}, files, seconds) as connection:
         yield connection
+
+
+def _request(words: tuple[str, ...], folder: Path) -> dict[str, Any]:
+    return {"argv": list(words), "folder": str(folder), "env": dict(os.environ)}
+
+
+def _ask(request: dict[str, Any], files: tuple[IO[Any], ...], seconds: float) -> socket.socket:
+    data = json.dumps(request).encode()
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(seconds)
+    connection.connect(_address())
+    socket.send_fds(connection, [len(data).to_bytes(4, "big")], [file.fileno() for file in files])
+    connection.sendall(data)
+    return connection
 
 
 def _code_from(connection: socket.socket) -> int:
@@ -126,13 +156,16 @@ def _answer(connection: socket.socket, size: int, fds: list[int], warmth: Warmth
     while len(data) < size:
         data += connection.recv(_LONGEST)
     request = json.loads(data)
+    if request.get("stand_in"):  # it keeps the connection, which so ends when it does
+        connection.sendall(str(os.getpid()).encode())
+        _become(stand_in.main, request, fds)
     # A conversation lives on after an event that ends a task.
     watchdog = Watchdog(request["env"] if request["ends"] else {})
     child = os.fork()
     if child == 0:
         connection.close()
         warmth.tell(Path(request["folder"]), request["env"])
-        _become_kith(request, fds)
+        _become(_kith, request, fds)
     code, late = wait_watched(child, watchdog)
     if late:
         os.write(fds[2], f"\n{OUTLIVED}\n".encode())
@@ -140,7 +173,13 @@ def _answer(connection: socket.socket, size: int, fds: list[int], warmth: Warmth
     os._exit(0)
 
 
-def _become_kith(request: dict[str, Any], fds: list[int]) -> None:
+def _kith() -> object:
+    from kith.__main__ import main
+
+    return main()
+
+
+def _become(main: Callable[[], object], request: dict[str, Any], fds: list[int]) -> NoReturn:
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
         os.close(fd)
@@ -152,8 +191,6 @@ def _become_kith(request: dict[str, Any], fds: list[int]) -> None:
         mode = "r" if number == 0 else "w"
         setattr(sys, name, open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False))  # noqa: SIM115
     sys.argv = ["kith", *request["argv"]]
-    from kith.__main__ import main
-
     code: Any = 1
     try:
         code = main()

@@ -36,7 +36,6 @@ PAGES = {
     "/odd-charset": (b"<p>plain</p>", "text/html; charset=punycode"),
     "/image": (b"\x89PNG\r\n", "image/png"),
     "/lies": (b"\0\1\2binary", TEXT),
-    "/attributes": (b"<p " + b" ".join(b"a%d=b" % number for number in range(600_000)) + b">x", HTML),
     "/search": (RECORDED.read_bytes(), "application/json"),
 }
 MOVED = {
@@ -47,6 +46,12 @@ MOVED = {
     "/to-other": "https://other.example/page",
     "/to-circle": "/to-circle",
 }
+
+
+@cache
+def attributes() -> bytes:
+    """One paragraph with 600,000 attributes."""
+    return b"<p " + b" ".join(b"a%d=b" % number for number in range(600_000)) + b">x"
 
 
 @cache
@@ -103,6 +108,8 @@ class _Hostile(BaseHTTPRequestHandler):
             self.pour(*((b"<p>x</p>" * 8_192, 0.0) if path == "/huge" else (b"x", 0.05)))
         elif path == "/bomb":
             self.send(bomb(), "text/plain", packed=True)
+        elif path == "/attributes":
+            self.send(attributes(), HTML)
         elif path == "/missing":
             self.send(b"no", "text/plain", status=404)
         elif path == "/to-page":

@@ -1,8 +1,6 @@
 """What the tests from outside share: kith as a process, and stand-in model servers beside it."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from forked import ForkedStandIn
 from kith.features.demo import standin
 from outside import Kith, Serve, Server, StandIn, in_thread
 
@@ -32,26 +31,22 @@ def kith(repository: Path) -> Kith:
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Starts a stand-in server with a script; kith finds it through the variable that people already set."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[ForkedStandIn] = []
 
     def start(replies: list[Any], dialect: str = "ollama", *options: str) -> Server:
         number = len(started)
         script, log = tmp_path / f"script{number}.json", tmp_path / f"requests{number}.jsonl"
         script.write_text(json.dumps(replies))
         log.touch()
-        command = [sys.executable, "-m", "kith.features.demo.standin", "--dialect", dialect, "--port", "0"]
-        command += ["--script", str(script), "--log", str(log), *options]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        started.append(process)
-        assert process.stdout
-        url = process.stdout.readline().split()[-1]
-        monkeypatch.setenv("OLLAMA_HOST" if dialect == "ollama" else "OPENAI_BASE_URL", url)
-        return Server(url, log, process.pid)
+        words = ("--dialect", dialect, "--port", "0", "--script", str(script), "--log", str(log), *options)
+        server = ForkedStandIn(words, tmp_path)
+        started.append(server)
+        monkeypatch.setenv("OLLAMA_HOST" if dialect == "ollama" else "OPENAI_BASE_URL", server.url)
+        return Server(server.url, log, server.pid)
 
     yield start
-    for process in started:
-        process.terminate()
-        process.wait(60)
+    for server in started:
+        server.end()
 
 
 @pytest.fixture

@@ -225,6 +225,7 @@ def test_recovery_itself_may_be_killed_anywhere_and_twice(tmp_path: Path, run: R
                 break
 
 
+@pytest.mark.disturbed("kills at random moments")
 @pytest.mark.slow
 @pytest.mark.parametrize("action", ["apply", "undo"])
 def test_kill_nine_at_random_moments(tmp_path: Path, run: Run, sides: Sides, action: str) -> None:

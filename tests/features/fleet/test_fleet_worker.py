@@ -180,6 +180,7 @@ def test_reviews_end_with_their_findings(fleet: Fleet, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "saved" / "1" / "output.txt").read_text())
 
 
+@pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_run_goes_on_elsewhere_when_its_worker_is_killed(fleet: Fleet, tmp_path: Path) -> None:
     batch = fleet.submit("-m", "box/standin")
@@ -215,6 +216,7 @@ def test_a_drained_run_is_handed_over_with_all_that_it_did(fleet: Fleet) -> None
     assert fleet.asked[told:][0] >= 2 and len(fleet.asked) <= len(STEPS) + 1
 
 
+@pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_what_checks_left_behind_is_no_change_after_a_move(fleet: Fleet, tmp_path: Path) -> None:
     """The first check fails and leaves files; then the run moves to another machine, where it is mended."""
@@ -282,6 +284,7 @@ def test_a_frozen_worker_that_wakes_up_changes_nothing(fleet: Fleet) -> None:
             assert fleet.one(batch)["attempts"] == 2 and fleet.one(batch)["worker"] == run["worker"]
 
 
+@pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_run_outlives_a_restart_of_the_database(fleet: Fleet, postgres: Postgres) -> None:
     batch = fleet.submit("-m", "box/standin")
@@ -295,6 +298,7 @@ def test_a_run_outlives_a_restart_of_the_database(fleet: Fleet, postgres: Postgr
     assert (run["state"], run["verdict"]) == ("done", "proven")
 
 
+@pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_worker_ends_though_its_database_is_away(fleet: Fleet, postgres: Postgres) -> None:
     fleet.submit("-m", "box/standin")

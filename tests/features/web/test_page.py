@@ -13,7 +13,10 @@ from playwright.sync_api import Browser
 
 from browsing import EDIT, NEW, OLD, Play, Tabs, call, open_browser, player
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.disturbed("a browser that starts or draws late"),
+    pytest.mark.slow,
+]
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="

@@ -21,7 +21,10 @@ from kith.memory.session import Session
 from serving import Serving
 from shown_sessions import write_everything
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.disturbed("a browser that starts or draws late"),
+    pytest.mark.slow,
+]
 DRAWN_ANEW: Final = bool(os.environ.get("KITH_NEW_PICTURES"))  # before the tests empty the environment
 PICTURES: Final = Path(__file__).parent / "pictures"
 PATHS: Final = ("/", "/sessions/full", "/files", "/files?path=utils.py", "/tools", "/models", "/profile")

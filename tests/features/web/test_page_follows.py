@@ -13,7 +13,10 @@ from kith.core.values import FileChange, Message, Question, Text, say
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.disturbed("a browser that starts or draws late"),
+    pytest.mark.slow,
+]
 AT_END = "innerHeight + scrollY >= document.documentElement.scrollHeight - 80"
 
 

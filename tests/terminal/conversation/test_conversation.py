@@ -138,6 +138,7 @@ def test_a_no_with_a_reason_goes_back_to_the_model(repository: Path, talk: Talk)
     assert "/ len(numbers)\n" in utils(repository)
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 def test_words_while_it_works_steer_the_model(talk: Talk) -> None:
     terminal = talk(bash("sleep 2"), "I heard you.")
@@ -163,6 +164,7 @@ def test_steering_stands_apart_from_the_replies_around_it(talk: Talk) -> None:
     assert lines[first : first + 5] == expected
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["Escape", "C-c"])
 def test_a_stop_keeps_what_was_said(talk: Talk, key: str) -> None:
@@ -206,6 +208,7 @@ def test_shift_tab_changes_the_mode_and_plan_changes_nothing(repository: Path, t
     terminal.wait("auto mode")
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 def test_what_was_typed_before_a_question_is_no_answer_to_it(repository: Path, talk: Talk) -> None:
     terminal = talk(edit() | {"delay": 2.0}, DONE, "Second.")
@@ -222,6 +225,7 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(repository: Path, t
     terminal.wait("Second.")
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "width", "environment"),

@@ -14,7 +14,10 @@ import pytest
 
 from screens import Tmux
 
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+pytestmark = [
+    pytest.mark.disturbed("a terminal that learns of signals and sizes late"),
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux"),
+]
 KITH = f"{sys.executable} -m kith"
 Open = Callable[..., Tmux]
 

@@ -116,6 +116,7 @@ def test_a_line_of_several_and_the_editor(talk: Talk, tmp_path: Path) -> None:
     terminal.wait("I was told of one")
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 def test_ctrl_z_gives_the_terminal_back_for_a_while(repository: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
@@ -158,6 +159,7 @@ def test_what_a_person_runs_is_known_to_the_model(talk: Talk, repository: Path) 
     terminal.wait("I was told of seq")
 
 
+@pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
 def test_vi_keys(talk: Talk, home: Path) -> None:
     config = home / ".config" / "kith"

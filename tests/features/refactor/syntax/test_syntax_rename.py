@@ -205,7 +205,7 @@ def names_of_toolz() -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
-@given(st.sampled_from(names_of_toolz()))
+@given(st.deferred(lambda: st.sampled_from(names_of_toolz())))
 def test_there_and_back_is_where_it_was(place: tuple[str, str]) -> None:
     path, name = place
     old, new = name.rpartition(".")[2], "entirely_new_name"

@@ -40,7 +40,10 @@ from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Session
 from shown_sessions import turn, write_everything
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.disturbed("a browser that starts or draws late"),
+    pytest.mark.slow,
+]
 SLOWEST_FRAME_MS = 100  # without a GPU
 HOSTILE = (
     '<img src=x onerror="alert(1)">',

@@ -20,7 +20,11 @@ ARGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")]
+pytestmark = [
+    pytest.mark.disturbed("a browser that starts or draws late"),
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium"),
+]
 
 ROWS = [b"%d\n" % number for number in range(40)]
 CHANGES = (
