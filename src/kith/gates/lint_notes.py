@@ -53,7 +53,7 @@ async def harmless_linters(run: Run) -> tuple[Linter, ...]:
 async def find_lint_errors(
     linters: Sequence[Linter], home: Run, run: Run, changes: Changes, seconds: float
 ) -> tuple[tuple[Finding, ...], frozenset[str]]:
-    """Return the new errors that these linters find on the lines of a change, and the linters that are absent.
+    """Return the new errors that these linters find on the lines of a change, and the absent linters.
 
     `home` and `run` as in `find_lint_notes`; each linter has half of `seconds`, as it may run twice.
     """
