@@ -1,7 +1,9 @@
 """What an edit leaves undefined is told right behind it, once, and only after the last edit of a reply."""
 
 import json
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +77,21 @@ def test_what_a_command_has_changed_is_looked_at_when_the_model_is_done(
     append = {"calls": [{"name": "run", "args": {"command": "echo 'LIMIT = larges(1)' >> utils.py"}}]}
     answers = ask(kith, stand_in, append, DONE, DONE, code=1)
     assert "`larges` is not defined" in answers[1]
+
+
+def test_a_linter_that_is_not_installed_is_asked_for_once(
+    kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked, ruff = tmp_path / "asked", tmp_path / "bin" / "ruff"
+    ruff.parent.mkdir()
+    ruff.write_text(f"#!/bin/sh\necho behind an edit >> {asked}\nexit 127\n")
+    ruff.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ruff.parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.setenv("KITH_SANDBOX", "off")
+    steps = [
+        {"path": "utils.py", "old": f"import math{end}", "new": f"import math  #{end}"}
+        for end in ("\n", "  #\n")
+    ]
+    ask(kith, stand_in, *map(edit, steps))
+    assert asked.read_text().splitlines() == ["behind an edit"] * 2  # and once more when all is done

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kith.core.errors import BusyError, NewerError, UsageError
-from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said
-from kith.core.values import say
+from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said, ToolBegan, ToolEnded
+from kith.core.values import Message, ToolCall, ToolResult, say
 from kith.memory.log import Log
 from kith.memory.past import fold
 from kith.memory.salvage import mark
@@ -144,3 +144,32 @@ def test_a_card_holds_the_newest_of_each_fact_also_of_what_another_process_adds(
             log.card("d")["rung"] = "mine"  # what is done to an answer stays with it
     assert log.card("d") == {"rung": "text", "rate": 2.0, "deep": {"a": [1, None]}}
     assert log.card("") == log.card("unknown") == {}
+
+
+def test_the_disk_is_waited_for_before_a_tool_begins_and_when_all_of_them_have_answered(log: Log) -> None:
+    call = ToolCall("c1", "bash", {"command": "make"})
+    events = (
+        say("Build it."),
+        Message("assistant", (call,)),
+        ToolBegan("c1", "bash", "run", "make"),
+        ToolEnded("c1", "bash", True, 0.1),
+        Message("tool", (ToolResult("c1", "built"),)),
+    )
+    waited, level = list[bool](), 0
+
+    def trace(statement: str) -> None:
+        nonlocal level
+        level = {"PRAGMA synchronous=NORMAL": 1, "PRAGMA synchronous=FULL": 0}.get(statement, level)
+        if statement.startswith("INSERT INTO events"):
+            waited.append(level == 0)
+
+    with Session(log, "s1") as session:
+        start(session, "task")
+        log._db.set_trace_callback(trace)
+        for event in events:
+            session.emit(Said("t", event) if isinstance(event, Message) else event)
+    assert waited == [True, False, True, False, True]
+    assert log.query("PRAGMA synchronous") == [(2,)]
+    assert [type(each.event).__name__ for each in log.events("s1")][1:] == [
+        *("Said", "Said", "ToolBegan", "ToolEnded", "Said")
+    ]

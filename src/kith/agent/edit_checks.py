@@ -41,7 +41,7 @@ class EditChecks:
         self._found: Mapping[_Key, str] = {}
         self._asked: frozenset[_Key] = frozenset()
         self._late = 0
-        self._linters: Sequence[Linter] | None = None  # those of the tree when they were first needed
+        self._linters: Sequence[Linter] | None = None  # the tree's when first needed; absent ones go
 
     def telling(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
         """The same tools; those that edit tell what is wrong now, and `done` asks about it."""
@@ -111,13 +111,14 @@ class EditChecks:
             async with asyncio.timeout(self._seconds):
                 if self._linters is None:
                     self._linters = await harmless_linters(run)
-                findings, cases = await asyncio.gather(
+                (findings, absent), cases = await asyncio.gather(
                     find_lint_errors(self._linters, self._untouched, run, changes, self._seconds),
                     self._find_failures(run, changes, self._seconds),
                 )
         except TimeoutError:
             self._late += 1
             return {}
+        self._linters = tuple(each for each in self._linters if each.name not in absent)
         linted = {_key_of_finding(each): _describe_finding(each) for each in findings}
         return linted | {_key_of_case(each): describe_case(each) for each in cases}
 

@@ -52,8 +52,8 @@ async def harmless_linters(run: Run) -> tuple[Linter, ...]:
 
 async def find_lint_errors(
     linters: Sequence[Linter], home: Run, run: Run, changes: Changes, seconds: float
-) -> tuple[Finding, ...]:
-    """Return the new errors that these linters find on the lines of a change.
+) -> tuple[tuple[Finding, ...], frozenset[str]]:
+    """Return the new errors that these linters find on the lines of a change, and the absent linters.
 
     `home` and `run` as in `find_lint_notes`; each linter has half of `seconds`, as it may run twice.
     """
@@ -62,7 +62,7 @@ async def find_lint_errors(
     limits = ExecLimits(max(1.0, seconds / 2))
     told = [await new_findings(run, each, changes, limits, home, lines_only=True) for each in fitting]
     errors = (each for linted in told for each in linted.findings if each.severity == "error")
-    return tuple(dict.fromkeys(errors))
+    return tuple(dict.fromkeys(errors)), frozenset(each.linter.name for each in told if each.absent)
 
 
 def word_lint_notes(found: Sequence[Finding]) -> str:

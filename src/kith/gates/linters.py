@@ -177,16 +177,21 @@ def _section(content: bytes | None) -> Mapping[str, str]:
 
 
 _OUTPUT: Final = 8_000_000  # bytes: a cut in the middle would hide findings
+_ABSENT: Final = 127  # the shell's exit code for a program that it does not find
 _LONGEST_COMMAND: Final = 60_000  # characters of paths; Linux takes 128 KiB in one argument of `sh -c`
 
 
 class Linted(Struct, frozen=True):
-    """The findings of one linter on some files. `problem`: why they are missing or incomplete."""
+    """The findings of one linter on some files. `problem`: why they are missing or incomplete.
+
+    `absent`: the linter is not installed.
+    """
 
     linter: Linter
     findings: tuple[Finding, ...] = ()
     problem: str = ""
     timed_out: bool = False
+    absent: bool = False
 
 
 async def project_linters(run: Run) -> tuple[Linter, ...]:
@@ -221,7 +226,7 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
         parsed = linter.parse(ran.output)
         problem = _problem(linter, ran, parsed)
         if problem:
-            return Linted(linter, tuple(found), problem, ran.timed_out)
+            return Linted(linter, tuple(found), problem, ran.timed_out, ran.code == _ABSENT)
         found += _inside(parsed, understood, run)
     return Linted(linter, tuple(found))
 
@@ -234,7 +239,7 @@ async def _check(run: Run, line: str, limits: ExecLimits) -> Ran:
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:
     """Explain why a run has no result; "" when it has. A linter with findings ends with its own exit code."""
-    if ran.code == 127:
+    if ran.code == _ABSENT:
         return f"{linter.name} is not installed here, so it was not run."
     if ran.timed_out:
         return f"{linter.name} was stopped after {ran.seconds:.0f} s, so its findings are missing."

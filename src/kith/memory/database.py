@@ -186,6 +186,16 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
+def not_waiting(db: sqlite3.Connection) -> Iterator[None]:
+    """Write without waiting for the disk: the next write that waits takes along what is written here."""
+    db.execute("PRAGMA synchronous=NORMAL")
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA synchronous=FULL")
+
+
+@contextmanager
 def _change(db: sqlite3.Connection) -> Iterator[None]:
     """A transaction that writes from its begin: one that reads first could not wait for another one's end."""
     db.execute("BEGIN IMMEDIATE")

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, NewerError, UsageError
-from kith.core.events import Answered, Applied, Carded, Event, RunStarted
+from kith.core.events import Answered, Applied, Called, Carded, Event, RunStarted, Said, ToolEnded
 from kith.core.locks import hold_now, let_go, sweep_locks, try_lock
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
@@ -21,6 +21,7 @@ from kith.memory.database import (
     distrust,
     explain_refusal,
     is_damaged,
+    not_waiting,
     prepare,
     refuse_newer,
     refuse_newer_file,
@@ -43,6 +44,11 @@ SELECT session, (
   ORDER BY began.seq LIMIT 1), body
 FROM events made WHERE kind = 'Applied' ORDER BY seq
 """
+
+
+def _is_followed(event: Event) -> bool:
+    """True for what another event follows at once: the disk is waited for once, after that one."""
+    return isinstance(event, Called | ToolEnded) or (isinstance(event, Said) and bool(event.message.calls))
 
 
 class Log:
@@ -134,9 +140,12 @@ class Log:
     def append(self, session: str, event: Event, path: tuple[str, ...]) -> int:
         """Write one event; returns its number."""
         row = (session, time.time(), "/".join(path), type(event).__name__, encode_event(event))
+        insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
         with self._in_words("written"):
-            insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
-            return self._db.execute(insert, row).lastrowid or 0
+            if not _is_followed(event) or self._db.in_transaction:
+                return self._db.execute(insert, row).lastrowid or 0
+            with not_waiting(self._db):
+                return self._db.execute(insert, row).lastrowid or 0
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """A change that cannot be right is refused before any test runs; a right one never is."""
 
+import sys
 import textwrap
 from collections.abc import Mapping
 
@@ -264,3 +265,34 @@ def test_names_that_a_linter_is_told_of_are_none() -> None:
 def test_names_that_a_file_puts_among_the_builtins_are_none() -> None:
     tree = PACKAGE | {"src/shop/start.py": "import builtins\n\nbuiltins.undefined = 1\n"}
     assert find(tree, {"src/shop/tax.py": "print(undefined)\n"}) == ()
+
+
+def test_a_package_may_name_its_path() -> None:
+    text = "print(__path__)\n"
+    assert in_package({"src/shop/__init__.py": PACKAGE["src/shop/__init__.py"] + text}) == []
+    assert in_package({"src/shop/tax.py": text}) == [("src/shop/tax.py", "name", "__path__")]
+
+
+def test_after_an_edit_only_the_edited_file_is_read_again() -> None:
+    module = "import os\n\n\ndef f_{0}(a: int) -> int:\n    return a + {0}\n" * 4
+    before = {f"lib/m{number}.py": module.format(number) for number in range(30)}
+    after = {path: f"{text}\n\nLIMIT = 1\n" for path, text in before.items()}
+    calls = 0
+
+    def count(frame: object, event: str, what: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    def look(texts: Mapping[str, str]) -> int:
+        nonlocal calls
+        calls = 0
+        sys.setprofile(count)
+        try:
+            assert find(before, texts) == ()
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    whole = look(after)
+    once_more = look(after | {"lib/m7.py": after["lib/m7.py"] + "MORE = 2\n"})
+    assert once_more < whole / 5, f"{whole} calls, then {once_more}"

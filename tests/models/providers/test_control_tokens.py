@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from typing import Any
 
 import httpx2
@@ -63,6 +64,23 @@ def test_no_token_is_left_and_each_comes_back(token: str) -> None:
     sent = defuse(text)
     assert token not in sent and sent.replace(MARK, "") == text
     assert restore(sent) == text and restore(text) == text
+
+
+def test_a_conversation_that_grows_is_looked_through_once() -> None:
+    texts = [f"{number} <s> words " * 200 for number in range(20)]
+    looks = 0
+
+    def count(frame: object, event: str, what: object) -> None:
+        nonlocal looks
+        looks += event == "c_call" and getattr(what, "__name__", "") == "sub"
+
+    sys.setprofile(count)
+    try:
+        first, then = defuse(texts[:-1]), defuse(texts)
+    finally:
+        sys.setprofile(None)
+    assert then[:-1] == first and "<s>" not in "".join(then)
+    assert looks == len(texts)
 
 
 @pytest.mark.parametrize("text", HARMLESS)

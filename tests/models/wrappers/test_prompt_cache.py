@@ -1,6 +1,7 @@
 """The cache meter against a server whose cache is a list of words: what it counts and what it names."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ from kith.core.values import (
 )
 from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.prompt_cache import Meter, changed_link, judge, sent
+from kith.models.wrappers.prompt_cache import Meter, changed_link, judge, links, sent
 
 
 async def nothing(args: object, run: object) -> ToolResult:
@@ -462,6 +463,32 @@ def test_whatever_grows_is_never_blamed(prompt: Prompt, turns: Sequence[tuple[Me
         prompt = replace(prompt, messages=(*prompt.messages, reply, added))
     assert not talk.notices
     assert all(use.evaluated - use.unavoidable <= 4 for use in talk.uses)
+
+
+@given(prompts, prompts, st.integers(0, 6), st.booleans())
+def test_a_chain_is_the_same_however_much_of_it_is_known(
+    one: Prompt, two: Prompt, kept: int, alike: bool
+) -> None:
+    if alike:
+        two = replace(two, system=one.system, tools=one.tools)
+    two = replace(two, messages=(*one.messages[:kept], *two.messages))
+    assert links("small", two, (one, links("small", one))) == links("small", two)
+
+
+def test_what_was_sent_before_is_not_read_again() -> None:
+    prompt = Prompt(SYSTEM, tuple(result(number) for number in range(200)), TOOLS)
+    chain, calls = links("small", prompt), 0
+
+    def count(frame: object, event: str, what: object) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_name == "encode"  # type: ignore[attr-defined]
+
+    sys.setprofile(count)
+    try:
+        links("small", replace(prompt, messages=(*prompt.messages, say("Go on."))), (prompt, chain))
+    finally:
+        sys.setprofile(None)
+    assert calls == 1
 
 
 @given(prompts, prompts)

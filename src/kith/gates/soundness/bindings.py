@@ -3,8 +3,10 @@
 import ast
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cached_property
-from typing import Final
+from contextlib import suppress
+from functools import cached_property, wraps
+from hashlib import blake2b
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
@@ -12,6 +14,8 @@ from kith.context.python_modules import Modules, find_modules
 from kith.core.values import SYMLINK, Changes
 
 LARGEST: Final = 1_000_000  # bytes of a file that is parsed
+_REMEMBERED: Final = 256  # contents of files
+T = TypeVar("T")
 _WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
 
 
@@ -33,6 +37,27 @@ class Bindings(Struct, frozen=True):
         return self.injects or self.moved or "__getattr__" in self.names
 
 
+def remembered(find: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """Keep what was found in the latest contents: a task is looked at after each of its edits.
+
+    A digest stands for a content, so the contents themselves are not kept.
+    """
+    known = dict[bytes, T]()
+
+    @wraps(find)
+    def look(content: bytes) -> T:
+        key = blake2b(content, digest_size=16).digest()
+        if key in known:
+            with suppress(KeyError):  # another thread may have removed it just now
+                return known[key]
+        found = known[key] = find(content)
+        while len(known) > _REMEMBERED:
+            known.pop(next(iter([*known])), None)
+        return found
+
+    return look
+
+
 def parse_python(content: bytes) -> ast.Module | None:
     """The tree of a file's bytes, None where Python refuses them."""
     if len(content) > LARGEST:
@@ -45,6 +70,7 @@ def parse_python(content: bytes) -> ast.Module | None:
         return None
 
 
+@remembered
 def find_bindings(content: bytes) -> Bindings | None:
     """Collect the names that a module binds, on any branch; None when it does not parse."""
     tree = parse_python(content)

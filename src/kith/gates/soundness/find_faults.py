@@ -2,13 +2,13 @@
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from posixpath import splitext
 from typing import Final
 
 from kith.core.values import Changes
-from kith.gates.soundness.bindings import Read, TreeState, both_views, parse_python
+from kith.gates.soundness.bindings import Read, TreeState, both_views, parse_python, remembered
 from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.imports import SCRIPTS, find_lost, find_lost_scripts, may_offer
 from kith.gates.soundness.syntax import broken_files
@@ -21,13 +21,21 @@ _GIVEN: Final = frozenset(
 )
 
 
-def undefined_names(path: str, content: bytes) -> dict[str, int]:
+def undefined_names(path: str, content: bytes) -> Mapping[str, int]:
     """Each name that is undefined in a file, with the first line that uses it.
 
     Empty where the file cannot be parsed. Names in quoted annotations do not count: some libraries write
     other things there. Nor does an annotation of what the file defines anywhere (Python 3.14 looks it up
     later), or a line with `noqa`.
     """
+    found = _undefined(content)
+    if "__path__" in found and path.endswith("__init__.py"):
+        return {name: line for name, line in found.items() if name != "__path__"}
+    return found
+
+
+@remembered
+def _undefined(content: bytes) -> Mapping[str, int]:
     tree = parse_python(content)
     if tree is None:
         return {}
@@ -35,7 +43,7 @@ def undefined_names(path: str, content: bytes) -> dict[str, int]:
     countable = real - _annotated(tree)
     lines = content.splitlines()
     found: dict[str, int] = {}
-    for name, line, column in _reported(path, tree):
+    for name, line, column in _reported(tree):
         excused = name in _GIVEN or b"noqa" in lines[line - 1 : line][0].lower()
         if (line, column, name) in countable and not excused:
             found.setdefault(name, line)
@@ -59,12 +67,12 @@ def _annotated(tree: ast.Module) -> set[tuple[int, int, str]]:
     return {(node.lineno, node.col_offset, node.id) for node in names}
 
 
-def _reported(path: str, tree: ast.Module) -> Iterator[tuple[str, int, int]]:
+def _reported(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
     from pyflakes.checker import Checker
     from pyflakes.messages import UndefinedName
 
     try:
-        messages = Checker(tree, path).messages
+        messages = Checker(tree).messages
     except RecursionError:
         return
     for each in sorted(messages, key=lambda each: (each.lineno, each.col)):
@@ -200,11 +208,11 @@ def _imports_any(path: str, content: bytes | None, pattern: re.Pattern[bytes]) -
 
 def _new_names(before: TreeState, after: TreeState, old: set[str], whole: set[str]) -> Iterator[Suspect]:
     """Undefined names that no changed file used before: else somebody gives them."""
-    known = {name for path in sorted(old) for name in _undefined_in(before, path)}
-    for path in sorted(whole):
-        for name, line in _undefined_in(after, path).items():
-            if name not in known and not _is_configured(after, name):
-                yield Suspect(Fault(path, line, "name", name))
+    found = [(path, *each) for path in sorted(whole) for each in _undefined_in(after, path).items()]
+    known = {name for path in sorted(old) for name in _undefined_in(before, path)} if found else set[str]()
+    for path, name, line in found:
+        if name not in known and not _is_configured(after, name):
+            yield Suspect(Fault(path, line, "name", name))
 
 
 def _given_names(view: TreeState, suspects: Iterable[Suspect], search: Search | None) -> frozenset[str]:
@@ -220,14 +228,14 @@ def _given_names(view: TreeState, suspects: Iterable[Suspect], search: Search | 
     return frozenset(found[1].decode() for text in texts for found in wanted.finditer(text))
 
 
-def _undefined_in(view: TreeState, path: str) -> dict[str, int]:
+def _undefined_in(view: TreeState, path: str) -> Mapping[str, int]:
     content = view.content(path)
     if content is None or not path.endswith((*_PYTHON, ".pyi")):
         return {}
     bindings = view.bindings(path)
     if bindings is None or bindings.injects:
         return {}
-    found = undefined_names(path, content)
+    found = dict(undefined_names(path, content))
     if path.endswith(_PYTHON):
         for name, line in bindings.exports:
             if not may_offer(view, path, name):

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.context.python_modules import stem_of
-from kith.gates.soundness.bindings import TreeState, parse_python
+from kith.gates.soundness.bindings import TreeState, parse_python, remembered
 
 # The imports of a Python file, and which of them may fail without harm.
 
@@ -79,10 +79,10 @@ def _tops(node: ast.Import | ast.ImportFrom) -> set[str]:
 
 def _named_to_skip(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and "importorskip" in _names(node.func) and node.args:
-            first = node.args[0]
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield first.value.partition(".")[0]
+        match node:
+            case ast.Call(func=func, args=[ast.Constant(value=str() as module), *_]):
+                if "importorskip" in _names(func):
+                    yield module.partition(".")[0]
 
 
 # From where absolute imports of a project's own packages begin, beside the folder of the importer's package.
@@ -130,13 +130,17 @@ def find_lost(view: TreeState, path: str) -> Iterator[Lost]:
     An import whose failure the file expects is left out.
     """
     content = view.content(path)
-    tree = parse_python(content) if content is not None else None
-    if tree is None:
+    if content is None:
         return
-    moves = b"sys.path" in (content or b"") or b"addsitedir" in (content or b"")
-    for each in find_imports(tree):
-        if not each.guarded:
-            yield from _lost(view, path, each, moves)
+    moves = b"sys.path" in content or b"addsitedir" in content
+    for each in _unguarded(content):
+        yield from _lost(view, path, each, moves)
+
+
+@remembered
+def _unguarded(content: bytes) -> tuple[Import, ...]:
+    tree = parse_python(content)
+    return tuple(each for each in find_imports(tree) if not each.guarded) if tree else ()
 
 
 def _lost(view: TreeState, path: str, each: Import, moves: bool) -> Iterator[Lost]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from kith.core.patterns import lazy_pattern
 from kith.core.values import SYMLINK, Change
-from kith.gates.soundness.bindings import LARGEST
+from kith.gates.soundness.bindings import LARGEST, remembered
 from kith.gates.soundness.fault import Fault, Suspect
 
 if TYPE_CHECKING:
@@ -274,6 +274,7 @@ def _python(path: str, before: bytes | None, after: bytes) -> Iterator[Suspect]:
     yield Suspect(Fault(path, line, "syntax", words), sure)
 
 
+@remembered
 def _python_fault(source: bytes) -> tuple[int, str, bool] | None:
     """Line and words of the first error, and whether every version of Python has it."""
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ Sources: llama.cpp (special tokens are parsed in the rendered prompt), and the a
 """
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 MARK: Final = "\u200b"  # in the vocabulary of most models, and nothing that one needs to write
@@ -31,12 +32,13 @@ _TOKENS: Final = (
 )
 _TOKEN: Final = re.compile("|".join(f"(?:{each})" for each in _TOKENS))
 _MARKED: Final = re.compile(f"([<\\[\\]]){MARK}")
+_WORTH: Final = 500  # characters of a text that is remembered: a conversation is sent again with each request
 
 
 def defuse(value: Any) -> Any:
     """JSON data in which no text holds a control token; the rest is the same."""
     if isinstance(value, str):
-        return _TOKEN.sub(_mark, value)
+        return _TOKEN.sub(_mark, value) if len(value) < _WORTH else _defused(value)
     if isinstance(value, dict):
         return {defuse(key): defuse(each) for key, each in value.items()}
     return [defuse(each) for each in value] if isinstance(value, list | tuple) else value
@@ -49,6 +51,11 @@ def restore(value: Any) -> Any:
     if isinstance(value, dict):
         return {restore(key): restore(each) for key, each in value.items()}
     return [restore(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+@lru_cache(512)
+def _defused(text: str) -> str:
+    return _TOKEN.sub(_mark, text)
 
 
 def _mark(found: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct, field
@@ -134,7 +135,8 @@ class Meter(Struct):
     def _links(self, model: str, prompt: Prompt) -> Chain:
         """The prompt's chain, made once for what is asked before a call and after it."""
         if self._chained is None or self._chained[0] != model or self._chained[1] is not prompt:
-            self._chained = model, prompt, self._sharing(prompt.thread, links(model, prompt))
+            known = self._chained[1:] if self._chained and self._chained[0] == model else None
+            self._chained = model, prompt, self._sharing(prompt.thread, links(model, prompt, known))
         return self._chained[2]
 
     def _sharing(self, thread: str, chain: Chain) -> Chain:
@@ -164,20 +166,35 @@ def sent(prompt: Prompt, reply: Reply, window: int = 0, chain: Chain = ()) -> Se
     return Sent(prompt.thread, chain, answer, _countable(reply), reply.timing, window, reply.cache_told)
 
 
-def links(model: str, prompt: Prompt) -> Chain:
-    """A prompt as a hash chain, in the order in which templates render it."""
-    parts = [("model", model), ("system", prompt.system), ("tools", _dump(tool_rows(prompt.tools)))]
+def links(model: str, prompt: Prompt, known: tuple[Prompt, Chain] | None = None) -> Chain:
+    """A prompt as a hash chain, in the order in which templates render it.
+
+    `known`: another prompt to the same model with its chain. What it begins with is not read again.
+    """
+    chain = _common(prompt, *known) if known else []
+    parts = [("model", model), ("system", prompt.system)][len(chain) :]
+    if len(chain) < _HEAD:
+        parts.append(("tools", _dump(tool_rows(prompt.tools))))
     parts += [
         (f"message {number} ({message.role})", _as_sent(message))
         for number, message in enumerate(prompt.messages, 1)
+        if number > len(chain) - _HEAD
     ]
-    chain: list[Link] = []
-    upto, end = b"", 0
+    upto, end = (chain[-1].upto, chain[-1].end) if chain else (b"", 0)
     for name, text in parts:
         own = _digest(text)
         upto, end = _digest(upto + own), end + len(text)
         chain.append(Link(name, own, upto, end))
     return tuple(chain)
+
+
+def _common(prompt: Prompt, other: Prompt, chain: Chain) -> list[Link]:
+    """The links of the same system text, tools and messages; a message never changes."""
+    if prompt.system != other.system or prompt.tools is not other.tools:
+        return []
+    pairs = zip(prompt.messages, other.messages, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+    return [*chain[: _HEAD + same]]
 
 
 def _as_sent(message: Message) -> str:
