@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kith.core.codec import decode, encode
 from kith.core.errors import NoModelError
 from kith.models.discovery.gguf import ModelFileError, read_header
-from kith.models.discovery.libraries import Found, libraries_of, look_through, usual_libraries
+from kith.models.discovery.libraries import StoredFile, libraries_of, look_through, usual_libraries
 from kith.models.providers.faults import nearest
 from kith.models.traits import Header, part_of, parts_of, quant_of
 
@@ -148,11 +148,11 @@ def read_stored(path: Path) -> Stored:
         raise ModelFileError(f"{path} is not a text model.")
     parts, size, fault = _measure(path, path.stat().st_size)
     quantisation = quant_of(path.name) or header.quantisation
-    name = next(_names(Found(path, "file"), quantisation))
+    name = next(_names(StoredFile(path, "file"), quantisation))
     return Stored(name, path, size, "file", header, quantisation, parts, fault)
 
 
-def _read_all(found: Iterable[Found], known: KnownHeaders) -> Iterator[tuple[Found, Stored]]:
+def _read_all(found: Iterable[StoredFile], known: KnownHeaders) -> Iterator[tuple[StoredFile, Stored]]:
     """The files that are models, each once: by what it is on the disk, not by what it is called."""
     seen: set[tuple[int, int]] = set()
     count = 0
@@ -189,7 +189,7 @@ def _measure(path: Path, size: int) -> tuple[int, int, str]:
     return count, size, f"part {lacking[0]} of {count} is missing" if lacking else ""
 
 
-def _named(models: Iterable[tuple[Found, Stored]]) -> Iterator[Stored]:
+def _named(models: Iterable[tuple[StoredFile, Stored]]) -> Iterator[Stored]:
     """The models with names: the shortest that is still free, in the order in which they were found."""
     taken: set[str] = set()
     for found, model in models:
@@ -198,7 +198,7 @@ def _named(models: Iterable[tuple[Found, Stored]]) -> Iterator[Stored]:
         yield replace(model, name=name)
 
 
-def _names(found: Found, quantisation: str) -> Iterator[str]:
+def _names(found: StoredFile, quantisation: str) -> Iterator[str]:
     """Yield possible names of a model, best first, without end."""
     stem = part_of(found.path.name)[0].removesuffix(".gguf").removesuffix(".GGUF")
     plain = (
