@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import NoModelError
-from kith.models.discovery.gguf import ModelFileError
-from kith.models.discovery.libraries import StoredFile, usual_libraries
-from kith.models.discovery.stored import Stored, _names, find_stored, pick_stored, read_stored
+from kith.features.engine.gguf import ModelFileError
+from kith.features.engine.libraries import StoredFile, usual_libraries
+from kith.features.engine.stored import _names, find_stored, pick_stored, read_stored
+from kith.models.discovery.stored import Stored
 from model_files import write_model
 
 HUB = ".cache/huggingface/hub"

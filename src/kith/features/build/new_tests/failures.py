@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from kith.gates.new_tests import cpp, python
-from kith.gates.new_tests.names import KnownNames, names_of
+from kith.features.build.new_tests import cpp, python
+from kith.features.build.new_tests.names import KnownNames, names_of
 from kith.gates.reports import CaseResult, SuiteReport
 
 _CPP = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx")
