@@ -23,7 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kith.features.demo.standin.hub import HubServer, serve_hub
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
+
+from hub_server import HubServer, serve_hub
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
 DATA = hashlib.shake_256(b"a model").digest(4_000_003)

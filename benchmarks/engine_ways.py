@@ -21,6 +21,7 @@ from typing import Any
 
 from kith.core.codec import encode
 from kith.core.events import Event
+from kith.features.engine.gguf import read_header
 from kith.features.engine.layout import slides
 from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
@@ -28,7 +29,6 @@ from kith.features.engine.processes import processor_seconds
 from kith.features.engine.running import open_engine, stop_if_idle
 from kith.features.engine.tune import tune
 from kith.features.engine.tuning_view import describe_tuning
-from kith.models.discovery.gguf import read_header
 from kith.models.discovery.stored import Stored
 from kith.models.providers.wire import Endpoint
 

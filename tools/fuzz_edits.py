@@ -32,7 +32,7 @@ from kith.edits import (
     Insert,
     Patch,
     Replace,
-    ReplaceText,
+    ReplaceString,
     Whole,
     find_edits,
     make_changes,
@@ -158,7 +158,7 @@ def _check_content(change: Change, edit: Edit) -> None:
             fine = _keys(after) == _keys(_rows(_encoded(content)))
         case Replace(old=old, new=new):
             fine = _explains(before, after, old.split("\n"), new.split("\n"))
-        case ReplaceText():
+        case ReplaceString():
             fine = _is_replaced(change.before or b"", change.after or b"", edit)
         case Insert(text=text):
             fine = _explains(before, after, (), text.split("\n"))
@@ -172,7 +172,7 @@ def _check_content(change: Change, edit: Edit) -> None:
         raise BrokenError(f"{change.path!r} has other bytes than {edit!r} explains")
 
 
-def _is_replaced(before: bytes, after: bytes, edit: ReplaceText) -> bool:
+def _is_replaced(before: bytes, after: bytes, edit: ReplaceString) -> bool:
     """True when the new text stands where the old one stood, and every row before and behind is as it was."""
     old, new = (_encoded(side.replace("\r\n", "\n")) for side in (edit.old, edit.new))
     plain = before.replace(b"\r\n", b"\n")

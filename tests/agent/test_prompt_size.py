@@ -7,7 +7,7 @@ import pytest
 from counting import count_tokens
 from kith.agent.asking.roles import find_role, role_names
 from kith.agent.roles import make_role
-from kith.context.outline import Found
+from kith.context.outline import SymbolReferences
 from kith.core.values import Sampling
 from kith.features.demo.replay import Replay
 from kith.models.providers.messages import tool_rows
@@ -36,7 +36,7 @@ XML tags:
 
 def size_of(name: str, small: bool) -> int:
     """What a role's words and tools cost before anybody said anything."""
-    tools = standard_tools(look=lambda name: Found())
+    tools = standard_tools(look=lambda name: SymbolReferences())
     role = make_role(find_role(name), Replay("nobody", []), tools, Sampling(), small=small)
     rows = "".join("\n" + json.dumps(row) for row in tool_rows(role.tools))
     return count_tokens(TEMPLATE.format(system=role.system, tools=rows))

@@ -11,14 +11,14 @@ from kith.edits import (
     Insert,
     Patch,
     Replace,
-    ReplaceText,
+    ReplaceString,
     Whole,
     find_edits,
     make_changes,
     paths_of,
 )
 
-SWAP = ReplaceText("a.py", "x = 1", "x = 2")
+SWAP = ReplaceString("a.py", "x = 1", "x = 2")
 
 
 def apply(value: Any, content: bytes | None, path: str = "a.py") -> bytes | None:

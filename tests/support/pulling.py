@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from hub_server import HubServer, serve_hub
 from kith.core.errors import KithError
 from kith.core.events import Event, Notice
-from kith.features.demo.standin.hub import HubServer, serve_hub
 from kith.features.engine.hub_cache import NOTE, PART
 from kith.features.engine.pull import PullRequest, pull
 

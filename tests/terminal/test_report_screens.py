@@ -12,7 +12,7 @@ from kith.features.measure.probe_command import tell_steps
 from kith.terminal.command_table import commands
 from kith.terminal.report import print_receipt
 from kith.terminal.streams import is_lively
-from kith.terminal.terminal import Waiting
+from kith.terminal.terminal import ActivityLine
 from kith.view.lines import wrapped
 from kith.view.wording import status_of
 from outside import Kith, Serve
@@ -49,7 +49,7 @@ def test_a_state_says_what_is_known(event: Event, state: str) -> None:
 
 def test_what_goes_on_for_long_is_shown_with_its_seconds() -> None:
     now = 100.0
-    waiting = Waiting("thinking", lambda: now)
+    waiting = ActivityLine("thinking", lambda: now)
     console, shown = Console(file=io.StringIO(), width=40), []
     for each in (101.0, 107.4):
         now = each

@@ -26,8 +26,8 @@ from kith.context.notes import OF_PROJECT, OF_USER, part_notes
 from kith.context.uses import USES
 from kith.core.events import Compacted
 from kith.core.model import Prompt, Role
-from kith.core.run import Answerer, Run, Thread
-from kith.core.values import Answer, Message, Part, Question, Text, Thinking, ToolCall, ToolResult, Usage, say
+from kith.core.run import Answerer, Thread, quiet_run
+from kith.core.values import Message, Part, Text, Thinking, ToolCall, ToolResult, Usage, say
 from kith.memory.past import Past
 from kith.memory.session import Session
 from kith.models.stack import Opened
@@ -181,7 +181,7 @@ async def explain_conversation(project: Project, past: Past, opened: Opened) -> 
 
 async def _explain_first(project: Project, opened: Opened, task: str) -> Explained:
     known = opening_of(gather(project.settings), opened.window)
-    run = Run(lambda event, path: None, _nobody, project.tree)
+    run = quiet_run(project.tree)
     parts = await opening_parts(run, task, opening_room(opened.window)) if task else ()
     role = first_worker(project, opened)
     costs = await explain(role, (*known, *parts), opened.count)
@@ -207,10 +207,6 @@ async def _count_all(opened: Opened, role: Role, sent: Sequence[Message]) -> tup
     parts = (Cost(name, round(tokens * scale)) for name, tokens in weights.items())
     named = f"{len(role.tools)} tools"
     return (Cost("system prompt, template", system), Cost(named, max(0, tools - system)), *parts)
-
-
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")
 
 
 # A conversation summed up because its person wants room, before its model's window is full.

@@ -142,7 +142,7 @@ class Fork(Struct, frozen=True):
     undone: tuple[Applied, ...] = ()
 
 
-class _Place(Struct, frozen=True):
+class _ReturnPoint(Struct, frozen=True):
     """The place in a session to return to: its state there, the turns kept and those given up."""
 
     session: str
@@ -186,7 +186,7 @@ def files_since(project: Project, session: str, turn: int) -> tuple[str, ...]:
 # --- finding the place -----------------------------------------------------------------------
 
 
-def _find(project: Project, session: str, turn: int) -> _Place:
+def _find(project: Project, session: str, turn: int) -> _ReturnPoint:
     log = project.log
     root = next((started.root for started in (log.past(session).started,) if started), "")
     if root != str(project.root):
@@ -194,12 +194,14 @@ def _find(project: Project, session: str, turn: int) -> _Place:
         raise UsageError(f"Session {short_session(session)} {where}.")
     every = turns(log, session)
     if turn == 0:
-        return _Place(session, log.past(session), log.last(session), every, ())
+        return _ReturnPoint(session, log.past(session), log.last(session), every, ())
     if not 0 < turn <= len(every):
         many = f"{len(every)} turns" if len(every) != 1 else "one turn"
         raise UsageError(f"Session {short_session(session)} has {many}, and no turn {turn}.")
     kept, given_up = every[: turn - 1], every[turn - 1 :]
-    return _Place(session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up)
+    return _ReturnPoint(
+        session, _past_before(project, session, given_up[0]), given_up[0].upto, kept, given_up
+    )
 
 
 def _past_before(project: Project, session: str, turn: SessionTurn) -> Past:
@@ -278,7 +280,7 @@ def _all_changes(undone: Sequence[tuple[Applied, Changes]]) -> Changes:
 # --- the new session -------------------------------------------------------------------------
 
 
-def _begin(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> Fork:
+def _begin(project: Project, place: _ReturnPoint, undone: Sequence[tuple[Applied, Changes]]) -> Fork:
     past = place.past
     said = tuple(Said(TASK, message) for message in past.threads.get(TASK, ()))
     compacted = tuple(each for each in past.compacted if each.thread == TASK)
@@ -292,7 +294,7 @@ def _begin(project: Project, place: _Place, undone: Sequence[tuple[Applied, Chan
         return Fork(session.id, place.words, tuple(applied for applied, _ in undone))
 
 
-def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> RunStarted:
+def _started(project: Project, place: _ReturnPoint, undone: Sequence[tuple[Applied, Changes]]) -> RunStarted:
     """Its first event: the title is the other session's, the tools stay what models were told there."""
     past = place.past
     whole = project.log.past(place.session)
@@ -309,7 +311,7 @@ def _started(project: Project, place: _Place, undone: Sequence[tuple[Applied, Ch
     return RunStarted(title, str(project.root), model, __version__, options)
 
 
-def _news(project: Project, place: _Place, undone: Sequence[tuple[Applied, Changes]]) -> str:
+def _news(project: Project, place: _ReturnPoint, undone: Sequence[tuple[Applied, Changes]]) -> str:
     """Tell the model about files that may be ahead of the conversation."""
     gone = {applied.undoes for applied, _ in undone}
     ahead = _paths(project, set(_open_changes(project, place.given_up)) - gone)

@@ -210,7 +210,7 @@ async def make_direct(direct: Direct, run: Run) -> Made:
 _Edited = tuple[str, bytes, int]
 
 
-class _Text(Struct, frozen=True):
+class _DecodedFile(Struct, frozen=True):
     """A file's text and how its bytes say it; a byte order mark is part of the text."""
 
     path: str
@@ -230,20 +230,20 @@ class _Text(Struct, frozen=True):
             raise UsageError(f"{self.path} is not written in UTF-8 and cannot hold {letter!r}.") from None
 
 
-def _decode(path: str, content: bytes) -> _Text:
+def _decode(path: str, content: bytes) -> _DecodedFile:
     """UTF-16 with its mark, UTF-8, or else Latin-1, which keeps every byte."""
     for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if content.startswith(mark) and len(content) % 2 == 0:
-            return _Text(path, content.decode(codec, "surrogatepass"), codec)
+            return _DecodedFile(path, content.decode(codec, "surrogatepass"), codec)
     if b"\0" in content:
         raise UsageError(f"{path} is not a text file.")
     try:
-        return _Text(path, content.decode("utf-8"), "utf-8")
+        return _DecodedFile(path, content.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _Text(path, content.decode("latin-1"), "latin-1")
+        return _DecodedFile(path, content.decode("latin-1"), "latin-1")
 
 
-async def _read_text(run: Run, path: str) -> _Text:
+async def _read_text(run: Run, path: str) -> _DecodedFile:
     return _decode(path, await run.workspace.read(path))
 
 
@@ -337,7 +337,7 @@ async def _extended(direct: AppendText | PrependText, path: str, run: Run) -> _E
     return path, text.encode(new), 1
 
 
-def _append(text: _Text, new: str) -> str:
+def _append(text: _DecodedFile, new: str) -> str:
     """New lines at the end; a file without a final newline stays without one."""
     whole, body = text.text, new.removesuffix("\n").replace("\n", text.end)
     return whole + body + text.end if not whole or whole.endswith("\n") else whole + text.end + body
@@ -346,14 +346,14 @@ def _append(text: _Text, new: str) -> str:
 _TOP: Final = lazy_pattern("\ufeff?(?:#![^\n]*\n)?")  # what stays the first of a file
 
 
-def _prepend(text: _Text, new: str) -> str:
+def _prepend(text: _DecodedFile, new: str) -> str:
     top = _TOP.match(text.text)
     at = top.end() if top else 0
     body = new.removesuffix("\n").replace("\n", text.end) + text.end
     return text.text[:at] + body + text.text[at:]
 
 
-def _edited(text: _Text, direct: InsertText | InsertAtLine | DeleteLines) -> str:
+def _edited(text: _DecodedFile, direct: InsertText | InsertAtLine | DeleteLines) -> str:
     if isinstance(direct, InsertText):
         return _insert(text, direct)
     rows = split_rows(text.text)
@@ -372,7 +372,7 @@ def _edited(text: _Text, direct: InsertText | InsertAtLine | DeleteLines) -> str
     return joined + body + (text.end if below or above.endswith("\n") or not above else "") + below
 
 
-def _insert(text: _Text, direct: InsertText) -> str:
+def _insert(text: _DecodedFile, direct: InsertText) -> str:
     if not direct.text or not direct.anchor:
         raise UsageError("There is nothing to do: the text to insert or the text to find is empty.")
     found = list(re.finditer(_literal(direct.anchor), text.text))
@@ -390,7 +390,7 @@ def _insert(text: _Text, direct: InsertText) -> str:
     return _insert_lines(text, direct, above, below)
 
 
-def _insert_lines(text: _Text, direct: InsertText, above: int, below: int) -> str:
+def _insert_lines(text: _DecodedFile, direct: InsertText, above: int, below: int) -> str:
     """The text as lines before or after those from `above` to `below`."""
     whole = text.text
     above += whole.startswith("\ufeff", above)

@@ -29,8 +29,8 @@ from kith.core.errors import BusyError, UsageError
 from kith.core.events import Options, RunEnded
 from kith.core.loop import check_args
 from kith.core.model import Tool
-from kith.core.run import Answerer, Limits, Run
-from kith.core.values import Answer, Changes, FileChange, Question, ToolResult
+from kith.core.run import Answerer, Limits, Run, answer_no, quiet_run
+from kith.core.values import Changes, FileChange, ToolResult
 from kith.edits import summarise
 from kith.memory.index import open_index, refresh
 from kith.memory.session import Listener
@@ -105,7 +105,7 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
         if tool.effect_for(checked) != "read":
             raise UsageError(f"Used directly, {name} is read-only.")
         limits = Limits(exec=project.exec_limits(0))
-        run = Run(lambda event, path: None, _nobody, hide(project.tree, hidden.veil), limits)
+        run = quiet_run(hide(project.tree, hidden.veil), limits)
         result = await tool.fn(checked, run)
     return replace(result, text=Redactor(hidden.values).clean(result.text)[0])
 
@@ -137,17 +137,13 @@ async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
         index.close()
 
 
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")
-
-
 # --- edits -----------------------------------------------------------------------------------
 
 
 async def preview(project: Project, name: str, args: Mapping[str, Any]) -> tuple[FileChange, ...]:
     """Show the changes of an edit without making them. Raises UsageError, TreeError if it fails."""
     project.check_writable()
-    run = Run(lambda event, path: None, _nobody, project.tree, Limits(exec=project.exec_limits(0)))
+    run = quiet_run(project.tree, Limits(exec=project.exec_limits(0)))
     return summarise(await _make(project, name, args, run))
 
 
@@ -206,7 +202,7 @@ async def set_list(project: Project, args: Mapping[str, Any], id: str = "") -> t
     """
     checked = _checked(TODO, _LIST.schema, args)
     with project.session(id) as session:
-        run = project.begin(session, _nobody)
+        run = project.begin(session, answer_no)
         result = await make_todo().fn(checked, replace(run, sink=lambda event, path: None))
         if not result.ok:
             raise UsageError(result.text)

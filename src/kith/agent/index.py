@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.brief import Fitting, fit_nothing
-from kith.context.outline import Found, Outline
+from kith.context.outline import Outline, SymbolReferences
 from kith.core.errors import KithError
 from kith.core.event_loop import leave
 from kith.core.events import Notice
@@ -39,9 +39,9 @@ def has_symbols(project: Project) -> bool:
         return False
 
 
-def look_nowhere(name: str) -> Found:
+def look_nowhere(name: str) -> SymbolReferences:
     """In place of an index: nothing is known beyond the tree's own changes."""
-    return Found()
+    return SymbolReferences()
 
 
 class Known(Struct, frozen=True):

@@ -15,7 +15,7 @@ from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
-from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, Kept
+from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, ResultStore
 from kith.gates.evidence.judge import Check, evidence_gate
 from kith.gates.evidence.quick_tests import find_new_failures
 from kith.gates.evidence.smoke import untested_gate
@@ -131,7 +131,7 @@ class Checking(Struct, frozen=True):
     no_worse: tuple[str, ...] = ()
     standard: Standard = Standard()
     request: str = ""
-    kept: Kept | None = None
+    kept: ResultStore | None = None
     digests: Digests | None = None
     environment: str = ""
     long_s: float = LONG_S

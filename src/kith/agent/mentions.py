@@ -61,14 +61,16 @@ async def list_paths(project: Project) -> tuple[Sequence[str], Sequence[str]]:
     )
 
 
-class Named(Struct, frozen=True):
+class MentionedFiles(Struct, frozen=True):
     """The files that a task names: their text for the model, and the pictures among them."""
 
     text: str = ""
     images: tuple[Image, ...] = ()
 
 
-async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Message] = ()) -> Named:
+async def read_named(
+    terms: Terms, opened: Opened, words: str, said: Sequence[Message] = ()
+) -> MentionedFiles:
     """Read the files that a task names, for the model.
 
     The text is that of the model's own read tool, with the same limits. Paths outside the tree are refused,
@@ -77,7 +79,7 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
     """
     found = list(dict.fromkeys(find_named(words)))[:_MOST]
     if not found:
-        return Named()
+        return MentionedFiles()
     await terms.admit(opened)
     run = terms.hide(replace(terms.run, workspace=terms.project.tree), opened)
     limits = ReadLimits.of_window(opened.window)
@@ -100,7 +102,7 @@ async def read_named(terms: Terms, opened: Opened, words: str, said: Sequence[Me
         told.append(str(result.detail.get("line") or each.path))
     if told:
         run.emit(Notice(f"Sent with the task: {', '.join(told)}."))
-    return Named("\n\n".join(shown), tuple(images))
+    return MentionedFiles("\n\n".join(shown), tuple(images))
 
 
 def find_named(words: str) -> Iterator[Mention]:

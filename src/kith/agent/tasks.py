@@ -22,7 +22,7 @@ from kith.agent.hooks import ProjectHooks
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges, with_gates
 from kith.agent.knowledge import gather, tell_faults, tell_known
-from kith.agent.mentions import Named, read_named
+from kith.agent.mentions import MentionedFiles, read_named
 from kith.agent.partial_reply import keep_partial
 from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
@@ -100,7 +100,7 @@ class DoTask(Protocol):
     ) -> Result: ...
 
 
-class Job(Struct, frozen=True):
+class SessionTask(Struct, frozen=True):
     """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
 
     project: Project
@@ -137,7 +137,7 @@ class Job(Struct, frozen=True):
             return None
         return ProjectHooks(self.project, self.id).gate()
 
-    def now(self) -> "Job":
+    def now(self) -> "SessionTask":
         """The present state of the task from its log."""
         return replace(self, past=self.project.log.past(self.id))
 
@@ -188,7 +188,7 @@ async def run_in(
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
-    work = keep_partial(session, THREAD, _do(Job(project, run, session.id, task, past, opened)))
+    work = keep_partial(session, THREAD, _do(SessionTask(project, run, session.id, task, past, opened)))
     code = await project.to_the_end(session, run, work, f"kith run --resume {short_session(session.id)}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
@@ -200,7 +200,7 @@ def _copied(history: Sequence[Message]) -> Forked:
     return Forked("", 0, tuple(Said(THREAD, each) for each in history), spoken=tuple(spoken))
 
 
-async def _do(job: Job) -> Outcome:
+async def _do(job: SessionTask) -> Outcome:
     project, run, task, past = job.project, job.run, job.task, job.past
     if past.applied and task.schema is None:
         there = holds(project.log.applied(str(project.root)), past.applied[-1].change_id)
@@ -245,7 +245,7 @@ async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None
         await judges.aclose()
 
 
-async def _hear_hooks(job: Job) -> HookAnswer:
+async def _hear_hooks(job: SessionTask) -> HookAnswer:
     """Ask the hooks about a task that begins."""
     if job.task.resume or not job.project.settings.hooks:
         return HookAnswer()
@@ -253,7 +253,7 @@ async def _hear_hooks(job: Job) -> HookAnswer:
     return await ProjectHooks(job.project, job.id).tell(job.run, "start", told)
 
 
-async def _ask_model(job: Job) -> Outcome:
+async def _ask_model(job: SessionTask) -> Outcome:
     # Git looks at the tree while the model's client is loaded and its server asked.
     project, run, held = job.project, job.run, job.held
     room = (held.window if held else 0) or ASSUMED_WINDOW
@@ -296,9 +296,11 @@ async def _ask_model(job: Job) -> Outcome:
                 await leave(opening)
 
 
-async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> tuple[str, tuple[Image, ...]]:
+async def _add_named(
+    job: SessionTask, terms: Terms, opened: Opened, words: str
+) -> tuple[str, tuple[Image, ...]]:
     """The words that begin a task and the files that are named in it; pictures. Raises UsageError."""
-    named = Named()
+    named = MentionedFiles()
     if "@" in job.task.words:
         named = await read_named(terms, opened, job.task.words, job.past.threads.get(THREAD, ()))
     images = (*job.task.images, *named.images)
@@ -309,7 +311,7 @@ async def _add_named(job: Job, terms: Terms, opened: Opened, words: str) -> tupl
     return "\n\n".join(filter(None, (words, named.text))), images
 
 
-async def _work(job: Job, asking: _Asking, task: Message, opened: Opened) -> Outcome:
+async def _work(job: SessionTask, asking: _Asking, task: Message, opened: Opened) -> Outcome:
     """The task that begins with this message: answered, or done in a trial."""
     project, route = job.project, asking.route
     run = replace(job.run, limits=replace(job.run.limits, exec=project.exec_limits(opened.window)))
@@ -333,7 +335,7 @@ async def _work(job: Job, asking: _Asking, task: Message, opened: Opened) -> Out
     return await _with_answer(run, job, legs[-1], ended)
 
 
-async def _with_answer(run: Run, job: Job, leg: Leg, ended: Outcome) -> Outcome:
+async def _with_answer(run: Run, job: SessionTask, leg: Leg, ended: Outcome) -> Outcome:
     """Add the value that the person's schema asks for; a task that is done is failed without it."""
     if job.task.schema is None or ended.status != "done":
         return ended
@@ -345,7 +347,7 @@ async def _with_answer(run: Run, job: Job, leg: Leg, ended: Outcome) -> Outcome:
     return replace(ended, text=json.dumps(answer.value, ensure_ascii=False), answer=answer.value)
 
 
-async def _leg(job: Job, asking: _Asking, opened: Opened) -> Leg:
+async def _leg(job: SessionTask, asking: _Asking, opened: Opened) -> Leg:
     """A model's part of the task: the first one goes on in the conversation, a later one begins its own."""
     project, past, terms, route = job.project, job.past, asking.terms, asking.route
     handed = sum(bool(each.after) for each in past.routes)
@@ -376,7 +378,7 @@ def _begin(project: Project, run: Run, window: int, words: str) -> str:
     return "\n\n".join(filter(None, (tell_known(known, window), words)))
 
 
-async def _open_task(job: Job, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
+async def _open_task(job: SessionTask, asking: _Asking, window: int, adaptation: Adaptation = USUAL) -> str:
     """The task as the model gets it, after the checks' results, or the outcome of its last change."""
     phrased = "\n\n".join(filter(None, (adaptation.phrase(job.task.words), job.task.material)))
     words = with_news(job.project, job.past, phrased, window)

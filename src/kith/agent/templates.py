@@ -37,7 +37,7 @@ class Parameter(Struct, frozen=True):
         return _TYPES.get(self.type) or f"one of {self.type.replace('|', ', ')}"
 
 
-class Template(Struct, frozen=True):
+class TaskTemplate(Struct, frozen=True):
     """A task with blanks; `command` is the one that it suits best: run or build."""
 
     name: str
@@ -47,7 +47,7 @@ class Template(Struct, frozen=True):
     words: str
 
 
-def read_template(name: str, text: str, where: str = "") -> Template:
+def read_template(name: str, text: str, where: str = "") -> TaskTemplate:
     """The template written in `text`: `about`, `command`, one line for each parameter, then the words.
 
     A parameter is `name: type` and an optional meaning after a comma. `?` after the type (or ` = VALUE`)
@@ -65,7 +65,7 @@ def read_template(name: str, text: str, where: str = "") -> Template:
     unknown = set(_BLANK.findall(written.words)) - {each.name for each in parameters}
     if unknown:
         raise UsageError(f"{where}: the text uses {{{min(unknown)}}}, which is not a parameter.")
-    return Template(name, about, command, parameters, written.words)
+    return TaskTemplate(name, about, command, parameters, written.words)
 
 
 def _read_parameter(name: str, text: str, where: str) -> Parameter:
@@ -79,7 +79,7 @@ def _read_parameter(name: str, text: str, where: str) -> Parameter:
 
 
 def fill(
-    template: Template, given: Sequence[str], exists: Callable[[str], bool], read: Callable[[str], str]
+    template: TaskTemplate, given: Sequence[str], exists: Callable[[str], bool], read: Callable[[str], str]
 ) -> str:
     """The task that a template becomes with `name=value` words; lines with nothing but empty blanks go.
 
@@ -100,7 +100,7 @@ def fill(
     return _filled(template.words, {name: value or "" for name, value in values.items()}).strip()
 
 
-def _unknown(template: Template, word: str, name: str) -> str:
+def _unknown(template: TaskTemplate, word: str, name: str) -> str:
     names = [each.name for each in template.parameters]
     if not name:
         return f"Template {template.name} takes {', '.join(f'{each}=...' for each in names)}, not {word!r}."
@@ -141,7 +141,7 @@ def _filled(words: str, values: Mapping[str, str]) -> str:
 # The templates of kith, of a trusted project and of the user, and the tasks they become.
 
 
-def list_templates(root: Path | None = None) -> list[Template]:
+def list_templates(root: Path | None = None) -> list[TaskTemplate]:
     """All templates by name: the person's own before those of a project that they trust, then kith's.
 
     Without a `root` there is no project. Raises UsageError.

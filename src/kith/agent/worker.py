@@ -121,7 +121,7 @@ async def work(root: Path, session: str) -> None:
             return
         try:
             while found := inbox.next_letter():
-                await _do(_Job(log, root, session, *found))
+                await _do(_Delivery(log, root, session, *found))
         finally:
             said = folder / f"{session}.log"
             if said.exists() and not said.stat().st_size:
@@ -129,7 +129,7 @@ async def work(root: Path, session: str) -> None:
             let_go(lock)
 
 
-class _Job(Struct, frozen=True):
+class _Delivery(Struct, frozen=True):
     """A message to a session, and the place that handles it."""
 
     log: Log
@@ -161,7 +161,7 @@ class _Job(Struct, frozen=True):
             own.emit(RunEnded("failed", why))
 
 
-async def _do(job: _Job) -> None:
+async def _do(job: _Delivery) -> None:
     """One task, however it ends: the log says how.
 
     Its message counts as heard once that is in the log: a process that is killed before loses nobody's words.
@@ -189,7 +189,7 @@ async def _do(job: _Job) -> None:
             inbox.heard(job.number)
 
 
-async def _when_free(job: _Job, listener: Listener) -> bool:
+async def _when_free(job: _Delivery, listener: Listener) -> bool:
     """Do it once nobody else works on the session: a terminal may, or an editor.
 
     False where that was to resume the task before: messages that were not read then are the next task.
@@ -208,7 +208,7 @@ async def _when_free(job: _Job, listener: Listener) -> bool:
                 return True  # it was heard there
 
 
-async def _perform(project: Project, job: _Job, listener: Listener) -> bool:
+async def _perform(project: Project, job: _Delivery, listener: Listener) -> bool:
     session, letter = job.session, job.letter
     if job.resumes:
         await _go_on(project, session, listener)

@@ -37,7 +37,7 @@ class Definition(Struct, frozen=True):
     signature: str
 
 
-class Found(Struct, frozen=True):
+class SymbolReferences(Struct, frozen=True):
     """The places of a name: its definitions (else similar names), and the files that use it.
 
     `users` are paths with the number of times, the most first.

@@ -105,7 +105,7 @@ _CODE: Final = (
 )
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """The place and kind of a secret in a text."""
 
     start: int
@@ -126,14 +126,14 @@ def find_secrets(text: str) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(found.items()))
 
 
-def find_spans(text: str) -> Iterator[Span]:
+def find_spans(text: str) -> Iterator[SecretSpan]:
     """The same secrets as places in the text, in no order; they may overlap."""
     for rule, mark, form in _KEY_FORMS:
         if mark in text:
             for match in re.finditer(form, text):  # compiled when a text first may hold one
                 inside_a_word = text[match.start() - 1 : match.start()].isalnum()
                 if not inside_a_word and _is_random(match[0], _KEY_BITS):
-                    yield Span(match.start(), match.end(), rule)
+                    yield SecretSpan(match.start(), match.end(), rule)
     lower = text.lower()
     for rule, words, given, name in _LOOSE:
         within = lower if words[0].islower() else text
@@ -143,7 +143,7 @@ def find_spans(text: str) -> Iterator[Span]:
             if not name.search(text, max(0, match.start() - _BEFORE), match.start()):
                 continue
             if is_unguessable(match[1]) and not _PLAIN_WORDS.search(match[1]):
-                yield Span(match.start(1), match.end(1), rule)
+                yield SecretSpan(match.start(1), match.end(1), rule)
 
 
 def is_secret_file(path: str, *, ignored: bool = False) -> bool:

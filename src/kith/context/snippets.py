@@ -39,7 +39,7 @@ _SHORT = 25  # lines
 _ABOUT_WORDS: Final = frozenset(map(stem, ("comment", "docstring", "document")))  # such a task needs them
 
 
-class _Span(Struct, frozen=True):
+class _LineRange(Struct, frozen=True):
     """Lines worth showing, from 1, both ends included; `exact`: with the explanations among them."""
 
     score: float
@@ -175,7 +175,7 @@ def _cost_of_whole(path: str, lines: Sequence[str], room: int) -> int:
 
 
 def _choose(
-    spans: Sequence[_Span], lines: Sequence[str], room: int, wordy: frozenset[int]
+    spans: Sequence[_LineRange], lines: Sequence[str], room: int, wordy: frozenset[int]
 ) -> list[tuple[int, int]]:
     """The pieces (first and last line) that fit, from the best span down; of one too long, its head.
 
@@ -219,7 +219,7 @@ def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return pieces
 
 
-def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_Span]:
+def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_LineRange]:
     """Choose the spans to show, best first: definitions that the task names, then other mentions."""
     exact = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in words.exact]
     spans = _definitions(words, exact, symbols, lines)
@@ -227,13 +227,13 @@ def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> lis
         places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
         for number in places[:_MENTIONS]:
             around = max(1, number - _AROUND), min(len(lines), number + _AROUND)
-            spans.append(_Span(_MENTIONED, *around, exact=True))
+            spans.append(_LineRange(_MENTIONED, *around, exact=True))
     return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
 
 
 def _definitions(
     words: Words, exact: Sequence[re.Pattern[str]], symbols: Sequence[Symbol], lines: Sequence[str]
-) -> list[_Span]:
+) -> list[_LineRange]:
     """The definitions whose name or body has to do with the task.
 
     In bodies a word counts by how few of the file's definitions have it.
@@ -257,7 +257,7 @@ def _definitions(
         score += _HELD * brief * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
         cut = end == symbol.first < symbol.last  # the head of a class alone says nothing
         if score >= _WORTH and not cut:
-            spans.append(_Span(score, symbol.first, end))
+            spans.append(_LineRange(score, symbol.first, end))
     return spans
 
 

@@ -125,13 +125,14 @@ _DEEPEST: Final = 40
 
 
 def _cpp_symbols(text: str) -> Iterator[Symbol] | None:
-    parser = _cpp_parser()
+    parser = cpp_parser()
     if parser is None:
         return None
     return _cpp_definitions(parser.parse(text.encode("utf-8", "replace")).root_node, "")
 
 
-def _cpp_parser() -> "Parser | None":
+def cpp_parser() -> "Parser | None":
+    """A parser of C and C++; None where tree-sitter is missing."""
     try:
         import tree_sitter
         import tree_sitter_cpp

@@ -138,7 +138,7 @@ async def start(
         raise
 
 
-class _Kept(Watch):
+class _OutputBuffer(Watch):
     """Keeps all output: it reads without a waiter, so that no pipe is ever full."""
 
     def __init__(self, pipes: Sequence[int]) -> None:
@@ -167,7 +167,7 @@ async def run_program(
     out = asyncio.subprocess.PIPE if keep else asyncio.subprocess.DEVNULL
     given = asyncio.subprocess.DEVNULL if input is None else asyncio.subprocess.PIPE
     pipes = (1, 2) if keep else ()
-    process = await start(lambda: _Kept(pipes), argv, stdin=given, stdout=out, stderr=out, **options)
+    process = await start(lambda: _OutputBuffer(pipes), argv, stdin=given, stdout=out, stderr=out, **options)
     try:
         if input is not None:
             process.feed(input)

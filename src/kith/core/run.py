@@ -19,6 +19,11 @@ Answerer = Callable[[Question], Awaitable[Answer]]
 Hear = Callable[[], Iterable[str]]
 
 
+async def answer_no(question: Question) -> Answer:
+    """Answer for nobody: a run that only reads asks nothing."""
+    return Answer("no")
+
+
 def nobody_speaks() -> Iterable[str]:
     """Return no messages: nobody can steer this run."""
     return ()
@@ -80,6 +85,11 @@ class Run(Struct, frozen=True):
 
 # A gate looks at a change, made in the trial that `run.workspace` is, and says yes, or no and why.
 Gate = Callable[[Run, Changes], Awaitable[Verdict]]
+
+
+def quiet_run(workspace: Workspace, limits: Limits | None = None) -> Run:
+    """A run that only reads: it tells nobody, and asks nobody."""
+    return Run(lambda event, path: None, answer_no, workspace, limits or Limits())
 
 
 class Thread:

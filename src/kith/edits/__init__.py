@@ -12,7 +12,7 @@ from kith.edits.edit_types import (
     NothingToChange,
     Patch,
     Replace,
-    ReplaceText,
+    ReplaceString,
     Whole,
 )
 from kith.edits.find import FORMS, Form, find_edits
@@ -30,7 +30,7 @@ __all__ = [
     "NothingToChange",
     "Patch",
     "Replace",
-    "ReplaceText",
+    "ReplaceString",
     "Whole",
     "find_edits",
     "keep_hunks",

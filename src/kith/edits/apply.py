@@ -15,7 +15,7 @@ from kith.edits.edit_types import (
     NothingToChange,
     Patch,
     Replace,
-    ReplaceText,
+    ReplaceString,
     Whole,
 )
 from kith.edits.paths import check_path
@@ -36,7 +36,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
     if is_binary(content) or "\0" in new:
         raise EditError(f"{path} is a binary file; only text can be edited.")
     text = decode(content)
-    view = _View(text)
+    view = _PlainText(text)
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if not old:
         raise EditError(f"The text to replace in {path} is empty. Send the text that stands there now.")
@@ -52,7 +52,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
     return encode(view.put(starts, len(old), new))
 
 
-class _View:
+class _PlainText:
     """A text without carriage returns, and the original place of each character."""
 
     def __init__(self, text: str) -> None:
@@ -110,7 +110,7 @@ def _replace_rows(text: str, old: str, new: str, path: str) -> str:
         raise EditError(f"{path} was not changed: {error}{hint}") from None
 
 
-def _too_often(view: _View, starts: list[int], path: str) -> str:
+def _too_often(view: _PlainText, starts: list[int], path: str) -> str:
     rows = [view.line(start) for start in starts[: feedback.LISTED + 1]]
     return (
         f"{path} was not changed: the text stands there {len(starts)} times, at lines "
@@ -270,7 +270,7 @@ def _edited(edit: Edit, before: bytes | None) -> bytes | None:
             return _rewrite(before, content)
         case Replace():
             return _replace(edit, before)
-        case ReplaceText():
+        case ReplaceString():
             return _replace_text(edit, before)
         case Insert(line=line, text=text):
             if before is None:
@@ -301,7 +301,7 @@ def _replace(edit: Replace, before: bytes | None) -> bytes:
     return encode(apply_hunks(decode(before), [hunk]))
 
 
-def _replace_text(edit: ReplaceText, before: bytes | None) -> bytes:
+def _replace_text(edit: ReplaceString, before: bytes | None) -> bytes:
     if not before and not edit.old:
         return encode(edit.new)
     if before is None:

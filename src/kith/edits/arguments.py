@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from kith.core.patterns import lazy_pattern
-from kith.edits.edit_types import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceText, Whole
+from kith.edits.edit_types import Create, Edit, EditError, Hunk, Insert, Patch, ReplaceString, Whole
 from kith.edits.patch import make_hunk
 from kith.edits.rows import opcodes, signed
 
@@ -92,7 +92,7 @@ def _edit(value: Mapping[str, Any], path: str, read: Read) -> Iterator[Edit]:
         # Anthropic's tool counts the line above, the others the line below.
         yield Insert(_named(path), _line(value) + (value.get("command") == "insert"), new)
     elif new is not None:
-        yield ReplaceText(_named(path), old or "", new, any(value.get(key) is True for key in _ALL))
+        yield ReplaceString(_named(path), old or "", new, any(value.get(key) is True for key in _ALL))
     elif content is not None and value.get("command") == "create":
         yield Create(_named(path), content)
     elif content is not None and old is None:

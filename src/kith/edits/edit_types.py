@@ -106,7 +106,7 @@ class Patch(Struct, frozen=True):
     copied: bool = False
 
 
-class ReplaceText(Struct, frozen=True):
+class ReplaceString(Struct, frozen=True):
     """Replace `old` by `new`, which may be part of a line; everywhere, if `all_matches`.
 
     Without an `old`, `new` is all of a file that must be new or empty.
@@ -148,4 +148,4 @@ class Delete(Struct, frozen=True):
     content: str | None = None
 
 
-Edit = Replace | ReplaceText | Insert | Patch | Create | Whole | Delete
+Edit = Replace | ReplaceString | Insert | Patch | Create | Whole | Delete

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from kith.edits.edit_types import Create, Delete, Edit, Patch, Replace, ReplaceText
+from kith.edits.edit_types import Create, Delete, Edit, Patch, Replace, ReplaceString
 
 LISTED = 10  # lines that are named at most
 FAULTS = 20  # after so many, nothing more is looked for
@@ -140,7 +140,7 @@ def describe(edit: Edit) -> str:
     """An edit in two or three words."""
     if isinstance(edit, Delete):
         return f"delete {edit.path}"
-    if isinstance(edit, Create) or (isinstance(edit, Replace | ReplaceText) and not edit.old):
+    if isinstance(edit, Create) or (isinstance(edit, Replace | ReplaceString) and not edit.old):
         return f"new file {edit.path}"
     if isinstance(edit, Patch) and edit.moved_to:
         return f"{'copy' if edit.copied else 'move'} {edit.path} to {edit.moved_to}"

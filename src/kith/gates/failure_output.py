@@ -27,7 +27,7 @@ class Signal(Struct, frozen=True, dict=True):
         return re.compile(self.line)
 
 
-class Dialect(Struct, frozen=True, dict=True):
+class OutputFormat(Struct, frozen=True, dict=True):
     """One tool's way of speaking.
 
     `sign` tells that it spoke; a line like `begins` is the first of a failure, one like `ends` comes after
@@ -57,8 +57,8 @@ _NEVER = r"(?!)"
 
 def _dialect(
     sign: str, begins: str, *signals: tuple[str, int] | tuple[str, int, int], ends: str = _NEVER
-) -> Dialect:
-    return Dialect(sign, begins, ends, tuple(Signal(*row) for row in signals))
+) -> OutputFormat:
+    return OutputFormat(sign, begins, ends, tuple(Signal(*row) for row in signals))
 
 
 # Frames of installed code; relative paths are the project's.
@@ -229,7 +229,7 @@ def _weigh(lines: Sequence[str], command: str) -> list[float]:
     return weights
 
 
-def _weigh_dialect(dialect: Dialect, lines: Sequence[str], weights: list[float]) -> None:
+def _weigh_dialect(dialect: OutputFormat, lines: Sequence[str], weights: list[float]) -> None:
     """Raise the weights of the lines that this dialect's signals mark; later failures count less."""
     failures, below, lent = 0, 0, 0
     for at, line in enumerate(lines):

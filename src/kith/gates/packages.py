@@ -1,12 +1,12 @@
 """The packages that a project declares, and the names under which modules and tools are installed."""
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
+from kith.core.toml_text import inner_table, read_toml
 from kith.gates.toolchains import Read
 
 # The packages that a project says it needs, and the Python that it is for.
@@ -51,33 +51,19 @@ def read_declared(files: Collection[str], read: Read) -> Declared:
     """Read the declared dependencies from the manifests of a tree."""
     texts = {path: (read(path) or b"").decode("utf-8", "replace") for path in manifests(files)}
     words = frozenset(_plain(word) for text in texts.values() for word in re.findall(r"[\w.-]+", text))
-    table = _toml(texts.get("pyproject.toml", ""))
-    lines = [*_strings(_inner(table, "project").get("dependencies"))]
+    table = read_toml(texts.get("pyproject.toml", ""))
+    lines = [*_strings(inner_table(table, "project").get("dependencies"))]
     if not {"pyproject.toml", "setup.cfg", "setup.py"} & texts.keys():  # else it is for developers
         lines += texts.get("requirements.txt", "").splitlines()
     needed = frozenset(found[1] for line in lines if (found := _REQUIREMENT.match(line.partition(" #")[0])))
-    asked = _inner(table, "project").get("requires-python")
-    poetry = _inner(table, "tool", "poetry", "dependencies").get("python")
+    asked = inner_table(table, "project").get("requires-python")
+    poetry = inner_table(table, "tool", "poetry", "dependencies").get("python")
     bounds = [int(found[1]) for each in (asked, poetry) if (found := _AT_LEAST.search(str(each or "")))]
     return Declared(words, needed, max(bounds, default=0))
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[-.]+", "_", name).lower()
-
-
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _inner(table: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        inner = table.get(name)
-        table = inner if isinstance(inner, dict) else {}
-    return table
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 index = open_index(settings.cache, root)             cheap; `index.complete`: a refresh ran to its end before
 told = await refresh(index, project.tree, progress)  looks at what changed, and only there
-index.find("Cache.get") -> Found                     definitions, or near names; the files that use it
+index.find("Cache.get") -> SymbolReferences          definitions, or near names; the files that use it
 index.files() -> {path: IndexedFile(size, lines, definitions)}
 index.fitting(find_words(task)) -> Signals           for context/brief.py
 index.definitions(path), index.uses(path), index.defining(name), index.using(name)
@@ -24,8 +24,8 @@ from msgspec import Struct
 from kith.context.outline import (
     LARGEST,
     Definition,
-    Found,
     Outline,
+    SymbolReferences,
     choose_named,
     count_only,
     digest_of,
@@ -302,11 +302,11 @@ class Index:
         found = [(path, _unpack(names)[name]) for path, names in rows]
         return tuple(sorted(found, key=lambda each: (-each[1], each[0]))[:_USERS])
 
-    def find(self, name: str) -> Found:
+    def find(self, name: str) -> SymbolReferences:
         """All that is known of a name."""
         definitions = self.defining(name)
         own = last_part(definitions[0].name if definitions else name)
-        return Found(definitions, () if definitions else self._near(name), self.using(own))
+        return SymbolReferences(definitions, () if definitions else self._near(name), self.using(own))
 
     def fitting(self, words: Words, before: int = _NOW) -> Signals:
         """Score files for a task by their contents and the commits `before` a time (seconds since 1970).
@@ -420,7 +420,7 @@ _NEW: Final = ((0, 0), b"")  # what is known of a file nobody looked at
 _File = tuple[str, bytes]  # path, content
 
 
-class Tree(Protocol):
+class IndexSource(Protocol):
     """The part of a tree that an index is made from."""
 
     async def stamps(self) -> Mapping[str, Stamp]:
@@ -441,7 +441,7 @@ class Refreshed(Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: None) -> Refreshed:
+async def refresh(index: Index, tree: IndexSource, tell: Tell = lambda done, count: None) -> Refreshed:
     """Make the index what a new one of this tree would be, and say what differed.
 
     Interrupted at any point, it continues from there the next time. Raises TreeError, KithError, BusyError.
@@ -453,7 +453,7 @@ async def refresh(index: Index, tree: Tree, tell: Tell = lambda done, count: Non
         return await _refresh(index, tree, tell)
 
 
-async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
+async def _refresh(index: Index, tree: IndexSource, tell: Tell) -> Refreshed:
     known, commits = index.known(), index.commit_names()
     history = asyncio.ensure_future(tree.commits(commits))  # git lists them beside the look at the files
     try:
@@ -468,7 +468,7 @@ async def _refresh(index: Index, tree: Tree, tell: Tell) -> Refreshed:
 
 
 async def _refresh_files(
-    index: Index, known: Mapping[str, tuple[Stamp, bytes]], tree: Tree, tell: Tell
+    index: Index, known: Mapping[str, tuple[Stamp, bytes]], tree: IndexSource, tell: Tell
 ) -> Refreshed:
     now = time.time_ns()
     stamps = {path: stamp for path, stamp in (await tree.stamps()).items() if is_storable(path)}

@@ -153,7 +153,7 @@ def find_damage(path: Path) -> str:
 # --- what was paid ---------------------------------------------------------------------------
 
 
-class Usual(Struct, frozen=True):
+class MedianCost(Struct, frozen=True):
     """The median cost of a session with a model in US dollars, and the number of sessions."""
 
     usd: float
@@ -166,7 +166,7 @@ def paid_today(log: Log, now: datetime | None = None, *, kind: str = "") -> floa
     return log.paid(midnight.timestamp(), kind)
 
 
-def usual_cost(log: Log, model: str) -> Usual | None:
+def usual_cost(log: Log, model: str) -> MedianCost | None:
     """Return the usual cost of sessions with a model; None when there was none yet."""
     paid = log.paid_by_session(model)
-    return Usual(median(paid), len(paid)) if paid else None
+    return MedianCost(median(paid), len(paid)) if paid else None

@@ -140,7 +140,7 @@ _OTHER: Final = 0.5  # what another purpose adds to the deviation
 _TENTH: Final = 1.2816  # deviations, beyond which a tenth of a normal distribution lies
 
 
-class _Seen(Struct):
+class _Moments(Struct):
     """The replies of one purpose: their weight, the mean of their logarithms, and of the squares of these."""
 
     weight: float = 0.0
@@ -164,18 +164,18 @@ class _Seen(Struct):
 class Lengths(Struct):
     """The replies of one model, by purpose."""
 
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, _Moments] = field(default_factory=dict)
 
     def take(self, purpose: str, out: int) -> None:
         """Note one reply's tokens."""
-        self._seen.setdefault(purpose, _Seen()).take(out)
+        self._seen.setdefault(purpose, _Moments()).take(out)
 
     def foresee(self, purpose: str, most: int | None = None) -> tuple[float, float, float]:
         """Tokens: one of ten replies has fewer than the first, five than the second, nine than the last.
 
         `most`: none has more.
         """
-        middle, spread = (self._seen.get(purpose) or _Seen()).with_belief(*self._belief())
+        middle, spread = (self._seen.get(purpose) or _Moments()).with_belief(*self._belief())
         low, usual, high = (math.exp(middle + each * spread) for each in (-_TENTH, 0.0, _TENTH))
         return (min(low, most), min(usual, most), min(high, most)) if most else (low, usual, high)
 
@@ -196,7 +196,7 @@ class Lengths(Struct):
     @classmethod
     def from_facts(cls, facts: Mapping[str, Sequence[Any]]) -> "Lengths":
         """Read the output of `to_facts`. Raises TypeError, ValueError, AttributeError for anything else."""
-        return cls({purpose: _Seen(*map(float, figures)) for purpose, figures in facts.items()})
+        return cls({purpose: _Moments(*map(float, figures)) for purpose, figures in facts.items()})
 
 
 # --- how long calls take -------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from kith.shell.argument_kinds import Read
 from kith.shell.decide import (
     TRUSTING,
     UNSEEN,
+    DiskChecks,
     Judgement,
-    Look,
     decide,
     is_within,
     pattern_of,
@@ -16,8 +16,8 @@ from kith.shell.parse import NotPlainError, Simple, Word, parse
 __all__ = [
     "TRUSTING",
     "UNSEEN",
+    "DiskChecks",
     "Judgement",
-    "Look",
     "NotPlainError",
     "Read",
     "Simple",

@@ -17,7 +17,7 @@ from kith.shell.parse import NotPlainError, Simple, Word, parse
 from kith.shell.usage import NotPermittedError, check
 
 
-class Look(Protocol):
+class DiskChecks(Protocol):
     """Checks that need the disk. Each returns the reason for a refusal, "" for none."""
 
     def read(self, read: Read) -> str:
@@ -40,8 +40,8 @@ class _Fixed(Struct, frozen=True):
 
 
 # Nobody looked at the disk, so what depends on a repository's own settings is asked about; or all is well.
-UNSEEN: Final[Look] = _Fixed("the repository's own settings may name programs that git starts then")
-TRUSTING: Final[Look] = _Fixed("")
+UNSEEN: Final[DiskChecks] = _Fixed("the repository's own settings may name programs that git starts then")
+TRUSTING: Final[DiskChecks] = _Fixed("")
 
 
 class Judgement(Struct, frozen=True):
@@ -67,7 +67,7 @@ _DOUBTS: Final[Mapping[str, str]] = {
 }
 
 
-def decide(line: str, look: Look = UNSEEN) -> Judgement:
+def decide(line: str, look: DiskChecks = UNSEEN) -> Judgement:
     """Judge a command for bash, run in the tree's own folder; whatever is not plainly understood is asked."""
     try:
         why = _judge(parse(line), look)
@@ -78,7 +78,7 @@ def decide(line: str, look: Look = UNSEEN) -> Judgement:
     return Judgement(not why, why)
 
 
-def _judge(commands: Sequence[Simple], look: Look) -> str:
+def _judge(commands: Sequence[Simple], look: DiskChecks) -> str:
     """Explain why a command is not read-only; "" when every program only reads."""
     folder, commands = _enter(commands)
     if folder != "." and (fault := look.read(Read(folder))):

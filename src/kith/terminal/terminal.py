@@ -53,7 +53,7 @@ class PlainVoice:
         """Nothing is held open."""
 
 
-class Waiting:
+class ActivityLine:
     """The current activity for the status line, with its seconds once they are many."""
 
     def __init__(self, state: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +77,7 @@ class TerminalVoice:
         self._screen = ConsoleScreen(self.console)
         self._asking = asyncio.Lock()
         self._status: Status | None = None
-        self._waiting: Waiting | None = None
+        self._waiting: ActivityLine | None = None
         self._items = Items()
 
     def hear(self, event: Event, path: tuple[str, ...]) -> None:
@@ -113,7 +113,7 @@ class TerminalVoice:
 
     def _show_status(self, state: str) -> None:
         if self._waiting is None or self._waiting.state != state:
-            self._waiting = Waiting(state)
+            self._waiting = ActivityLine(state)
         if self._status is None:
             self._status = self.console.status(self._waiting, spinner="dots")
             self._status.start()

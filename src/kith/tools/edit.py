@@ -105,7 +105,7 @@ def _replaced(before: bytes, args: Mapping[str, Any], path: str) -> bytes:
     return replace_text(text.encode(), args["old"], args["new"], path, everywhere).decode().encode("latin-1")
 
 
-class _Span(Struct, frozen=True):
+class _RowEdit(Struct, frozen=True):
     """New lines (from 0, end exclusive) that replace so many old ones."""
 
     first: int
@@ -113,12 +113,14 @@ class _Span(Struct, frozen=True):
     removed: int
 
 
-def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_Span]:
+def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_RowEdit]:
     """Return the spans of new lines that differ."""
-    return [_Span(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [_Span(0, 0, 0)]
+    return [_RowEdit(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [
+        _RowEdit(0, 0, 0)
+    ]
 
 
-def _around(lines: Sequence[str], spans: Sequence[_Span]) -> list[str]:
+def _around(lines: Sequence[str], spans: Sequence[_RowEdit]) -> list[str]:
     """The changed lines, numbered, with a few around them; what is too much is left out."""
     shown = sorted(
         {

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kith.context.outline import (
     Definition,
-    Found,
+    SymbolReferences,
     choose_named,
     find_definitions,
     find_references,
@@ -27,7 +27,7 @@ USERS = 8  # files that use a name
 BODY = 60  # lines of a definition that is shown whole
 WIDTH = 200  # characters of a line
 
-Look = Callable[[str], Found]
+Look = Callable[[str], SymbolReferences]
 
 
 def make_symbols(look: Look) -> Tool:
@@ -55,7 +55,7 @@ def make_symbols(look: Look) -> Tool:
     return Tool("symbols", words, schema, "read", symbols, path_of)
 
 
-async def _look_again(found: Found, name: str, run: Run) -> Found:
+async def _look_again(found: SymbolReferences, name: str, run: Run) -> SymbolReferences:
     """The same with the files that the trial changed as they are now."""
     if not isinstance(run.workspace, Trial):
         return found
@@ -80,7 +80,7 @@ def _lies_in(path: str, place: str) -> bool:
     return place in (".", path) or path.startswith(f"{place}/")
 
 
-def _not_defined(name: str, place: str, found: Found) -> ToolResult:
+def _not_defined(name: str, place: str, found: SymbolReferences) -> ToolResult:
     where = "" if place == "." else f" in {visible(place)}"
     elsewhere = [_row(each) for each in found.definitions[:SHOWN]]
     near = [f"Names like it: {', '.join(found.near)}."] if found.near else []
@@ -102,7 +102,7 @@ async def _body(each: Definition, run: Run) -> list[str]:
     return [clip(line, WIDTH) for line in lines]
 
 
-def _users(found: Found, defined: Sequence[Definition]) -> list[str]:
+def _users(found: SymbolReferences, defined: Sequence[Definition]) -> list[str]:
     """The files that use a name, without those that only define it."""
     homes = [each.path for each in defined]
     users = [(path, times) for path, times in found.users if times > homes.count(path)]

@@ -156,7 +156,7 @@ class _Use(Struct, frozen=True):
     answer: str
 
 
-class _Past(Struct):
+class _RecentCalls(Struct):
     """The last calls of one task, refused ones included, and how many were refused in a row."""
 
     uses: deque[_Use] = field(default_factory=lambda: deque(maxlen=max(n * r for n, r in _ROUNDS.items())))
@@ -180,11 +180,11 @@ def watch_repeats(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     same holds after three rounds of two or three calls. The third such answer in a row raises LimitError.
     Only equal answers count (times and dates aside): a command with new output is progress.
     """
-    past = _Past()
+    past = _RecentCalls()
     return tuple(tool if tool.waits or tool.name in EXEMPT else _watched(tool, past) for tool in tools)
 
 
-def _watched(tool: Tool, past: _Past) -> Tool:
+def _watched(tool: Tool, past: _RecentCalls) -> Tool:
     async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
         call = json.dumps([tool.name, args], sort_keys=True, default=str)
         length = past.circle(call)

@@ -153,7 +153,7 @@ async def capture(
         process = await start(
             lambda: _Watch(limits.output, mark, hear, outflow),
             _behind_a_shell(argv, launch, limits, sandboxed, bool(input)),
-            end=lambda begun: _end(begun, _Tree(begun.pid, mark)),
+            end=lambda begun: _end(begun, _ProcessTree(begun.pid, mark)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -165,7 +165,7 @@ async def capture(
     except OSError as error:
         words = f"{argv[0]}: {error.strerror or error}\n".encode()
         return Captured(NOT_FOUND, words, b"", 0, time.monotonic() - began, False, "")
-    tree, ending = _Tree(process.pid, mark), _TIME
+    tree, ending = _ProcessTree(process.pid, mark), _TIME
     try:
         prepare()
         process.feed(_GO + input)
@@ -258,7 +258,7 @@ class _Clipped:
         return bytes(self._head), bytes(self._tail), self._dropped
 
 
-class _Tree(Struct, frozen=True):
+class _ProcessTree(Struct, frozen=True):
     """All processes of one command: those below `pid`, and those that carry `mark`.
 
     `mark` is "" in a sandbox, where nothing outlives the first process of its namespace.
@@ -273,7 +273,7 @@ class _Tree(Struct, frozen=True):
             yield from _marked(self.mark)
 
 
-async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance: Allowance) -> str:
+async def _watch_over(watch: _Watch, tree: _ProcessTree, limits: ExecLimits, allowance: Allowance) -> str:
     """Wait for the end; returns the cause: "" for itself, _TIME, or what was overdrawn."""
     deadline = time.monotonic() + limits.seconds
     while not watch.exited.is_set():
@@ -291,7 +291,7 @@ async def _watch_over(watch: _Watch, tree: _Tree, limits: ExecLimits, allowance:
     return ""
 
 
-async def _end(process: Started[_Watch], tree: _Tree) -> None:
+async def _end(process: Started[_Watch], tree: _ProcessTree) -> None:
     """Kill whatever is left of the tree and wait until it is gone."""
     exited = process.watch.exited
     try:
@@ -311,7 +311,7 @@ async def _end(process: Started[_Watch], tree: _Tree) -> None:
         process.let_go()
 
 
-async def _end_all(process: Started[_Watch], tree: _Tree) -> None:
+async def _end_all(process: Started[_Watch], tree: _ProcessTree) -> None:
     """Without a sandbox every process has to be found; new ones may start while the others are killed."""
     known = list(tree.members())  # while their parents live: a process that is just starting has no mark yet
     _kill_group(process)

@@ -127,7 +127,7 @@ _OTHERS: Final = "other hosts"
 _REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}
 
 
-class _Refused(Exception):
+class _RefusedRequest(Exception):
     """A request that is answered with a status and one sentence."""
 
     def __init__(self, status: int, why: str, inside: bool = False) -> None:
@@ -186,7 +186,7 @@ class Proxy:
         place = ""
         try:
             if len(self._tasks) > _MOST_CONNECTIONS:
-                raise _Refused(503, "too many connections at once")
+                raise _RefusedRequest(503, "too many connections at once")
             head = await _read_head(client[0])
             place = show_place(head.name, head.port)
             server = await self._reach(head)
@@ -194,7 +194,7 @@ class Proxy:
                 await relay(head, client, server, self._tally(place))
             finally:
                 server[1].close()
-        except _Refused as refusal:
+        except _RefusedRequest as refusal:
             tally = self._tally(place)
             tally.refused, tally.inside = str(refusal), refusal.inside
             client[1].write(_answer_to(refusal, place))
@@ -208,7 +208,7 @@ class Proxy:
     async def _reach(self, head: Head) -> Streams:
         """A connection to where a request wants to go, if it may."""
         if not any(host.includes(head.name, head.port) for host in self._hosts):
-            raise _Refused(403, "not allowed")
+            raise _RefusedRequest(403, "not allowed")
         if is_address(head.name):
             return await _connect([head.name], head.port)
         near = any(host.port and host.includes(head.name, head.port) for host in self._own)
@@ -220,7 +220,7 @@ class Proxy:
         if not good:
             how = f"--net {show_place(head.name, head.port)}"
             words = f"leads into a private network; the person can allow that with {how}"
-            raise _Refused(403, words, inside=True)
+            raise _RefusedRequest(403, words, inside=True)
         return await _connect(good[:_MOST_ADDRESSES], head.port)
 
 
@@ -229,7 +229,7 @@ async def _read_head(reader: asyncio.StreamReader) -> Head:
         async with asyncio.timeout(HEAD_SECONDS):
             return parse_head(await reader.readuntil(b"\r\n\r\n"))
     except (ValueError, asyncio.LimitOverrunError) as error:
-        raise _Refused(400, f"not understood: {error}") from error
+        raise _RefusedRequest(400, f"not understood: {error}") from error
 
 
 async def _resolve(name: str, port: int) -> list[str]:
@@ -237,7 +237,7 @@ async def _resolve(name: str, port: int) -> list[str]:
         async with asyncio.timeout(CONNECT_SECONDS):
             found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError) as error:
-        raise _Refused(502, "the name is not known") from error
+        raise _RefusedRequest(502, "the name is not known") from error
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
@@ -247,7 +247,7 @@ async def _connect(addresses: list[str], port: int) -> Streams:
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):
                 return await asyncio.open_connection(address, port)
-    raise _Refused(502, "does not answer")
+    raise _RefusedRequest(502, "does not answer")
 
 
 async def _pass_on(upstream: Upstream, head: Head) -> Streams:
@@ -255,10 +255,10 @@ async def _pass_on(upstream: Upstream, head: Head) -> Streams:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await connect_through(upstream, head.name, head.port)
     except (OSError, EOFError, asyncio.LimitOverrunError) as error:
-        raise _Refused(502, "the proxy of this network does not lead there") from error
+        raise _RefusedRequest(502, "the proxy of this network does not lead there") from error
 
 
-def _answer_to(refusal: _Refused, place: str) -> bytes:
+def _answer_to(refusal: _RefusedRequest, place: str) -> bytes:
     words = f"kith: {place or 'this request'}: {refusal}"[: 2 * _MOST_WORDS].encode() + b"\n"
     head = f"HTTP/1.1 {refusal.status} {_REASONS[refusal.status]}\r\nContent-Type: text/plain\r\n"
     return f"{head}Content-Length: {len(words)}\r\nConnection: close\r\n\r\n".encode() + words

@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True):
     left_out: tuple[str, ...] = ()
 
 
-class _Entry(Struct, frozen=True):
+class _RawDiffLine(Struct, frozen=True):
     """One line of a raw diff; an object's name is None where git has not stored it."""
 
     old_mode: int
@@ -104,7 +104,7 @@ async def _ask(root: Path, *args: str, input: bytes | None = None) -> GitRan:
     return ran
 
 
-def _modes_of(entry: _Entry) -> set[int]:
+def _modes_of(entry: _RawDiffLine) -> set[int]:
     return {entry.old_mode, entry.new_mode}
 
 
@@ -117,7 +117,7 @@ def _is_out_of_bounds(path: str) -> bool:
     return False
 
 
-def _entries(raw: bytes) -> Iterator[_Entry]:
+def _entries(raw: bytes) -> Iterator[_RawDiffLine]:
     """Source: git's `Documentation/diff-format`, the raw format with -z."""
     fields = iter(raw.split(b"\0")[:-1])
     for header in fields:
@@ -125,21 +125,23 @@ def _entries(raw: bytes) -> Iterator[_Entry]:
         first = os.fsdecode(next(fields))
         path = os.fsdecode(next(fields)) if status[0] in "RC" else first
         if status[0] != "U":  # beside it stands what the working tree has of the unmerged file
-            yield _Entry(int(old_mode, 8), int(new_mode, 8), _blob(old_blob), _blob(new_blob), first, path)
+            yield _RawDiffLine(
+                int(old_mode, 8), int(new_mode, 8), _blob(old_blob), _blob(new_blob), first, path
+            )
 
 
 def _blob(name: str) -> str | None:
     return name if name.strip("0") else None
 
 
-async def _untracked(root: Path, known: set[str]) -> list[_Entry]:
+async def _untracked(root: Path, known: set[str]) -> list[_RawDiffLine]:
     ran = await _ask(root, "ls-files", "--others", "--exclude-standard", "-z")
     paths = (os.fsdecode(path) for path in ran.stdout.split(b"\0") if path and not path.endswith(b"/"))
-    return [_Entry(0, FILE, None, None, path, path) for path in paths if path not in known]
+    return [_RawDiffLine(0, FILE, None, None, path, path) for path in paths if path not in known]
 
 
 async def _read_blobs(
-    root: Path, entries: Sequence[_Entry], most: int
+    root: Path, entries: Sequence[_RawDiffLine], most: int
 ) -> tuple[dict[str, bytes], frozenset[str]]:
     """The stored contents that the entries name, and the paths of those that are too large."""
     named = {blob for entry in entries for blob in (entry.old_blob, entry.new_blob) if blob}
@@ -176,7 +178,7 @@ def _lines(names: Sequence[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode()
 
 
-def _change(root: Path, entry: _Entry, blobs: dict[str, bytes], most: int) -> Change | None:
+def _change(root: Path, entry: _RawDiffLine, blobs: dict[str, bytes], most: int) -> Change | None:
     """One entry with both sides, None when the file on the disk is too large. Raises TreeError."""
     before = blobs.get(entry.old_blob or "")
     if entry.new_mode == 0:

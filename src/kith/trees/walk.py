@@ -52,7 +52,7 @@ def walk(top: Path | str, longest: int = LONGEST) -> Iterator[Visit]:
         yield from _walk_by_name(os.fspath(top))
         return
     try:
-        place = _Place(os.open(top, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)))
+        place = _Position(os.open(top, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)))
     except OSError:
         return
     try:
@@ -67,7 +67,7 @@ def walk(top: Path | str, longest: int = LONGEST) -> Iterator[Visit]:
         place.close()
 
 
-class _Place:
+class _Position:
     """The position of a walk: one open folder, and the names and numbers of those above it."""
 
     def __init__(self, fd: int) -> None:

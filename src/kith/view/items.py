@@ -223,7 +223,7 @@ _Name = tuple[str, str | tuple[str, ...]]  # by which later events find the item
 _TASK: Final[_Name] = ("task", "")
 
 
-class _Place(NamedTuple):
+class _ItemFields(NamedTuple):
     """The fields of every item: its key, path and time."""
 
     key: str
@@ -257,7 +257,7 @@ class Items:
         if is_transient(event):
             return ()
         self._last = number or self._last + 1
-        return tuple(self._fold(event, _Place(str(self._last), path, at)))
+        return tuple(self._fold(event, _ItemFields(str(self._last), path, at)))
 
     def copied(self) -> "Items":
         """A copy of these items that can grow on its own."""
@@ -265,7 +265,7 @@ class Items:
         same.by_key, same._open, same._uses = {**self.by_key}, {**self._open}, {**self._uses}
         return same
 
-    def _fold(self, event: Event, place: _Place) -> Iterator[Changed]:
+    def _fold(self, event: Event, place: _ItemFields) -> Iterator[Changed]:
         match event:
             case Said(thread, message):
                 yield from self._hear(event, thread, message, place)
@@ -291,7 +291,7 @@ class Items:
             case _:
                 yield self._tell(event, place)
 
-    def _tell(self, event: Event, place: _Place) -> Changed:
+    def _tell(self, event: Event, place: _ItemFields) -> Changed:
         """An event that is an item of its own."""
         match event:
             case Judged():
@@ -317,7 +317,7 @@ class Items:
 
     # --- what was said -------------------------------------------------------------------------
 
-    def _hear(self, event: Event, thread: str, message: Message, place: _Place) -> Iterator[Changed]:
+    def _hear(self, event: Event, thread: str, message: Message, place: _ItemFields) -> Iterator[Changed]:
         if council := place_of(thread):
             yield self._confer(council[0], event, place)
         elif message.role == "assistant":
@@ -339,7 +339,7 @@ class Items:
         task = self.by_key.get(self._open.get(_TASK, ""))
         return task if isinstance(task, TaskBegun) and task.words in message.text else None
 
-    def _answer(self, message: Message, place: _Place) -> Changed:
+    def _answer(self, message: Message, place: _ItemFields) -> Changed:
         """A model's message joins the call that it answers."""
         step = self.by_key.get(self._open.pop(("called", place.path), ""))
         if not isinstance(step, ModelStep) and message.author == "kith":
@@ -355,12 +355,12 @@ class Items:
         whole = ModelStep(step.key, step.path, step.at, step.number, step.called, message, tools)
         return self._change(whole) if step.key in self.by_key else self._add(whole)
 
-    def _copy(self, forked: Forked, place: _Place) -> Iterator[Changed]:
+    def _copy(self, forked: Forked, place: _ItemFields) -> Iterator[Changed]:
         """Show copied messages as if they were said here; each has a key of its own."""
         turns = {turn.after: turn for turn in forked.spoken}
         numbers = count(1)
 
-        def inside() -> _Place:
+        def inside() -> _ItemFields:
             return place._replace(key=f"{place.key}-c{next(numbers)}")
 
         for number, said in enumerate(forked.said):
@@ -371,7 +371,7 @@ class Items:
 
     # --- what belongs to an item that is there -------------------------------------------------
 
-    def _use(self, place: _Place, call_id: str, told: ToolBegan | ToolEnded | ToolResult) -> Changed:
+    def _use(self, place: _ItemFields, call_id: str, told: ToolBegan | ToolEnded | ToolResult) -> Changed:
         """Complete a tool call; an event without its call is an item of its own."""
         key, number = self._uses.get(call_id, ("", -1))
         item = self.by_key.get(key)
@@ -391,7 +391,7 @@ class Items:
         if isinstance(asked, AskedQuestion):
             yield self._change(replace(asked, answer=answer))
 
-    def _enter(self, stepped: Stepped, place: _Place) -> Changed:
+    def _enter(self, stepped: Stepped, place: _ItemFields) -> Changed:
         """A part of the work begins or ends."""
         name = ("part", place.path)
         part = self.by_key.get(self._open.get(name, ""))
@@ -399,7 +399,7 @@ class Items:
             return self._change(replace(part, step=stepped))
         return self._add(WorkPart(*place, stepped), name)
 
-    def _confer(self, council: str, event: Event, place: _Place) -> Changed:
+    def _confer(self, council: str, event: Event, place: _ItemFields) -> Changed:
         name = ("council", council)
         talk = self.by_key.get(self._open.get(name, ""))
         if isinstance(talk, CouncilTalk):

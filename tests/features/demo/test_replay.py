@@ -11,7 +11,7 @@ from kith.core.errors import ModelError, UsageError
 from kith.core.events import Delta, Event, Progress
 from kith.core.model import Prompt
 from kith.core.values import Message, Reply, ToolResult, say
-from kith.features.demo.replay import Recorder, Replay
+from kith.features.demo.replay import Replay
 
 SCRIPT: list[dict[str, Any]] = [
     {"thinking": "hm", "text": "I look.\n  Now.", "calls": [{"name": "read_file", "args": {"path": "ä.py"}}]},
@@ -119,14 +119,3 @@ def test_mistakes_in_a_script_are_named(tmp_path: Path, replies: object, words: 
 def test_a_file_that_is_no_script_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a script"):
         Replay.load(tmp_path / "absent.json")
-
-
-def test_a_recording_plays_back_equal(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
-    recorder = Recorder(Replay("replay/x", SCRIPT), path)
-    (first,), _ = play(recorder, Prompt("", (say("go"),)))
-    (second,), _ = play(recorder, conversation(first))
-    assert recorder.name == "replay/x"
-    again, _ = play(Replay.load(path), Prompt("", (say("go"),)), conversation(first))
-    assert [reply.message.parts for reply in again] == [first.message.parts, second.message.parts]
-    assert [(reply.stop, reply.usage) for reply in again] == [(r.stop, r.usage) for r in (first, second)]

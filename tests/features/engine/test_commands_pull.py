@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from hub_server import HubServer, serve_hub
 from kith.core.events import Notice, Progress
-from kith.features.demo.standin.hub import HubServer, serve_hub
 from kith.features.engine.commands import GO_ON, Lines, duration, progress_line
 from kith.features.engine.hub_cache import PART
 from outside import Kith

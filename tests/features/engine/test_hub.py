@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hub_server import HubServer, listen, serve_hub
 from kith.core.errors import EXIT_NO_MODEL, EXIT_TRY_LATER, KithError, ModelError, NoModelError, UsageError
 from kith.features.demo.standin.http import Request, Response, json_response
-from kith.features.demo.standin.hub import HubServer, listen, serve_hub
 from kith.features.engine.hub import Hub, Listing, hub_url, is_safe_path, open_hub, read_token
-from kith.models.discovery.libraries import cache_folder
+from kith.features.engine.libraries import cache_folder
 
 REPO, FILE = "me/tiny-GGUF", "tiny-Q4_K_M.gguf"
 DATA = bytes(range(256)) * 400

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from hub_server import HubServer, listen
 from kith.core.errors import KithError, ModelError, NoModelError, TreeError, UsageError
 from kith.core.events import Event, Progress
 from kith.features.demo.standin.http import Request, Response
-from kith.features.demo.standin.hub import HubServer, listen
 from kith.features.engine.pull import PullRequest, pull, pull_model
 from kith.models.discovery.servers import Places
 from pulling import DATA, DIGEST, FILE, REPO, Cache, refused, visit

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from hub_server import HubServer
 from kith.core.errors import EXIT_TRY_LATER, ModelError
 from kith.core.events import Event, Progress
-from kith.features.demo.standin.hub import HubServer
 from kith.features.engine.hub_cache import hold_lock
 from kith.features.engine.pull import pull
 from places import SUPPORT

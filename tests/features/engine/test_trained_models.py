@@ -19,12 +19,12 @@ from kith.core.values import CacheUse, Message, Sampling, Text, Thinking, ToolCa
 from kith.features.doctor.check import Check, run_all
 from kith.features.doctor.examine import deep_examinations
 from kith.features.doctor.servers import Ward, check_server
+from kith.features.engine.gguf import read_header
 from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import EngineAddress, open_engine, stop_engines
 from kith.features.measure.probe.probe import probe
 from kith.models.account import Account
-from kith.models.discovery.gguf import read_header
 from kith.models.discovery.servers import Place
 from kith.models.discovery.stored import Stored
 from kith.models.providers.openai_like import OpenAILike

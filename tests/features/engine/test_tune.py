@@ -10,12 +10,12 @@ from engines import ignore
 from kith.core.errors import BusyError
 from kith.core.events import Event, Progress
 from kith.features.engine.commands import engine_command
+from kith.features.engine.gguf import read_header
 from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions
 from kith.features.engine.running import open_engine, running_engines
 from kith.features.engine.tune import find_draft, tune, ways_for
 from kith.features.engine.tuning import PLAIN, find_tuning, keep_tuning
-from kith.models.discovery.gguf import read_header
 from kith.models.discovery.stored import Stored
 from kith.models.traits import Header, Template
 from kith.settings import load_settings

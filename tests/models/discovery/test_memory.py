@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.models.discovery.advice import OFFERS, recommend
-from kith.models.discovery.gguf import read_header
 from kith.models.discovery.machine import find_program, read_memory, total_memory, usable_cores
 from kith.models.discovery.memory import (
     GIB,
@@ -65,12 +64,6 @@ def test_the_types_of_the_cache_count() -> None:
     assert grows_by(header, "q8_0") == 56 * 1024 * 34 / 64
     assert grows_by(header, ("f16", "q4_0")) == 28 * 1024 * (1 + 18 / 64)
     assert grows_by(header, "of tomorrow") == 56 * 1024
-
-
-@pytest.mark.slow
-def test_the_cache_of_the_real_engine(tiny_gguf: Path) -> None:
-    # What the engine itself prints for 16,384 cells of this model: "KV buffer size = 8.00 MiB".
-    assert cache_bytes(read_header(tiny_gguf), 16_384) == 8 << 20
 
 
 def test_a_sliding_window_stops_growing() -> None:

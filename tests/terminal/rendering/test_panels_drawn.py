@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from drawings import check_picture, drawn
 from kith.core.events import Progress, ToolBegan, ToolEnded
 from kith.core.values import Ran, TodoItem
-from kith.terminal.rendering.activity import Thinking, progress_line, running_line, tool_line
+from kith.terminal.rendering.activity import ThinkingBlock, progress_line, running_line, tool_line
 from kith.terminal.rendering.glyphs import ASCII, UNICODE, Glyphs, choose_glyphs
 from kith.terminal.rendering.look import Palette, Theme, choose_palette
 from kith.terminal.rendering.panels import context_lines, pairs_lines, receipt_panel, todo_lines
@@ -61,7 +61,7 @@ def test_panels_fit(width: int) -> None:
 
 
 def test_thoughts_are_folded() -> None:
-    thinking = Thinking()
+    thinking = ThinkingBlock()
     for word in ["I", "look", "at", "the", "file.", "\nIt", "div"]:
         thinking.take(f"{word} ")
     thinking.take("ides by zero.")
@@ -74,7 +74,7 @@ def test_thoughts_are_folded() -> None:
 
 @given(st.lists(st.text(alphabet="ab \n", max_size=6), max_size=20))
 def test_words_of_thoughts_are_counted(pieces: list[str]) -> None:
-    thinking = Thinking()
+    thinking = ThinkingBlock()
     for piece in pieces:
         thinking.take(piece)
     count = len("".join(pieces).split())

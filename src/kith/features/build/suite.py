@@ -13,9 +13,9 @@ from kith.core.events import Judged, Locked
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits
+from kith.features.build.new_tests.failures import lexical_tests
 from kith.gates.evidence.check_runs import may_be_flaky, pass_alone
 from kith.gates.evidence.feedback import explain_report
-from kith.gates.new_tests.failures import lexical_tests
 from kith.gates.reports import SuiteReport
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain

@@ -26,8 +26,8 @@ from msgspec.structs import replace
 
 from kith.core.errors import ModelError, UsageError
 from kith.core.events import Progress
-from kith.core.model import Emit, Model, Prompt
-from kith.core.values import Message, Reply, Stop, Thinking, Timing, Usage
+from kith.core.model import Emit, Prompt
+from kith.core.values import Message, Reply, Stop, Timing, Usage
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.messages import Draft, message_rows, tool_rows, used_ids
 from kith.models.sources import Source
@@ -146,37 +146,6 @@ def _sent(prompt: Prompt) -> str:
         prompt, lambda call: {"args": dict(call.args)}, lambda result, name: {name: result.text}
     )
     return json.dumps([tool_rows(prompt.tools), rows], ensure_ascii=False)
-
-
-class Recorder(Struct, frozen=True):
-    """`model`, each of whose replies is appended to the script at `path` (JSON lines)."""
-
-    model: Model
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
-        """Ask once, and write the reply down. Raises what the model raises; failures are not written."""
-        reply = await self.model(prompt, emit)
-        with self.path.open("a", encoding="utf-8") as script:
-            script.write(json.dumps(_script(reply)) + "\n")
-        return reply
-
-
-def _script(reply: Reply) -> dict[str, Any]:
-    parts = reply.message.parts
-    entry: dict[str, Any] = {
-        "text": reply.message.text,
-        "thinking": "".join(part.text for part in parts if isinstance(part, Thinking)),
-        "calls": [
-            {"id": call.id, "name": call.name, "args": dict(call.args)} for call in reply.message.calls
-        ],
-    }
-    used = {"input": reply.usage.input, "output": reply.usage.output, "cached": reply.usage.cached}
-    return {key: value for key, value in entry.items() if value} | {"stop": reply.stop, "usage": used}
 
 
 async def _stream(draft: Draft, reply: Mapping[str, Any]) -> int:

@@ -13,12 +13,12 @@ from kith.core.errors import ModelError, NoModelError
 from kith.core.values import ServerKind
 from kith.features.doctor.check import Check, Examination, Tell, closed
 from kith.features.engine.model_files import engine_of, rank
+from kith.features.engine.stored import find_stored
 from kith.models.choose import first_model
 from kith.models.discovery.cards import Card, cards, kind_of
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import FLOOR, fits
 from kith.models.discovery.servers import Place, Places, Server, addresses, full_name
-from kith.models.discovery.stored import find_stored
 from kith.models.providers.answers import part, plain, whole
 from kith.models.providers.faults import LoadingError, NoRouteError, UnreachableError
 from kith.models.providers.sampling import TITLES

@@ -19,11 +19,11 @@ from kith.core.numbers import size_text
 from kith.features.engine.model_files import engine_of
 from kith.features.engine.pull import pull_model as pull
 from kith.features.engine.running import running_engines, stop_engines
+from kith.features.engine.stored import pick_stored
 from kith.features.engine.tune import tune
 from kith.features.engine.tuning import Tuning, engine_version, keep_tuning, load_tunings
 from kith.features.engine.tuning_view import describe_tuning
 from kith.models.discovery.machine import machine_name
-from kith.models.discovery.stored import pick_stored
 from kith.settings import Settings, load_settings
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively

@@ -12,8 +12,8 @@ from kith.models.discovery.memory import (
     TARGET,
     USABLE,
     CacheType,
-    Choice,
     Memory,
+    WindowChoice,
     cache_bytes,
     choose_window,
     memory_needed,
@@ -54,7 +54,7 @@ class Layout(Struct, frozen=True):
 
 def choose_layout(
     header: Header, size: int, memory: Memory, wanted: Wanted, kinds: CacheType = "f16"
-) -> tuple[Choice, list[Layout]]:
+) -> tuple[WindowChoice, list[Layout]]:
     """The window, and the layouts that will do: the first is to be started.
 
     The window comes first: neither slots nor a whole sliding window make it smaller, unless they are asked

@@ -17,10 +17,11 @@ from kith.features.engine.layout import Wanted, choose_layout, options_for
 from kith.features.engine.options import EngineOptions, EngineSettings
 from kith.features.engine.processes import find_engine
 from kith.features.engine.running import EngineAddress, make_room, open_engine, running_engines, runs
+from kith.features.engine.stored import find_stored, pick_stored
 from kith.features.engine.tuning import DRAFT, find_tuning, tuned, with_small_cache
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, Memory, fits
-from kith.models.discovery.stored import Stored, find_stored, pick_stored
+from kith.models.discovery.stored import Stored
 from kith.models.providers.facts import Facts, Provider, ignore
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint, load_http

@@ -19,8 +19,8 @@ from kith.core.numbers import size_text
 from kith.core.structs import repr_without
 from kith.features.engine.hub import Hub, Listing, is_offline, open_hub
 from kith.features.engine.hub_cache import PART, PAUSES, Shelf, fetch, size_of
+from kith.features.engine.libraries import cache_folder
 from kith.features.engine.quants import Variant, choose_variant
-from kith.models.discovery.libraries import cache_folder
 from kith.models.discovery.machine import read_memory, total_memory
 from kith.models.discovery.servers import Places, ollama_url
 from kith.models.providers.answers import whole

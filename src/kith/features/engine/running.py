@@ -23,6 +23,7 @@ from kith.core.events import Notice, Progress
 from kith.core.model import Emit
 from kith.core.structs import repr_without
 from kith.features.engine.failures import last_words
+from kith.features.engine.gguf import read_header
 from kith.features.engine.home import (
     EngineHome,
     EngineRecord,
@@ -46,7 +47,6 @@ from kith.features.engine.processes import (
     resident_bytes,
 )
 from kith.features.engine.wheel import check_flags
-from kith.models.discovery.gguf import read_header
 
 _STOP_S, _KILL_S = 10.0, 15.0  # when to stop asking politely, and when to give up
 _STOP_PAUSE_S = 0.02

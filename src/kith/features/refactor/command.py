@@ -15,8 +15,7 @@ from kith.agent.project import Project, Result
 from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Notice
-from kith.core.run import Answerer, Run, new_id
-from kith.core.values import Answer, Question
+from kith.core.run import Answerer, Run, new_id, quiet_run
 from kith.core.workspace import ExecLimits
 from kith.features.refactor.by_model import Rules, is_executed, refactor_by_model, word_suggestion
 from kith.features.refactor.by_syntax import FORMS, Wanted, make_refactoring, read_wanted
@@ -130,11 +129,7 @@ DONE = "Done, without a model."
 
 async def find_suggestions(project: Project, where: str = ".") -> tuple[RefactoringSuggestion, ...]:
     """Find what could be better in a file or folder, the worst first. Raises UsageError."""
-    return await suggest(Run(lambda event, path: None, _nobody, project.tree), where)
-
-
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")
+    return await suggest(quiet_run(project.tree), where)
 
 
 async def refactor(

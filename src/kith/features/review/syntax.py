@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from kith.context.symbols import cpp_parser
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -140,13 +142,8 @@ def _used_by(node: ast.AST) -> Iterator[str]:
 
 
 def _cpp_tree(text: str) -> "Node | None":
-    try:
-        import tree_sitter
-        import tree_sitter_cpp
-    except ImportError:
-        return None
-    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
-    return parser.parse(text.encode("utf-8", "replace")).root_node
+    parser = cpp_parser()
+    return parser.parse(text.encode("utf-8", "replace")).root_node if parser else None
 
 
 def _walk(node: "Node") -> "Iterator[Node]":

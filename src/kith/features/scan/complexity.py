@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS, blank_out
-from kith.context.symbols import PYTHON_ENDINGS, parse_python
+from kith.context.symbols import PYTHON_ENDINGS, cpp_parser, parse_python
 
 
 class FunctionMeasures(Struct, frozen=True):
@@ -224,14 +224,7 @@ def measure_cpp(text: str) -> tuple[FunctionMeasures, ...] | None:
     return tuple(_CppWalk().walk(parser, text)) if parser else None
 
 
-@cache
-def _parser() -> "Parser | None":
-    try:
-        import tree_sitter
-        import tree_sitter_cpp
-    except ImportError:
-        return None
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
+_parser = cache(cpp_parser)
 
 
 class _CppWalk:

@@ -3,14 +3,14 @@
 import ast
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from posixpath import splitext
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from kith.context.source import CPP_ENDINGS
+from kith.core.toml_text import inner_table, read_toml
 
 Kind = Literal["command", "main", "program", "target"]
 
@@ -69,9 +69,9 @@ _Found = Iterator[tuple[Kind, str, str]]
 
 
 def _pyproject(text: str) -> _Found:
-    data = _toml(text)
+    data = read_toml(text)
     for names in (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts")):
-        for name, target in _table(data, *names).items():
+        for name, target in inner_table(data, *names).items():
             yield "command", name, target if isinstance(target, str) else ""
 
 
@@ -84,7 +84,7 @@ def _setup_cfg(text: str) -> _Found:
 
 
 def _cargo(text: str) -> _Found:
-    data = _toml(text)
+    data = read_toml(text)
     programs = data.get("bin")
     for program in programs if isinstance(programs, list) else ():
         if isinstance(program, dict) and isinstance(program.get("name"), str):
@@ -126,20 +126,6 @@ MANIFESTS: Final[dict[str, Callable[[str], _Found]]] = {
     "CMakeLists.txt": _cmake,
     **dict.fromkeys(("GNUmakefile", "Makefile", "makefile"), _make),
 }
-
-
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _table(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        inner = data.get(name)
-        data = inner if isinstance(inner, dict) else {}
-    return data
 
 
 def order_entries(entries: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:

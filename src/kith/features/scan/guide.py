@@ -2,11 +2,10 @@
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,8 +18,9 @@ from kith.context.source import NO_CODE
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Event
 from kith.core.git import list_paths
-from kith.core.run import Run
-from kith.core.values import Answer, Change, Changes, Question
+from kith.core.run import quiet_run
+from kith.core.toml_text import inner_table, read_toml
+from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits
 from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
 from kith.features.scan.facts import FileFacts
@@ -135,11 +135,11 @@ def _joined(*commands: str) -> str:
 
 
 def _configured(found: GuideFacts) -> Iterator[tuple[str, str]]:
-    tools = _table(_toml(found.read("pyproject.toml")), "tool")
+    tools = inner_table(read_toml(found.read("pyproject.toml")), "tool")
     for name, command in _TABLES.items():
         if name in tools:
             yield command
-    if "format" in _table(tools, "ruff"):
+    if "format" in inner_table(tools, "ruff"):
         yield "Format", "ruff format"
     for path, command in _FILES.items():
         if path in found.facts and (path != "tox.ini" or "[tox" in found.read(path)):
@@ -164,18 +164,6 @@ def _scripts(found: GuideFacts) -> Iterator[tuple[str, str]]:
         :_SCRIPTS
     ]:
         yield name.capitalize(), f"{runner} run {name}"
-
-
-def _toml(text: str) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    inner = data.get(name)
-    return inner if isinstance(inner, dict) else {}
 
 
 # --- the proposal ----------------------------------------------------------------------------
@@ -244,13 +232,9 @@ async def _read_bytes(project: Project, path: str) -> bytes | None:
 
 async def _messages(project: Project) -> Sequence[str]:
     """The last messages of commits, those of merges aside."""
-    run = Run(lambda event, path: None, _nobody, project.tree)
+    run = quiet_run(project.tree)
     words = ["log", f"-n{_COMMITS}", "--no-merges", "--format=%B", "-z"]
     return await list_paths(run, words, _LIMITS) or ()
-
-
-async def _nobody(question: Question) -> Answer:
-    return Answer("no")
 
 
 async def keep_guide(project: Project, changes: Changes) -> tuple[Applied, bool]:

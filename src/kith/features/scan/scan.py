@@ -19,9 +19,8 @@ from kith.context.source import NO_CODE, Tokens, tokenise
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.git import list_paths
-from kith.core.run import Limits, Run
+from kith.core.run import Limits, Run, answer_no
 from kith.core.structs import repr_without
-from kith.core.values import Answer, Question
 from kith.core.workspace import ExecLimits
 from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, match_prints, refine
@@ -346,7 +345,7 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
         with closing(FedIndex(project, stamps, hear)) as index:
             known = await survey(project.root, stamps, store, _tell(hear), folder, index)
         commit = await head(project.root) if await is_repository(project.root) else ""
-        run = Run(lambda event, _: hear(event), _nobody, project.tree, Limits())
+        run = Run(lambda event, _: hear(event), answer_no, project.tree, Limits())
         return Scanned(await scan(run, known, store, commit, folder, patience), known)
     finally:
         store.close()
@@ -355,11 +354,6 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
 
 def _tell(hear: Hear) -> Callable[[int, int], None]:
     return lambda done, count: hear(Progress("looking at files", done, count))
-
-
-async def _nobody(question: Question) -> Answer:
-    """A scan asks nothing."""
-    return Answer("no")
 
 
 def _path_inside(root: Path, path: str) -> str:

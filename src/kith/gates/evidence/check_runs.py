@@ -30,7 +30,7 @@ LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change
 _FORM: Final = "2"  # of what is kept; another one is not read
 
 
-class Kept(Protocol):
+class ResultStore(Protocol):
     """A store of results between tasks; all of it may be deleted."""
 
     def load(self, key: str) -> str | None: ...
@@ -55,7 +55,7 @@ class Before(Struct, frozen=True):
     report: SuiteReport
 
 
-class Choice(Struct, frozen=True):
+class ChosenCheck(Struct, frozen=True):
     """The command that serves a project best, why it was tried, and its result on the untouched tree.
 
     `environment` names what was installed then: with something else another command may serve better.
@@ -74,7 +74,7 @@ class Bench:
         self,
         home: Workspace,
         limits: ExecLimits,
-        kept: Kept | None = None,
+        kept: ResultStore | None = None,
         digests: Digests | None = None,
         environment: str = "",
         long_s: float = LONG_S,
@@ -251,7 +251,7 @@ class Bench:
         """Remember what serves this project best."""
         if self._kept and best.report.passed:
             toolchain = best.toolchain
-            choice = Choice(toolchain.test, toolchain.why, standing_of(best.report), self._environment)
+            choice = ChosenCheck(toolchain.test, toolchain.why, standing_of(best.report), self._environment)
             self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
 
 
@@ -291,11 +291,11 @@ def choice_key(root: Path) -> str:
     return f"choice-{sha256(os.fsencode(root)).hexdigest()[:24]}"
 
 
-def read_choice(kept: Kept, root: Path) -> Choice | None:
+def read_choice(kept: ResultStore, root: Path) -> ChosenCheck | None:
     """The command that served a project best so far; None where nothing was run yet."""
     text = kept.load(choice_key(root))
     try:
-        choice: Choice | None = decode(json.loads(text), Choice) if text else None
+        choice: ChosenCheck | None = decode(json.loads(text), ChosenCheck) if text else None
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
     return choice

@@ -47,7 +47,7 @@ _NODE_IMPORT: Final = re.compile(
 )
 
 
-class Look(Struct, frozen=True):
+class SmokeFaults(Struct, frozen=True):
     """The faults of a change that show without tests.
 
     `letter`: a message about the first file that no longer loads or compiles, but did on the untouched tree.
@@ -58,16 +58,16 @@ class Look(Struct, frozen=True):
     missing: tuple[Blocked, ...] = ()
 
 
-async def look_without_tests(home: Workspace, changes: Changes) -> Look:
+async def look_without_tests(home: Workspace, changes: Changes) -> SmokeFaults:
     """Load and compile the files of a change, and look for the packages that they import."""
     if not home.confined:  # loading a file runs it
-        return Look()
+        return SmokeFaults()
     asked = [found for change in changes if (found := _line_for(change))][:_MOST]
     required = await read_required(home, changes)
     modules = {name for change in changes for name in _newly(_modules, change) if required.module(name)}
     packages = {name for change in changes for name in _newly(_packages, change) if required.package(name)}
     if not (asked or modules or packages):
-        return Look()
+        return SmokeFaults()
     async with home.trial() as before, home.trial() as after:
         await after.apply(changes)
         lacking = [required.module(name) for name in await _not_found(after, _ask_python, modules)]
@@ -77,9 +77,9 @@ async def look_without_tests(home: Workspace, changes: Changes) -> Look:
             if not fault or await _ends_badly(before, command):
                 continue
             if (missing := required.lacks(fault)) is None:
-                return Look(_letter(path, command, fault))
+                return SmokeFaults(_letter(path, command, fault))
             lacking.append(missing)
-    return Look("", tuple(dict.fromkeys(filter(None, lacking))))
+    return SmokeFaults("", tuple(dict.fromkeys(filter(None, lacking))))
 
 
 def untested_gate(home: Workspace) -> Gate:

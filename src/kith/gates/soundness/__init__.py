@@ -34,7 +34,7 @@ _ROOTS: Final = (".", "src", "lib", "python")
 _SHELL: Final = (".bash", ".sh")
 
 
-class Heard(Struct, frozen=True):
+class ToolAnswers(Struct, frozen=True):
     """The answers of the tools; a missing one was not asked for, or is not known.
 
     `old`: the interpreter is too old or too new for the project, so its "unknown" proves nothing.
@@ -47,7 +47,7 @@ class Heard(Struct, frozen=True):
     foreign: bool = True
 
 
-def settle(suspects: Suspects, heard: Heard, declared: Declared, changes: Changes) -> tuple[Fault, ...]:
+def settle(suspects: Suspects, heard: ToolAnswers, declared: Declared, changes: Changes) -> tuple[Fault, ...]:
     """The suspects that are faults."""
     moved = any(
         is_manifest(change.path) for change in changes
@@ -55,7 +55,7 @@ def settle(suspects: Suspects, heard: Heard, declared: Declared, changes: Change
     return tuple(each.fault for each in suspects.found if _counts(each, heard, declared, moved))
 
 
-def _counts(suspect: Suspect, heard: Heard, declared: Declared, moved: bool) -> bool:
+def _counts(suspect: Suspect, heard: ToolAnswers, declared: Declared, moved: bool) -> bool:
     fault = suspect.fault
     if fault.kind == "syntax":
         parsed = heard.parses.get(fault.path)
@@ -73,17 +73,17 @@ def _is_standard(asked: str) -> bool:
     return asked.partition(":")[0].partition(".")[0] in sys.stdlib_module_names
 
 
-async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> Heard:
+async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> ToolAnswers:
     """Put the doubts to the tools, in the sandbox only: the project's interpreter may run code of its own."""
     trial = run.workspace
     if not isinstance(trial, Trial) or not trial.confined:
-        return Heard()
+        return ToolAnswers()
     broken = {each.fault.path for each in suspects.found if each.fault.kind == "syntax"}
     shell = {path: await _shell_parses(trial, path) for path in broken if path.endswith(_SHELL)}
     python = sorted(path for path in broken if splitext(path)[1].lower() in PYTHON_ENDINGS)
     asked = {each.asks for each in suspects.found if each.asks}
     if not (python or asked):
-        return Heard(shell)
+        return ToolAnswers(shell)
     question = {
         "parses": python,
         "imports": sorted(asked | suspects.familiar),
@@ -93,12 +93,12 @@ async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> Heard:
     said = await _ask_python(trial, question)
     parses = {**shell, **said.get("parses", {})}
     if not said or said["version"][0] != 3 or said["version"][1] < declared.least:
-        return Heard(parses)
+        return ToolAnswers(parses)
     imports: Mapping[str, bool] = said["imports"]
     lacking = {module for module in suspects.familiar if not imports.get(module, True)}
     old = any(map(_is_standard, lacking))
     foreign = bool(lacking) or not all(said["installed"].get(name) for name in declared.needed)
-    return Heard(parses, imports, old, foreign)
+    return ToolAnswers(parses, imports, old, foreign)
 
 
 async def _shell_parses(trial: Trial, path: str) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
+from kith.core.toml_text import inner_table
 from kith.gates.toolchains.stated_commands import Stated
 from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
 
@@ -123,19 +124,12 @@ def _pyproject(text: str) -> tuple[dict[str, Any], bool]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return {}, False
-    named = "pytest" in _table(data, "tool")
-    groups = (_table(data, "dependency-groups"), _table(data, "project", "optional-dependencies"))
+    named = "pytest" in inner_table(data, "tool")
+    groups = (inner_table(data, "dependency-groups"), inner_table(data, "project", "optional-dependencies"))
     lists = [items for group in groups for items in group.values() if isinstance(items, list)]
     required = [item for items in lists for item in items if isinstance(item, str)]
     named = named or any(re.match(r"pytest\b(?!-)", item) for item in required)
-    return _table(data, "tool", "pytest", "ini_options") or _table(data, "tool", "pytest"), named
-
-
-def _table(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        inner = data.get(name)
-        data = inner if isinstance(inner, dict) else {}
-    return data
+    return inner_table(data, "tool", "pytest", "ini_options") or inner_table(data, "tool", "pytest"), named
 
 
 def lenient_line(settings: PytestSettings) -> str:

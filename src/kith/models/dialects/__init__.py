@@ -2,6 +2,6 @@
 
 from kith.models.dialects.coerce import coerce
 from kith.models.dialects.json_text import repair_json
-from kith.models.dialects.read import Heard, fit_call, read_calls
+from kith.models.dialects.read import ParsedReply, fit_call, read_calls
 
-__all__ = ["Heard", "coerce", "fit_call", "read_calls", "repair_json"]
+__all__ = ["ParsedReply", "coerce", "fit_call", "read_calls", "repair_json"]

@@ -151,7 +151,7 @@ _ARGS = ("arguments", "parameters", "args", "input", "params", "action_input")
 _BESIDE = frozenset({"id", "type", "call_id", "tool_call_id"})  # keys of a call that are no arguments
 
 
-class Named(Struct, frozen=True):
+class ParsedCall(Struct, frozen=True):
     """A tool's name and arguments; `plain`: both had keys of their own."""
 
     name: str
@@ -160,7 +160,7 @@ class Named(Struct, frozen=True):
     fault: str = ""
 
 
-def named_in(value: Any, repair: bool) -> list[Named]:
+def named_in(value: Any, repair: bool) -> list[ParsedCall]:
     """The calls that a JSON value holds: one object, or a list of them; [] when any of it is no call."""
     if isinstance(value, Mapping) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
@@ -169,7 +169,7 @@ def named_in(value: Any, repair: bool) -> list[Named]:
     return calls if len(calls) == len(found) else []
 
 
-def _named(value: Any, repair: bool) -> Named | None:
+def _named(value: Any, repair: bool) -> ParsedCall | None:
     if not isinstance(value, Mapping):
         return None
     if isinstance(value.get("function"), Mapping):  # OpenAI's own nesting
@@ -180,19 +180,19 @@ def _named(value: Any, repair: bool) -> Named | None:
     name, args_key = value[name_key].strip(), next(_keys_of_args(value, name_key), None)
     if args_key is None:  # arguments beside the name
         rest = {key: each for key, each in value.items() if key != name_key and key not in _BESIDE}
-        return Named(name, rest, plain=False)
+        return ParsedCall(name, rest, plain=False)
     args = value[args_key]
     if isinstance(args, str):  # JSON inside a JSON string
         if not args.strip():
-            return Named(name, {})
+            return ParsedCall(name, {})
         args, _, why = read_json(args, 0, len(args), repair)
         if why:
-            return Named(name, {}, fault=why)
+            return ParsedCall(name, {}, fault=why)
     if args is None:
-        return Named(name, {})
+        return ParsedCall(name, {})
     if not isinstance(args, Mapping):
-        return Named(name, {}, fault="its arguments are not a JSON object")
-    return Named(name, args)
+        return ParsedCall(name, {}, fault="its arguments are not a JSON object")
+    return ParsedCall(name, args)
 
 
 def _keys_of_args(value: Mapping[str, Any], name_key: str) -> Iterator[str]:

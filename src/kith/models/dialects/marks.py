@@ -317,7 +317,7 @@ _BEGINNINGS: Final = frozenset(mark[:length] for mark in _MARKS for length in ra
 _LONGEST: Final = max(map(len, _MARKS)) - 1
 
 
-class Veil(Struct):
+class CallFilter(Struct):
     """Hands events on; what streams as words counts as "tool" from the first mark of a call on.
 
     With `closed` from the start, all of it does.

@@ -105,14 +105,14 @@ COPIED = (
 _LEAST = 20  # characters of a call that is taken for a copy
 
 
-class Heard(Struct, frozen=True):
+class ParsedReply(Struct, frozen=True):
     """A reply's text without its calls, and the calls; `fault` in a call says why it cannot be run."""
 
     words: str
     calls: tuple[ToolCall, ...] = ()
 
 
-def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequence[str] = ()) -> Heard:
+def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequence[str] = ()) -> ParsedReply:
     """Read the calls that a text holds in any dialect.
 
     Only calls of `tools` count. One that cannot be read, or that ends the reply and names no tool, becomes a
@@ -120,7 +120,7 @@ def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequen
     `seen` is what the model read: a call that it only copies from there has a fault, unless it only reads.
     """
     if not tools:
-        return Heard(text)
+        return ParsedReply(text)
     end, chosen = len(text), _plain(find_bare(text, after_thoughts(text), not cut), tools)
     if not chosen:
         marked = mark_calls(text, not cut)
@@ -131,11 +131,11 @@ def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequen
             bare = find_bare(text, marked.begin, not cut) if marked.begin else ()
             chosen = _plain(bare or find_fenced(text, marked, not cut), tools)
     if not chosen:
-        return Heard(text)
+        return ParsedReply(text)
     calls = [
         _unless_copied(text, found, as_call(found, tool, tools, cut), tool, seen) for found, tool in chosen
     ]
-    return Heard(_words(text[:end], [found for found, _ in chosen]), tuple(_once(calls)))
+    return ParsedReply(_words(text[:end], [found for found, _ in chosen]), tuple(_once(calls)))
 
 
 def fit_call(call: ToolCall, tools: Sequence[Tool]) -> ToolCall:
@@ -251,14 +251,14 @@ def _closed(properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> Heard | None:
+def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> ParsedReply | None:
     """Read a JSON reply that is a call or words; None for any other reply."""
     body = text.strip()
     if not body.startswith("{"):
         return None
     value, _, why = read_json(body, 0, len(body), repair=not cut)
     if isinstance(value, dict) and isinstance(value.get(_WORDS), str):
-        return Heard(value[_WORDS])
+        return ParsedReply(value[_WORDS])
     calls = named_in(value, repair=not cut) if not why else []
     if why:
         found = Found(0, len(body), guess_name(body), {}, why)
@@ -266,4 +266,4 @@ def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> Heard | None:
         found = Found(0, len(body), calls[0].name, calls[0].args, calls[0].fault)
     else:
         return None
-    return Heard("", (as_call(found, tool_for(found.name, found.args, tools), tools, cut),))
+    return ParsedReply("", (as_call(found, tool_for(found.name, found.args, tools), tools, cut),))

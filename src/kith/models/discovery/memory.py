@@ -55,7 +55,7 @@ class Memory(Struct, frozen=True):
         return int(self.available * USABLE) + max(0, self.gpu - CARD_RESERVE)
 
 
-class Choice(Struct, frozen=True):
+class WindowChoice(Struct, frozen=True):
     """The window to run a model with, in tokens, why not more, and whether even that fits.
 
     `wider` are those that more memory would have allowed, the largest first.
@@ -91,7 +91,7 @@ def memory_needed(header: Header | None, size: int, window: int, cache_type: Cac
 
 def choose_window(
     header: Header, size: int, memory: Memory, want: int = TARGET, cache_type: CacheType = "f16"
-) -> Choice:
+) -> WindowChoice:
     """The largest window of at most `want` tokens that the model was trained for and the memory carries.
 
     It never falls below FLOOR (or what the model was trained for, if that is less): where even that does not
@@ -105,8 +105,8 @@ def choose_window(
     windows = (most, *(step for step in reversed(STEPS) if step < most))
     for at, window in enumerate(windows):
         if memory_needed(header, size, window, cache_type) <= memory.budget:
-            return Choice(window, _limited(memory) if at else why, wider=windows[:at])
-    return Choice(windows[-1], _limited(memory), fits=False, wider=windows[:-1])
+            return WindowChoice(window, _limited(memory) if at else why, wider=windows[:at])
+    return WindowChoice(windows[-1], _limited(memory), fits=False, wider=windows[:-1])
 
 
 def fits(

@@ -29,7 +29,7 @@ from kith.models.providers.faults import MissingModelError, NoRouteError, Signat
 from kith.models.providers.messages import Draft, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
-from kith.models.providers.turns import Heard, Spoke, Turn, signatures, take_turns
+from kith.models.providers.turns import ModelTurn, Turn, UserTurn, signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 VERSION = "2026-10-21"
@@ -138,12 +138,12 @@ def turn_rows(turns: Sequence[Turn]) -> list[Row]:
 
 
 def _turn_row(turn: Turn) -> Row:
-    if isinstance(turn, Spoke):
+    if isinstance(turn, ModelTurn):
         return {"role": "assistant", "content": list(_spoken(turn.parts))}
     return {"role": "user", "content": _heard(turn)}
 
 
-def _heard(turn: Heard) -> list[Row]:
+def _heard(turn: UserTurn) -> list[Row]:
     """Answers come first, or the request is refused; pictures come before the words about them."""
     answers = [_answer(result) for _, result in turn.answers]
     shown = [_picture(each) for each in turn.images]

@@ -31,7 +31,7 @@ from kith.models.providers.faults import GarbledReplyError, MissingModelError, N
 from kith.models.providers.messages import Draft, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
-from kith.models.providers.turns import Spoke, Turn, clean_name, signatures, take_turns
+from kith.models.providers.turns import ModelTurn, Turn, clean_name, signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 URL = "https://generativelanguage.googleapis.com"
@@ -120,7 +120,7 @@ def content_rows(turns: Sequence[Turn], signs_calls: bool) -> list[Row]:
 
 
 def _content(turn: Turn, signs_calls: bool) -> Row:
-    if isinstance(turn, Spoke):
+    if isinstance(turn, ModelTurn):
         return {"role": "model", "parts": _spoken(turn.parts, signs_calls)}
     answers = [_answer(call, result) for call, result in turn.answers]
     shown = [_picture(each) for each in turn.images]

@@ -16,7 +16,7 @@ _LATE = "An earlier tool call was answered:"
 _LONGEST_ID, _LONGEST_NAME = 64, 64  # characters
 
 
-class Heard(Struct, frozen=True):
+class UserTurn(Struct, frozen=True):
     """One turn for a model: the answers to its calls, each with its call and in order, pictures, words."""
 
     answers: tuple[tuple[ToolCall, ToolResult], ...] = ()
@@ -24,17 +24,17 @@ class Heard(Struct, frozen=True):
     images: tuple[Image, ...] = ()
 
 
-class Spoke(Struct, frozen=True):
+class ModelTurn(Struct, frozen=True):
     """A model's turn, in order: at least some words or a call. Thoughts are its own, and signed."""
 
     parts: tuple[Part, ...]
 
 
-Turn = Heard | Spoke
+Turn = UserTurn | ModelTurn
 
 
 def take_turns(messages: Iterable[Message], own: str, refused: Collection[str] = ()) -> list[Turn]:
-    """Convert the conversation for the model called `own`, from Heard to Heard.
+    """Convert the conversation for the model called `own`, from UserTurn to UserTurn.
 
     A signature goes back only to the model that gave it, and never after it was `refused`; a thought
     without one is left out. Ids and names of calls get the letters that every protocol takes
@@ -50,12 +50,14 @@ def take_turns(messages: Iterable[Message], own: str, refused: Collection[str] =
         if is_reply:
             open_calls = list(_renamed(parts, taken))
             calls = iter([call for _, call in open_calls])
-            turns += [] if turns else [Heard(words=(BEGIN,))]
-            turns.append(Spoke(tuple(next(calls) if isinstance(part, ToolCall) else part for part in parts)))
+            turns += [] if turns else [UserTurn(words=(BEGIN,))]
+            turns.append(
+                ModelTurn(tuple(next(calls) if isinstance(part, ToolCall) else part for part in parts))
+            )
         else:
             turns.append(_hear(parts, open_calls))
             open_calls = []
-    if not turns or isinstance(turns[-1], Spoke):
+    if not turns or isinstance(turns[-1], ModelTurn):
         turns.append(_hear([] if open_calls else [Text(GO_ON)], open_calls))
     return turns
 
@@ -115,7 +117,7 @@ def clean_name(name: str) -> str:
     return name if re.match(r"[a-zA-Z_]", name) else f"_{name}"[:_LONGEST_NAME]
 
 
-def _hear(parts: Sequence[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> Heard:
+def _hear(parts: Sequence[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> UserTurn:
     """Answers to the open calls, pictures, and everything else as words."""
     results: dict[str, ToolResult] = {}
     late: list[str] = []
@@ -131,7 +133,7 @@ def _hear(parts: Sequence[Part], open_calls: Iterable[tuple[str, ToolCall]]) -> 
     answers = tuple((call, _answer(results, call_id, call)) for call_id, call in open_calls)
     # An answer that nobody waits for may have been all there was.
     images = tuple(part for part in parts if isinstance(part, Image))
-    return Heard(answers, (*late, *words) if answers or late or words else (GO_ON,), images)
+    return UserTurn(answers, (*late, *words) if answers or late or words else (GO_ON,), images)
 
 
 def _answer(results: Mapping[str, ToolResult], call_id: str, call: ToolCall) -> ToolResult:

@@ -39,7 +39,7 @@ class _Sent(Struct, frozen=True):
     sent: tuple[Message, ...]
 
 
-class _Limits(Struct, frozen=True):
+class _TokenLimits(Struct, frozen=True):
     """Tokens of a prompt: `most` it may have, `easy` when no summary is needed, `goal` after one.
 
     A `goal` of 0: as few as can be.
@@ -145,7 +145,7 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
 
     # --- compaction ------------------------------------------------------------------------------
 
-    async def _compact(self, prompt: Prompt, limits: _Limits, tab: Tab, emit: Emit) -> Prompt:
+    async def _compact(self, prompt: Prompt, limits: _TokenLimits, tab: Tab, emit: Emit) -> Prompt:
         """The prompt made to fit: by leaving out old results, else by a summary, at last by cutting texts."""
         view = self._threads[prompt.thread].view
         before = self._size(prompt, view)
@@ -161,7 +161,7 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
         emit(Notice(f"Compacted: {before:,} -> {after:,} tokens; {step}the task and open changes are kept."))
         return replace(prompt, messages=self._keep(prompt, shorter))
 
-    def _old(self, prompt: Prompt, limits: _Limits) -> int:
+    def _old(self, prompt: Prompt, limits: _TokenLimits) -> int:
         """Count the old messages: all but the newest, which share a fifth of the window."""
         *older, old = joints(prompt.messages) or (0,)
         for at in reversed(older):
@@ -171,7 +171,7 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
         return old
 
     async def _sum_up(
-        self, prompt: Prompt, view: View, limits: _Limits, tab: Tab, emit: Emit
+        self, prompt: Prompt, view: View, limits: _TokenLimits, tab: Tab, emit: Emit
     ) -> tuple[View, str]:
         """The view with a summary of all but the newest messages; as it was where that is no shorter."""
         begin = max(view.upto, opening(prompt.messages))
@@ -193,14 +193,14 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
         chosen = bisect_left(places[:-1], True, key=lambda upto: size(upto) <= goal)
         return self._with_summary(prompt, view, places[chosen], words, limits), "" if words else _LISTED
 
-    def _with_summary(self, prompt: Prompt, view: View, upto: int, words: str, limits: _Limits) -> View:
+    def _with_summary(self, prompt: Prompt, view: View, upto: int, words: str, limits: _TokenLimits) -> View:
         effects = {tool.name: tool.effect for tool in prompt.tools}
         chars = int(limits.window * _SUMMARY) * _CHARS_PER_TOKEN
         summary = summarise(prompt.messages[:upto], effects, words, view.summary, chars)
         return replace(view, upto=upto, summary=summary)
 
     async def _ask(
-        self, prompt: Prompt, view: View, places: Sequence[int], limits: _Limits, tab: Tab, emit: Emit
+        self, prompt: Prompt, view: View, places: Sequence[int], limits: _TokenLimits, tab: Tab, emit: Emit
     ) -> str:
         """The model's own summary of as much as fits, or "": what it has read already is not read again."""
         most = min(_SUMMARY_REPLY, limits.window // 8)
@@ -220,7 +220,7 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
             return ""
         return reply.message.text.strip() if reply.stop == "end" and not reply.message.calls else ""
 
-    def _cut(self, prompt: Prompt, view: View, limits: _Limits) -> View:
+    def _cut(self, prompt: Prompt, view: View, limits: _TokenLimits) -> View:
         """The view with all long texts cut, just as far as it takes. Raises ModelError when nothing helps."""
         chars = view.chars or limits.window
         while chars >= _SHORTEST:
@@ -234,7 +234,7 @@ class Fitted(Wrapped, frozen=True, eq=False, dict=True):
             overflow=True,
         )
 
-    def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _Limits:
+    def _limits_after(self, error: ModelError, refused: Prompt, emit: Emit) -> _TokenLimits:
         """Return limits for the next try, after a refusal that may tell the real sizes."""
         believed = self.counter.window
         if believed and error.window not in (0, believed):
@@ -254,6 +254,6 @@ def _without_pieces(emit: Emit) -> Emit:
     return hear
 
 
-def _limits(prompt: Prompt, window: int) -> _Limits:
+def _limits(prompt: Prompt, window: int) -> _TokenLimits:
     most = min(int(window * _MOST), window - reply_room(prompt, window))
-    return _Limits(window, most, min(int(window * _EASY), most), min(int(window * _GOAL), most))
+    return _TokenLimits(window, most, min(int(window * _EASY), most), min(int(window * _GOAL), most))

@@ -10,7 +10,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Carded, Notice
 from kith.core.model import Emit, Prompt, Tab, Wrapped
 from kith.core.values import Part, Reply, Text, Thinking, ToolCall
-from kith.models.dialects.marks import Veil
+from kith.models.dialects.marks import CallFilter
 from kith.models.dialects.own_dialect import as_spoken, describe_tools
 from kith.models.dialects.read import fit_call, read_calls, read_choice, shape_of
 from kith.models.providers.faults import GarbledReplyError, UnsupportedError
@@ -28,7 +28,7 @@ _FROM_NOW_ON: Final[Mapping[Rung, str]] = {
 }
 
 
-class _Standing(Struct):
+class _LadderState(Struct):
     """A model's rung on the ladder, the rung on its card, and recent faults."""
 
     rung: Rung = "native"
@@ -54,7 +54,7 @@ class Ladder(Wrapped, frozen=True, eq=False):
     card: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
     rung: Rung | None = None
-    _standing: _Standing = field(default_factory=_Standing)
+    _standing: _LadderState = field(default_factory=_LadderState)
 
     def __post_init__(self) -> None:
         carded = self.card.get("rung")
@@ -77,7 +77,7 @@ class Ladder(Wrapped, frozen=True, eq=False):
         with Tab() as tab:
             while True:
                 rung = self._standing.rung
-                veil = Veil(emit, closed=free and rung == "constrained") if free else None
+                veil = CallFilter(emit, closed=free and rung == "constrained") if free else None
                 try:
                     reply = await tab.ask(self.model, ask_on(rung, prompt), veil.hear if veil else emit)
                 except ModelError as error:

@@ -23,7 +23,7 @@ from kith.core.events import (
 from kith.core.values import TodoItem
 from kith.terminal.conversation.live_screen import LiveScreen
 from kith.terminal.rendering.activity import (
-    Thinking,
+    ThinkingBlock,
     feature_lines,
     progress_line,
     running_line,
@@ -114,7 +114,7 @@ class Voice:
         self.todo_open = True
         self.details = Details()
         self._words: MarkdownStream | None = None
-        self._thinking: Thinking | None = None
+        self._thinking: ThinkingBlock | None = None
         self._drawing = Lock()  # words are drawn while more of them come
         self._now: Event | str | None = None  # what goes on
         self._since = 0.0
@@ -220,7 +220,7 @@ class Voice:
     def _think(self, piece: str) -> None:
         if self._thinking is None:
             self._end_words()
-            self._thinking = Thinking(self.screen.look.glyphs)
+            self._thinking = ThinkingBlock(self.screen.look.glyphs)
             self._go_on("thinking")
             self.screen.live("stream", self._tail)
         with self._drawing:

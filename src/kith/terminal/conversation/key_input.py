@@ -87,7 +87,7 @@ def open_input(reader: KeyReader, answers: AnswerFilter) -> Input | None:
     from prompt_toolkit.input.posix_utils import PosixStdinReader
     from prompt_toolkit.input.vt100 import Vt100Input
 
-    class Typed(PosixStdinReader):
+    class StdinReader(PosixStdinReader):
         def read(self, count: int = 1024) -> str:
             return answers.take(super().read(count))
 
@@ -100,5 +100,5 @@ def open_input(reader: KeyReader, answers: AnswerFilter) -> Input | None:
             return reader.flush(super().flush_keys())
 
     keys = KeyInput(sys.stdin)
-    keys.stdin_reader = Typed(keys.fileno(), encoding=keys.stdin.encoding)
+    keys.stdin_reader = StdinReader(keys.fileno(), encoding=keys.stdin.encoding)
     return keys

@@ -110,7 +110,7 @@ _LINES: Final = 3  # that are seen while it thinks
 _MOST: Final = 400_000  # characters that are kept
 
 
-class Thinking:
+class ThinkingBlock:
     """Thoughts as they arrive. `tail` draws their end, `summary` is what stays when they are over."""
 
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:

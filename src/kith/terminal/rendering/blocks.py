@@ -31,7 +31,7 @@ _LEAVES: Final = frozenset(("paragraph_open", "heading_open", "fence", "code_blo
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
-class _Place(Struct, frozen=True, eq=False):
+class _Container(Struct, frozen=True, eq=False):
     """A quote or a list item: what its lines begin with in the source, and on the screen."""
 
     opening: str
@@ -61,7 +61,7 @@ class _Leaf(Struct):
     """A block without blocks in it: its tokens, its places, and its lines from and to."""
 
     tokens: list["Token"]
-    path: tuple[_Place, ...]
+    path: tuple[_Container, ...]
     fresh: int  # how many of the path's last places begin in its first line
     begin: int
     end: int
@@ -101,10 +101,10 @@ class Blocks(Struct):
     width: int
     glyphs: Glyphs
     marks: bool = False
-    _places: tuple[_Place, ...] = ()  # that are open, and began before the open lines
+    _places: tuple[_Container, ...] = ()  # that are open, and began before the open lines
     _open: list[str] = field(default_factory=list)
-    _path: tuple[_Place, ...] = ()  # of the open leaf
-    _shown: tuple[_Place, ...] = ()  # of the last block that was shown
+    _path: tuple[_Container, ...] = ()  # of the open leaf
+    _shown: tuple[_Container, ...] = ()  # of the last block that was shown
     _current: Paragraph | _Code | Table | None = None  # a block of which something was shown
     _blank: bool = False  # a blank line is due before what comes next
     _any: bool = False  # something was shown
@@ -200,7 +200,7 @@ class Blocks(Struct):
         tokens: list[Token] = []
         parser.block.parse("".join(f"{line}\n" for line in source), parser, {"width": self.width}, tokens)
         leaves: list[_Leaf] = []
-        path: list[_Place] = []
+        path: list[_Container] = []
         begins: list[int] = []  # the lines in which they begin
         for number, token in enumerate(tokens):
             begin, end = token.map or (0, 0)
@@ -223,16 +223,16 @@ class Blocks(Struct):
             leaves.append(_Leaf(tokens[number:], tuple(path), fresh, begin - len(stubs), end - len(stubs)))
         return leaves
 
-    def _enter(self, text: str) -> _Place:
+    def _enter(self, text: str) -> _Container:
         """The place that begins there."""
         if quote := _QUOTE.match(text):
             bar = (Span(f"{self.glyphs.quote} ", "quote"),)
-            return _Place(quote[0], "> ", bar, bar, False)
+            return _Container(quote[0], "> ", bar, bar, False)
         item = _ITEM.match(text) or _ITEM.match("-")  # never seen, but nobody's words may end a conversation
         assert item
         bullet = item[2] if item[2][0].isdigit() else self.glyphs.bullet
         opening = f"{item[1]}{item[2]}{item[3] or ' '}"
-        return _Place(opening, " " * len(opening), *_item_mark(bullet), True, len(item[1]))
+        return _Container(opening, " " * len(opening), *_item_mark(bullet), True, len(item[1]))
 
     def _settle(self, released: bool = False) -> None:
         """Draw what is whole, keep what the next line needs. `released`: words do not wait for it."""
@@ -309,7 +309,7 @@ class Blocks(Struct):
             self._out += current.end(ended) if isinstance(current, Table) else []
             self._blank = True
 
-    def _begin(self, path: tuple[_Place, ...], apart: bool = False) -> tuple[Line, Line]:
+    def _begin(self, path: tuple[_Container, ...], apart: bool = False) -> tuple[Line, Line]:
         """Begin a block, after a blank line if one is due; returns what its lines begin with."""
         left = [place for place in self._shown if place not in path]
         if self._any and (apart or self._blank or (left and not any(place.is_item for place in left))):
@@ -322,7 +322,7 @@ class Blocks(Struct):
         self._blank, self._any, self._shown = False, True, path
         return first, tuple(span for place in path for span in place.others)
 
-    def _add_words(self, path: tuple[_Place, ...], lines: list[str], is_last: bool = False) -> None:
+    def _add_words(self, path: tuple[_Container, ...], lines: list[str], is_last: bool = False) -> None:
         if isinstance(self._current, Paragraph):
             lines = ["", *lines]
         else:
@@ -376,7 +376,7 @@ class Blocks(Struct):
         self._blank = True
 
 
-def _inside(text: str, path: Sequence[_Place], fresh: int) -> str:
+def _inside(text: str, path: Sequence[_Container], fresh: int) -> str:
     """A line without the marks of its places, the last `fresh` of which begin in it."""
     for number, place in enumerate(path, fresh - len(path)):
         text = text[len(place.opening) :] if number >= 0 else place.leave_out(text) or ""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final
 
+from kith.context.symbols import cpp_parser
 from kith.features.testgen.mutants.mutant import Mutant, keep_apart
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _text(node: "Node") -> str:
 
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 # What does not run, or tells people only: no fault is planted in or below these.
 _NOT_RUN = """
@@ -213,21 +214,12 @@ _STREAMS: Final = ("cerr", "clog", "std::cerr", "std::clog")
 
 def mutate_cpp(path: str, data: bytes) -> Sequence[Mutant]:
     """Every fault worth planting in a C or C++ file; () when tree-sitter is not installed."""
-    parser = _parser()
+    parser = cpp_parser()
     if parser is None:
         return ()
     is_c = splitext(path)[1] == ".c"
     root = parser.parse(data).root_node
     return [_mutant(path, data, *fault) for fault in _faults(root, is_c)]
-
-
-def _parser() -> "Parser | None":
-    try:
-        import tree_sitter
-        import tree_sitter_cpp
-    except ImportError:
-        return None
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
 
 
 def _mutant(path: str, data: bytes, statement: int, within: str, edit: Edit) -> Mutant:

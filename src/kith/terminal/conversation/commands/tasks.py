@@ -9,7 +9,7 @@ from kith.agent.project import Project
 from kith.agent.side_commands import EMPTY
 from kith.agent.side_commands import run_command as run_aside
 from kith.agent.tasks import Task, run_in
-from kith.agent.templates import Parameter, Template, fill_template, list_templates
+from kith.agent.templates import Parameter, TaskTemplate, fill_template, list_templates
 from kith.agent.waiting_changes import is_under_way
 from kith.core.errors import KithError, UsageError
 from kith.core.events import Event, RunEnded, ToolEnded
@@ -157,13 +157,13 @@ async def template(talk: Talk, rest: str) -> None:
     await _do(talk, words)
 
 
-def _wanted(template: Template) -> str:
+def _wanted(template: TaskTemplate) -> str:
     return " ".join(
         f"{each.name}=" if each.default is None else f"[{each.name}=]" for each in template.parameters
     )
 
 
-async def _ask_missing(talk: Talk, template: Template, given: Sequence[str]) -> list[str] | None:
+async def _ask_missing(talk: Talk, template: TaskTemplate, given: Sequence[str]) -> list[str] | None:
     """Values for the blanks that need one; None where the person leaves one open."""
     named = {word.partition("=")[0] for word in given}
     found = []

@@ -31,7 +31,7 @@ class Library(Struct, frozen=True):
     depth: int = 3
 
 
-class Found(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     """A file that may be a model. `name` is what its owner calls it, "" where only the file's name tells."""
 
     path: Path
@@ -97,7 +97,7 @@ def _programs(environ: Mapping[str, str], platform: str) -> Iterator[Library]:
     yield Library("Jan", Path("~/jan").expanduser(), depth=5)
 
 
-def look_through(library: Library) -> Iterator[Found]:
+def look_through(library: Library) -> Iterator[StoredFile]:
     """The files of a library that may be models, always in the same order; none where it cannot be read."""
     match library.layout:
         case "hub":
@@ -107,10 +107,10 @@ def look_through(library: Library) -> Iterator[Found]:
         case "files":
             for path in _model_files(library.folder, library.depth):
                 inside = path.parent.relative_to(library.folder).parts
-                yield Found(path, library.source, inside[-2] if len(inside) > 1 else "")
+                yield StoredFile(path, library.source, inside[-2] if len(inside) > 1 else "")
 
 
-def _hub_files(library: Library) -> Iterator[Found]:
+def _hub_files(library: Library) -> Iterator[StoredFile]:
     """Each file of a repository once, in the newest snapshot that has it.
 
     Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache.
@@ -128,10 +128,10 @@ def _hub_files(library: Library) -> Iterator[Found]:
                 inside = path.relative_to(snapshot)
                 if inside not in seen:
                     seen.add(inside)
-                    yield Found(path, library.source, owner, re.sub(r"[-_.]gguf$", "", repo, flags=re.I))
+                    yield StoredFile(path, library.source, owner, re.sub(r"[-_.]gguf$", "", repo, flags=re.I))
 
 
-def _ollama_blobs(library: Library) -> Iterator[Found]:
+def _ollama_blobs(library: Library) -> Iterator[StoredFile]:
     """The weights behind each of Ollama's names: manifests/HOST/NAMESPACE/MODEL/TAG name blobs/sha256-HEX."""
     for manifest in _files(library.folder / "manifests", 3):
         host, namespace, model, tag = ("", "", "", *manifest.parts)[-4:]
@@ -139,7 +139,7 @@ def _ollama_blobs(library: Library) -> Iterator[Found]:
             prefix = "" if (host, namespace) == _OWN_REGISTRY else f"{namespace}/"
             prefix = prefix if host == _OWN_REGISTRY[0] else f"{host}/{prefix}"
             path = library.folder / "blobs" / f"sha256-{blob}"
-            yield Found(path, library.source, "", f"{prefix}{model}:{tag}", exact=True)
+            yield StoredFile(path, library.source, "", f"{prefix}{model}:{tag}", exact=True)
 
 
 def _weights(manifest: Path) -> str:

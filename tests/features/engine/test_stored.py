@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.errors import NoModelError
-from kith.models.discovery.gguf import ModelFileError
-from kith.models.discovery.libraries import Found, usual_libraries
-from kith.models.discovery.stored import Stored, _names, find_stored, pick_stored, read_stored
+from kith.features.engine.gguf import ModelFileError
+from kith.features.engine.libraries import StoredFile, usual_libraries
+from kith.features.engine.stored import _names, find_stored, pick_stored, read_stored
+from kith.models.discovery.stored import Stored
 from model_files import write_model
 
 HUB = ".cache/huggingface/hub"
@@ -207,7 +208,7 @@ def test_names_are_unique_and_mean_nothing_to_a_shell(tmp_path: Path) -> None:
 
 @given(st.text(max_size=30).filter(lambda text: "\0" not in text), st.text(max_size=9))
 def test_a_name_is_one_plain_word(file: str, name: str) -> None:
-    made = _names(Found(Path(f"{file}.gguf"), "", name=name), "Q8_0")
+    made = _names(StoredFile(Path(f"{file}.gguf"), "", name=name), "Q8_0")
     for _, each in zip(range(7), made, strict=False):
         assert each and each[0] not in "-/." and not set(each) & set(" \t\r\n'\"$`\\;&|<>(){}*?!~#\x1b")
 

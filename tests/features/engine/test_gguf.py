@@ -12,7 +12,8 @@ from gguf import LlamaFileType
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.models.discovery.gguf import MOST_BYTES, ModelFileError, read_header
+from kith.features.engine.gguf import MOST_BYTES, ModelFileError, read_header
+from kith.models.discovery.memory import cache_bytes
 from kith.models.traits import QUANTISATIONS, Header, Template, describe, read_template
 from model_files import write_model
 
@@ -259,3 +260,9 @@ KEYS += ("ssm.inner_size", "ssm.conv_kernel", "context_length", "embedding_lengt
 def test_any_metadata_make_a_header(values: dict[str, object], other: object) -> None:
     header = describe({"general.architecture": "q", **values, "tokenizer.ggml.tokens": other})
     assert len(header.heads_kv) <= 1024 and header.trained >= 0 and header.talks in (True, False)
+
+
+@pytest.mark.slow
+def test_the_cache_of_the_real_engine(tiny_gguf: Path) -> None:
+    # What the engine itself prints for 16,384 cells of this model: "KV buffer size = 8.00 MiB".
+    assert cache_bytes(read_header(tiny_gguf), 16_384) == 8 << 20

@@ -13,7 +13,7 @@ from gating import LIMITS, in_trial, make_repository, write_all
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Trial
-from kith.gates.new_tests.failures import lexical_tests, wrong_reason
+from kith.features.build.new_tests.failures import lexical_tests, wrong_reason
 from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import choose_clues, find_toolchains

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kith.gates.new_tests.names import KnownNames
+from kith.features.build.new_tests.names import KnownNames
 from kith.gates.reports import CaseResult
 
 # C++ tests by their text: which there are (googletest, Catch2, doctest, Boost), and which assert

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.gates.new_tests.names import KnownNames
+from kith.features.build.new_tests.names import KnownNames
 from kith.gates.reports import CaseResult, SuiteReport
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from kith.gates.new_tests import cpp, python
-from kith.gates.new_tests.names import KnownNames, names_of
+from kith.features.build.new_tests import cpp, python
+from kith.features.build.new_tests.names import KnownNames, names_of
 from kith.gates.reports import CaseResult, SuiteReport
 
 _CPP = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx")
@@ -39,7 +39,7 @@ def lexical_tests(path: str, text: str) -> tuple[str, ...]:
     return tuple(_tests_of(path, text))
 
 
-class _File(Struct, frozen=True):
+class _TestFile(Struct, frozen=True):
     """A file of tests. `new`: those that are new or changed; `old`: the names of the others."""
 
     path: str
@@ -60,10 +60,10 @@ class _File(Struct, frozen=True):
         return python.is_of(case, self.path)
 
 
-def _file(path: str, text: str, before: str) -> _File:
+def _file(path: str, text: str, before: str) -> _TestFile:
     tests, known = _tests_of(path, text), _tests_of(path, before)
     new = {id: source for id, source in tests.items() if known.get(id) != source}
-    return _File(path, text, new, frozenset(map(_name, known.keys() & tests.keys() - new.keys())))
+    return _TestFile(path, text, new, frozenset(map(_name, known.keys() & tests.keys() - new.keys())))
 
 
 def _tests_of(path: str, text: str) -> dict[str, str]:
@@ -77,7 +77,7 @@ def _name(id: str) -> str:
     return re.split(r"::|\.", id.partition("[")[0].partition(" (")[0])[-1]
 
 
-def _text_faults(file: _File) -> Iterator[str]:
+def _text_faults(file: _TestFile) -> Iterator[str]:
     """Yield the faults of a file before anything runs."""
     if not file.is_cpp:
         yield from python.source_faults(file.path, file.text)
@@ -85,7 +85,7 @@ def _text_faults(file: _File) -> Iterator[str]:
     yield from (f"{id} {why}" for id, why in vacuous.items() if id in file.new)
 
 
-def _run_faults(report: SuiteReport, files: list[_File], names: KnownNames) -> Iterator[str]:
+def _run_faults(report: SuiteReport, files: list[_TestFile], names: KnownNames) -> Iterator[str]:
     """Yield the faults of the tests' run."""
     if not report.built and all(file.is_cpp for file in files):
         yield from _build_faults(report, files, names)
@@ -106,7 +106,7 @@ def _run_faults(report: SuiteReport, files: list[_File], names: KnownNames) -> I
         yield _nothing_fails([case for file in files for case in cases[file.path]])
 
 
-def _build_faults(report: SuiteReport, files: list[_File], names: KnownNames) -> Iterator[str]:
+def _build_faults(report: SuiteReport, files: list[_TestFile], names: KnownNames) -> Iterator[str]:
     output = report.ran.output
     faults = cpp.build_faults(output, [file.path for file in files], names)
     yield from faults
@@ -116,7 +116,7 @@ def _build_faults(report: SuiteReport, files: list[_File], names: KnownNames) ->
         yield f"the build failed, and not because something is missing yet: {_end(output)}"
 
 
-def _not_run(report: SuiteReport, file: _File, names: KnownNames) -> list[str]:
+def _not_run(report: SuiteReport, file: _TestFile, names: KnownNames) -> list[str]:
     """Explain why no test of a file ran; [] where its import fails as it should."""
     faults = None if file.is_cpp else python.collection_faults(report, file.path, file.text, names)
     if faults is not None:
