@@ -44,3 +44,51 @@ def test_what_is_installed_later_is_found(tmp_path: Path) -> None:
     (root / "installed" / "tool").write_text("true\n")
     assert asyncio.run(choose("bare")) == WITHOUT.run  # nothing says that anything was installed
     assert asyncio.run(choose("with a tool")) == WITH_TOOL.run
+
+
+SUITE = """
+import unittest
+
+
+class TestA(unittest.TestCase):
+    pass
+
+for number in range({count}):
+    setattr(TestA, f"test_{{number}}", lambda self, number=number: self.assertGreaterEqual(number, {failing}))
+"""
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize(
+    ("files", "long_s", "runs"),
+    [
+        ({"test_a.py": SUITE.format(count=40, failing=2)}, 0.0, 1),  # long, and nearly all of it passes
+        ({"test_a.py": SUITE.format(count=40, failing=2)}, 600.0, 2),  # quick: another one costs little
+        ({"test_a.py": SUITE.format(count=40, failing=9)}, 0.0, 2),
+        # What cannot be loaded may hold as many tests as the other files do.
+        ({"test_a.py": SUITE.format(count=40, failing=0), "test_b.py": "import absent\n"}, 0.0, 2),
+    ],
+)
+def test_a_long_suite_that_nearly_passes_ends_the_choice(
+    tmp_path: Path, files: dict[str, str], long_s: float, runs: int
+) -> None:
+    root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
+    names = " ".join(name.removesuffix(".py") for name in files)
+    group = [
+        Toolchain("unittest", "Python", "", f"{before}python3 -m unittest {names}", "unittest")
+        for before in ("", "true && ")
+    ]
+    kept = KeptResults(tmp_path / "cache", tmp_path / "state")
+
+    async def choose() -> str:
+        tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+        bench = Bench(tree, LIMITS, kept, tree.digests, long_s=long_s)
+        try:
+            found = await bench.before(Run(lambda event, path: None, _nobody, tree), group)
+        finally:
+            await bench.aclose()
+        return found.toolchain.run
+
+    assert asyncio.run(choose()) == group[0].run
+    results = [path for path in (tmp_path / "cache" / "checks").iterdir() if "choice" not in path.name]
+    assert len(results) == runs
