@@ -4,12 +4,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gating import LIMITS, make_repository
 from kith.agent.checks import KeptResults
 from kith.core.run import Run
-from kith.core.values import Answer, Question
-from kith.gates.evidence.check_runs import Bench, read_choice
+from kith.core.values import Answer, Question, Ran
+from kith.gates.evidence.check_runs import Before, Bench, read_choice
+from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.toolchains import Toolchain
 from kith.trees.local import open_tree
 
@@ -92,3 +94,23 @@ def test_a_long_suite_that_nearly_passes_ends_the_choice(
     assert asyncio.run(choose()) == group[0].run
     results = [path for path in (tmp_path / "cache" / "checks").iterdir() if "choice" not in path.name]
     assert len(results) == runs
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_path: Path) -> None:
+    slow = f"import time\n\ntime.sleep(0.3)\n{TEST}"
+    root = make_repository(tmp_path / "project", {"test_b.py": slow})
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    before = Before(
+        WITHOUT, SuiteReport(Ran("", 0, "", 590.0), (CaseResult("test_b.TestA.test_a", "passed"),))
+    )
+
+    async def judge() -> SuiteReport:
+        bench = Bench(tree, replace(LIMITS, seconds=0.2))
+        try:
+            return await bench.after(Run(lambda event, path: None, _nobody, tree), before, ())
+        finally:
+            await bench.aclose()
+
+    report = asyncio.run(judge())
+    assert report.passed and not report.ran.timed_out
