@@ -80,8 +80,16 @@ def test_who_misses_the_network_hears_how_to_ask(words: str) -> None:
     assert HINT not in answer(Ran("x", 1, words, 0.1, reached=(Reached("a.org:443"),)))
 
 
-def test_a_failing_test_is_no_missing_network() -> None:
-    assert HINT not in answer(Ran("pytest", 1, "assert connect() == 1\nConnectionRefusedError\n", 0.1))
+@pytest.mark.parametrize(
+    "words",
+    [
+        "assert connect() == 1\nConnectionRefusedError",
+        "ModuleNotFoundError: No module named 'redbot'",
+        "java.lang.ClassNotFoundException\nTemplateNotFound: a.html\nResourceNotFoundError",
+    ],
+)
+def test_a_failing_test_is_no_missing_network(words: str) -> None:
+    assert HINT not in answer(Ran("pytest", 1, words, 0.1))
 
 
 class Story:

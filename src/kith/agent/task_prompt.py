@@ -1,7 +1,7 @@
 """Write a task's first message to the model, the checks, and the news."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from kith.core.non_answers import TASK_HEADING
 from kith.core.run import Run
 from kith.core.values import Ran, ToolResult
 from kith.edits.pieces import tell_left_out
+from kith.gates.reports import SuiteReport
 from kith.memory.applied import holds
 from kith.memory.past import Past
 
@@ -130,7 +131,7 @@ class ToldChecks:
 
     def __init__(self, judges: Judges) -> None:
         self._judges = judges
-        self._open = False  # the model was told that the checks run, and not how they ended
+        self._open: frozenset[str] = frozenset()  # commands that the model was told of, without a result
 
     async def first_words(self) -> str:
         """A line for each check, for the first message ("" for none), after a short wait for results."""
@@ -140,7 +141,8 @@ class ToldChecks:
                 break
             await asyncio.sleep(_STEP_S)
             stands = await self._judges.stands()
-        self._open = any(each.before is None for each in stands)
+        is_open = any(each.before is None for each in stands)
+        self._open = frozenset(map(_word_command, stands)) if is_open else frozenset()
         return "\n".join(filter(None, map(word_stands, stands)))
 
     async def news(self) -> str:
@@ -150,8 +152,8 @@ class ToldChecks:
         stands = await self._judges.stands()
         if any(each.before is None for each in stands):
             return ""
-        self._open = False
-        return "\n".join(filter(None, map(word_stands, stands)))
+        known, self._open = self._open, frozenset()
+        return "\n".join(filter(None, (word_stands(each, known) for each in stands)))
 
     def telling(self, tools: Sequence[Tool]) -> tuple[Tool, ...]:
         """The same tools; the first result after the checks have ended says how."""
@@ -168,20 +170,35 @@ class ToldChecks:
         return tell
 
 
-def word_stands(stands: Stands) -> str:
-    """Word a check's result for the model."""
-    toolchain = stands.toolchain
-    command = f"`{toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run}`"
+def word_stands(stands: Stands, known: Collection[str] = ()) -> str:
+    """Word a check and its result for the model; `known` are the commands that it was told of."""
+    command = _word_command(stands)
+    checks = f"kith checks your whole change with {command} when you end."
     if stands.before is None:
-        return (
-            f"kith checks your change with {command}. It runs on the unchanged files now; the result follows."
-        )
-    report = stands.before.report
+        return f"{checks} It runs on the unchanged files now; the result follows."
+    result = _word_result(stands.before.report)
+    if not result:
+        return ""
+    return (
+        f"Before your change {command}: {result}." if command in known else f"{checks} Before it: {result}."
+    )
+
+
+def _word_result(report: SuiteReport) -> str:
+    """Word the result of a check of the unchanged files; "" where it tells nothing."""
     if report.cases:
-        passed, failed = len(report.passed), len(report.failed)
-        old = f", {failed} fail (not yours)" if failed else ""
-        return f"kith checks your change with {command}. Before it: {passed} tests pass{old}."
+        failed = f", {len(report.failed)} fail (not yours)" if report.failed else ""
+        passed = len(report.passed)
+        return f"{passed} {'test passes' if passed == 1 else 'tests pass'}{failed}"
     if report.problem:
         return ""
-    ended = "succeeds" if report.ok else f"fails with exit code {report.ran.code} (not yours)"
-    return f"kith checks your change with {command}. Before it: {ended}."
+    return "succeeds" if report.ok else f"fails with exit code {report.ran.code} (not yours)"
+
+
+def _word_command(stands: Stands) -> str:
+    """The command as the model can run it: pytest stops before the first test if a file cannot be loaded."""
+    toolchain = stands.toolchain
+    line = toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run
+    failed = stands.before.report.failed if stands.before else ()
+    unloaded = toolchain.runner == "pytest" and any(case.id.endswith(".py") for case in failed)
+    return f"`{line} --continue-on-collection-errors`" if unloaded else f"`{line}`"

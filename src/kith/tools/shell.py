@@ -32,7 +32,7 @@ _SCHEMA = {
 # How programs say that there is no network: resolvers, the kernel, and the words of curl, npm, Go and Java.
 _NO_NETWORK = re.compile(
     r"could ?n[o']t resolve|name resolution|name or service not known|network is unreachable|nameservers?"
-    r"|getaddrinfo|enotfound|eai_again|enetunreach|no address associated|dial tcp|unknown ?host"
+    r"|getaddrinfo|\benotfound\b|eai_again|enetunreach|no address associated|dial tcp|unknown ?host"
     r"|failed to establish a new connection|could not connect to server|no servers could be reached",
     re.IGNORECASE,
 )

@@ -15,9 +15,9 @@ from kith.core.evidence import (
     Standing,
 )
 from kith.core.values import Question
+from kith.view.check_names import name_check
 
 _NAMED: Final = 3  # tests in one line
-_COMMAND: Final = 60  # characters
 _WHY: Final[Mapping[Reason, str]] = {
     "fixed": "a test that failed before passes now",
     "reached": "tests that use the changed code pass, none was lost",
@@ -88,7 +88,7 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
     """One check: its result now and before, and the tests by name."""
     if check.after:
         before = f" (before: {word_standing(check.before)})" if check.before else ""
-        yield f"{_short(check.check)}: {word_standing(check.after)}{before}"
+        yield f"{name_check(check.check)}: {word_standing(check.after)}{before}"
     rows = (
         ("fixed", check.fixed),
         ("broken, weakened or removed", check.broken),
@@ -110,11 +110,6 @@ def _without(names: Names, told: Names) -> Names:
     """The tests that are not told of elsewhere."""
     left = tuple(each for each in names.first if each not in told.first)
     return Names(max(names.count - told.count, 0), left)
-
-
-def _short(command: str) -> str:
-    """A long command by its end, which runs the tests."""
-    return command if len(command) <= _COMMAND else f"...{command[3 - _COMMAND :]}"
 
 
 def word_standing(stands: Standing) -> str:

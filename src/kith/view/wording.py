@@ -29,6 +29,7 @@ from kith.core.numbers import dollars
 from kith.core.policy import bare_call
 from kith.core.values import Answer, BuildTask, CallTarget, FileChange, Finding, Plan, Question, Ran, TodoItem
 from kith.memory.applied import short_commit, short_id
+from kith.view.check_names import name_check
 from kith.view.items import (
     AppliedChange,
     GateVerdict,
@@ -269,31 +270,32 @@ def _delegated_line(event: Delegated) -> tuple[str, str]:
 
 
 def _judged_line(event: Judged) -> tuple[str, str]:
+    gate = name_check(event.gate)
     if event.skipped:
-        gate = f"{event.gate} " if event.gate in _STATIC else ""
-        return ("tool", f"  - {gate}not checked{_reason(event.feedback)}")
+        static = f"{gate} " if gate in _STATIC else ""
+        return ("tool", f"  - {static}not checked{_reason(event.feedback)}")
     if not event.ran:
-        return ("", "") if event.ok else ("bad", f"  ✗ {event.gate}{_reason(_first_line(event.feedback))}")
+        return ("", "") if event.ok else ("bad", f"  ✗ {gate}{_reason(_first_line(event.feedback))}")
     ran = event.ran[-1]
     if event.evidence and event.evidence.after and event.evidence.after.counted:
         return _counted_line(event, event.evidence)
     if event.when == "before" and event.figures.get("tests"):
         return (
             "tool",
-            f"  · before the change: {_standing(event.figures)} ({event.gate}, {ran.seconds:.1f} s)",
+            f"  · before the change: {_standing(event.figures)} ({gate}, {ran.seconds:.1f} s)",
         )
-    passes, fails = ("pass", "fail") if event.gate in _PLURAL else ("passes", "fails")
+    passes, fails = ("pass", "fail") if gate in _PLURAL else ("passes", "fails")
     code = f" (exit {ran.code})" if ran.code else ""  # a gate may see more than the exit code
     ended = "timed out" if ran.timed_out else f"{fails}{code}"
     how = passes if event.ok else ended
     if event.when == "before":
-        return ("tool", f"  · before the change {event.gate} {how}")
+        return ("tool", f"  · before the change {gate} {how}")
     fault = f"\n      {_first_line(event.feedback)}" if event.feedback else ""
     if event.ok:
         if event.evidence and event.evidence.reason in ("same_failure", "out_of_time"):
-            return ("tool", f"  · {event.gate} {ended} as before the change  {ran.seconds:.1f} s{fault}")
-        return ("good", f"  ✓ {event.gate} {how}  {ran.seconds:.1f} s")
-    return ("bad", f"  ✗ {event.gate} {how}  {ran.seconds:.1f} s{fault}")
+            return ("tool", f"  · {gate} {ended} as before the change  {ran.seconds:.1f} s{fault}")
+        return ("good", f"  ✓ {gate} {how}  {ran.seconds:.1f} s")
+    return ("bad", f"  ✗ {gate} {how}  {ran.seconds:.1f} s{fault}")
 
 
 def _reason(why: str) -> str:
@@ -303,7 +305,7 @@ def _reason(why: str) -> str:
 
 def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     """`  ✓ pytest -q: 12 pass, 1 fails as before  8.2 s`, or what is broken now."""
-    after = evidence.after or Standing()
+    gate, after = name_check(event.gate), evidence.after or Standing()
     old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
     flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
@@ -311,12 +313,12 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     if event.ok and evidence.reason == "disputed":
         first = f" ({evidence.broken.first[0]})" if evidence.broken.first else ""
         stands = f"{evidence.broken.count:,} broken, which the model insists on{first}"
-        return ("note", f"  ! {event.gate}: {stands}{old}{flaky}  {after.seconds:.1f} s")
+        return ("note", f"  ! {gate}: {stands}{old}{flaky}  {after.seconds:.1f} s")
     if event.ok:
-        line = f"{event.gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
+        line = f"{gate}: {after.passed:,} pass{fixed}{old}{flaky}  {after.seconds:.1f} s"
         return ("tool", f"  · {line}\n      {why}") if evidence.reason == "unmet" else ("good", f"  ✓ {line}")
     broken = f"{evidence.broken.count:,} broken" if evidence.broken else "not there yet"
-    return ("bad", f"  ✗ {event.gate}: {broken}{old}{flaky}  {after.seconds:.1f} s\n      {why}")
+    return ("bad", f"  ✗ {gate}: {broken}{old}{flaky}  {after.seconds:.1f} s\n      {why}")
 
 
 def _standing(figures: Mapping[str, float]) -> str:

@@ -4,12 +4,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gating import LIMITS, make_repository
 from kith.agent.checks import KeptResults
 from kith.core.run import Run
-from kith.core.values import Answer, Question
-from kith.gates.evidence.check_runs import Bench, read_choice
+from kith.core.values import Answer, Question, Ran
+from kith.gates.evidence.check_runs import Before, Bench, read_choice
+from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.toolchains import Toolchain
 from kith.trees.local import open_tree
 
@@ -44,3 +46,71 @@ def test_what_is_installed_later_is_found(tmp_path: Path) -> None:
     (root / "installed" / "tool").write_text("true\n")
     assert asyncio.run(choose("bare")) == WITHOUT.run  # nothing says that anything was installed
     assert asyncio.run(choose("with a tool")) == WITH_TOOL.run
+
+
+SUITE = """
+import unittest
+
+
+class TestA(unittest.TestCase):
+    pass
+
+for number in range({count}):
+    setattr(TestA, f"test_{{number}}", lambda self, number=number: self.assertGreaterEqual(number, {failing}))
+"""
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize(
+    ("files", "long_s", "runs"),
+    [
+        ({"test_a.py": SUITE.format(count=40, failing=2)}, 0.0, 1),  # long, and nearly all of it passes
+        ({"test_a.py": SUITE.format(count=40, failing=2)}, 600.0, 2),  # quick: another one costs little
+        ({"test_a.py": SUITE.format(count=40, failing=9)}, 0.0, 2),
+        # What cannot be loaded may hold as many tests as the other files do.
+        ({"test_a.py": SUITE.format(count=40, failing=0), "test_b.py": "import absent\n"}, 0.0, 2),
+    ],
+)
+def test_a_long_suite_that_nearly_passes_ends_the_choice(
+    tmp_path: Path, files: dict[str, str], long_s: float, runs: int
+) -> None:
+    root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
+    names = " ".join(name.removesuffix(".py") for name in files)
+    group = [
+        Toolchain("unittest", "Python", "", f"{before}python3 -m unittest {names}", "unittest")
+        for before in ("", "true && ")
+    ]
+    kept = KeptResults(tmp_path / "cache", tmp_path / "state")
+
+    async def choose() -> str:
+        tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+        bench = Bench(tree, LIMITS, kept, tree.digests, long_s=long_s)
+        try:
+            found = await bench.before(Run(lambda event, path: None, _nobody, tree), group)
+        finally:
+            await bench.aclose()
+        return found.toolchain.run
+
+    assert asyncio.run(choose()) == group[0].run
+    results = [path for path in (tmp_path / "cache" / "checks").iterdir() if "choice" not in path.name]
+    assert len(results) == runs
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_path: Path) -> None:
+    slow = f"import time\n\ntime.sleep(0.3)\n{TEST}"
+    root = make_repository(tmp_path / "project", {"test_b.py": slow})
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    before = Before(
+        WITHOUT, SuiteReport(Ran("", 0, "", 590.0), (CaseResult("test_b.TestA.test_a", "passed"),))
+    )
+
+    async def judge() -> SuiteReport:
+        bench = Bench(tree, replace(LIMITS, seconds=0.2))
+        try:
+            return await bench.after(Run(lambda event, path: None, _nobody, tree), before, ())
+        finally:
+            await bench.aclose()
+
+    report = asyncio.run(judge())
+    assert report.passed and not report.ran.timed_out

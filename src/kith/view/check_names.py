@@ -1,0 +1,61 @@
+"""The short name of a check: a long command fills lines in which what runs the tests would do."""
+
+import posixpath
+import re
+import shlex
+from typing import Final
+
+from kith.view.lines import first_line, shortened
+
+_MOST: Final = 60  # characters of a command that is shown whole
+_STEP: Final = re.compile(r"&&|\|\||[;|\n]")
+_VARIABLE: Final = re.compile(r"\w+=.*", re.S)
+_AROUND: Final = "(){} \t"  # what groups steps
+_NO_TEST: Final = frozenset({"true", ":", "exit", "cd", "echo", "export", "set"})
+_RUNNERS: Final = frozenset(
+    ["pytest", "unittest", "nose2", "tox", "nox", "ctest", "jest", "vitest", "mocha", "phpunit", "rspec"]
+)
+_TARGET: Final = re.compile(r"(?:[\w.-]+[:_-])?(?:tests?|check|verify)(?:[:_-][\w.-]+)?")
+
+
+def name_check(command: str) -> str:
+    """A short command as it is, a long one by what runs the tests: `ctest`, `mvn test`, `make check`."""
+    if len(command) <= _MOST and "\n" not in command:
+        return command
+    steps = [words for step in _STEP.split(command) if (words := _words(step))]
+    if not steps:
+        return shortened(first_line(command), _MOST)
+    programs = [posixpath.basename(words[0]) for words in _programs(steps)]
+    runners = dict.fromkeys(filter(None, map(_runner, steps)))
+    return shortened(", ".join([*runners, *programs]) or _name(steps[-1]), _MOST)
+
+
+def _words(step: str) -> list[str]:
+    """A step's words, without variables before them; none where it tests nothing."""
+    try:
+        words = shlex.split(step.strip(_AROUND))
+    except ValueError:
+        words = step.split()
+    while words and _VARIABLE.fullmatch(words[0]):
+        del words[0]
+    if words[:3] == ["cmake", "-E", "chdir"]:
+        del words[:4]
+    return [] if not words or words[0] in _NO_TEST else words
+
+
+def _programs(steps: list[list[str]]) -> list[list[str]]:
+    """The last steps, as far as each only starts a program that was built."""
+    first = len(steps)
+    while first and len(steps[first - 1]) == 1 and "/" in steps[first - 1][0]:
+        first -= 1
+    return steps[first:]
+
+
+def _runner(words: list[str]) -> str:
+    return next((name for word in words if (name := posixpath.basename(word)) in _RUNNERS), "")
+
+
+def _name(words: list[str]) -> str:
+    """Name a step by its program and target, or in full where it has none."""
+    target = next((word for word in words[1:] if _TARGET.fullmatch(word)), "")
+    return f"{posixpath.basename(words[0])} {target}" if target else " ".join(words)
