@@ -18,7 +18,7 @@ from kith.settings import unknown_variables
 from kith.settings.features import known_features, word_lack
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
-from kith.terminal.streams import FULL, REFUSED, drop_output, lost_terminal, open_streams
+from kith.terminal.streams import FULL, REFUSED, drop_output, lost_terminal, make_room, open_streams
 from kith.view.printing import printable
 
 # For few command lines: what they need is loaded then.
@@ -109,6 +109,7 @@ def main(argv: Sequence[str]) -> int:
             drop_output()
             _say(f"{error.filename or 'the output'}: {error.strerror}.")
         elif error.errno in REFUSED:
+            make_room()
             _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}.")
         else:
             raise
@@ -116,6 +117,7 @@ def main(argv: Sequence[str]) -> int:
     except ImportError as error:  # the system's loader says so in words only
         if os.strerror(errno.EMFILE) not in str(error):
             raise
+        make_room()
         _say(f"{error}.")
         return EXIT_FAILED
 

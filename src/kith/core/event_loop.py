@@ -1,6 +1,7 @@
 """The event loop of a command: ended by its work or a signal; what goes on beside it is soon left behind."""
 
 import asyncio
+import os
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 LEAVE_S: Final = 2.0  # for tasks and threads that nobody needs any more
 _SAME_S: Final = 2.0  # a signal that comes again so soon is no second wish
 _THREADS: Final = 32
+_OF_A_LOOP: Final = 3  # descriptors: its selector, and both ends of what wakes it
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -21,6 +23,7 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
     """`asyncio.run`, but its end waits for other tasks and threads no longer than `leave_s` each."""
     runner, threads = asyncio.Runner(), _Threads(leave_s)
     try:
+        _check_room()
         runner.get_loop()
     except OSError:  # no descriptor is left for it
         work.close()
@@ -36,6 +39,19 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
             asyncio.set_event_loop(None)
         else:
             runner.close()
+
+
+def _check_room() -> None:
+    """Raise OSError where no descriptors are left for a loop: asyncio prints a traceback for half of one."""
+    opened = list[int]()
+    try:
+        for _ in range(_OF_A_LOOP):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:  # which file it was does not matter
+        raise OSError(error.errno, error.strerror) from None
+    finally:
+        for each in opened:
+            os.close(each)
 
 
 def call_in(loop: asyncio.AbstractEventLoop | None, do: Callable[[], object]) -> None:
@@ -168,3 +184,5 @@ def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> 
         return run_loop(guarded(), leave_s)
     except asyncio.CancelledError:
         raise SystemExit(128 + ended_by) from None
+    finally:
+        work.close()  # it never began where no loop could be made

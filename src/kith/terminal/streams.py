@@ -55,6 +55,12 @@ def drop_output(*more: IO[str]) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def make_room() -> None:
+    """Give up standard input, where no descriptors are left: glibc loads a library to end a thread."""
+    with suppress(OSError):
+        os.close(0)
+
+
 def lost_terminal() -> bool:
     """True if a standard stream was a terminal that has been closed."""
     for stream in (sys.stdout, sys.stderr):
