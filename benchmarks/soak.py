@@ -376,6 +376,9 @@ async def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=2, help="kiths at a time, all in one repository")
     given = parser.parse_args()
+    # What starts this in the background, or `nohup`, has signals ignored; each session has to hear them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, lambda *_: None)
     soak = Soak(Path(tempfile.mkdtemp(prefix="kith-soak-")), random.Random(given.seed))
     prepare(soak)
     began = time.monotonic()
