@@ -34,7 +34,7 @@ from statistics import median
 from typing import Any
 
 import httpx2
-from soaking import CHECK, MODEL, OTHERS
+from soaking import CHECK, MODEL, OTHERS, Starved
 
 from kith.features.demo.standin import serve
 from kith.features.demo.standin.http import Request
@@ -202,11 +202,13 @@ async def run_task(soak: Soak, url: str, number: int) -> None:
         start_new_session=True,
         limit=1 << 24,
     )
+    starved = Starved(process.pid)
     sent = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "interrupt": signal.SIGINT}.get(fault)
     stopping = asyncio.ensure_future(stop(process, sent, soak.random.uniform(0.1, 1.5)))
     try:
         async with asyncio.timeout(120):
-            (last, told), errors = await asyncio.gather(listen(process), process.stderr.read())  # type: ignore[union-attr]
+            (last, told), errors = await asyncio.gather(listen(process, starved), process.stderr.read())  # type: ignore[union-attr]
+            await starved.wait(process, 60.0)
             code = await process.wait()
     except TimeoutError:
         os.killpg(process.pid, signal.SIGKILL)
@@ -215,16 +217,18 @@ async def run_task(soak: Soak, url: str, number: int) -> None:
     finally:
         stopping.cancel()
         ballast.unlink(missing_ok=True)
-    late = time.monotonic() - last if told else 0.0
+    late = max(time.monotonic() - last - starved.seconds, 0.0) if told else 0.0
     soak.note(number, fault, code, late, errors.decode("utf-8", "replace"))
 
 
-async def listen(process: asyncio.subprocess.Process) -> tuple[float, bool]:
+async def listen(process: asyncio.subprocess.Process, starved: Starved) -> tuple[float, bool]:
     """When the last event came, and whether there was any."""
     last, told = time.monotonic(), False
     assert process.stdout
     async for _ in process.stdout:
         last, told = time.monotonic(), True
+        if last - starved.since > 0.1:  # a flood of events is not looked after one by one
+            starved.begin()
     return last, told
 
 
@@ -372,6 +376,9 @@ async def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=2, help="kiths at a time, all in one repository")
     given = parser.parse_args()
+    # What starts this in the background, or `nohup`, has signals ignored; each session has to hear them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, lambda *_: None)
     soak = Soak(Path(tempfile.mkdtemp(prefix="kith-soak-")), random.Random(given.seed))
     prepare(soak)
     began = time.monotonic()

@@ -72,22 +72,61 @@ class Used(Struct):
         self.told.set()
 
 
+class Starved:
+    """How long a process, what it started, and this soak waited for a processor: no fault of kith's."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now."""
+        self.since = time.monotonic()
+        self._first, self._last = dict[int, int](), dict[int, int]()
+        self.look()
+
+    @property
+    def seconds(self) -> float:
+        return sum(last - self._first[task] for task, last in self._last.items()) / 1e9
+
+    def look(self) -> None:
+        """Read what each thread has waited so far; a new one has waited since now."""
+        waiting = [os.getpid(), self._pid]
+        for pid in waiting:
+            for task in Path(f"/proc/{pid}/task").glob("*"):
+                with suppress(OSError, ValueError, IndexError):
+                    if pid != os.getpid():
+                        waiting += map(int, (task / "children").read_text().split())
+                    number, waited = int(task.name), int((task / "schedstat").read_text().split()[1])
+                    self._first.setdefault(number, 0 if self._last else waited)
+                    self._last[number] = waited
+
+    async def wait(self, process: asyncio.subprocess.Process, seconds: float) -> bool:
+        """True if the process ended within so many seconds in which nobody waited for a processor."""
+        began = time.monotonic()
+        while time.monotonic() - began - self.seconds < seconds:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 0.2)
+                self.look()
+                return True
+            self.look()
+        return False
+
+
 async def end(used: Used, how: str) -> Ended:
     """End it in one of the ways, and wait until it is gone."""
-    began = time.monotonic()
+    began, starved = time.monotonic(), Starved(used.process.pid)
     with suppress(ProcessLookupError):
         if how == "over":
             used.over()
         else:
             used.process.send_signal(SIGNALS.get(how, signal.SIGKILL))
     trouble = ""
-    try:
-        code = await asyncio.wait_for(used.process.wait(), END_S)
-    except TimeoutError:
+    if not await starved.wait(used.process, END_S):
         trouble = f"did not end within {END_S:.0f} s of {how!r}"
         os.killpg(used.process.pid, signal.SIGKILL)
-        code = await used.process.wait()
-    late = time.monotonic() - began
+    code = await used.process.wait()
+    late = max(time.monotonic() - began - starved.seconds, 0.0)
     await asyncio.sleep(0.1)  # the last words
     return Ended(code, late, used.said.decode("utf-8", "replace"), trouble)
 

@@ -18,14 +18,15 @@ from kith.settings import unknown_variables
 from kith.settings.features import known_features, word_lack
 from kith.terminal.command_table import TALK, commands, parts_of
 from kith.terminal.options import FORMATS
-from kith.terminal.streams import FULL, REFUSED, drop_output, open_streams
+from kith.terminal.streams import FULL, REFUSED, drop_output, lost_terminal, make_room, open_streams
 from kith.view.printing import printable
 
 # For few command lines: what they need is loaded then.
 _wrapped: Final[Lazy[Callable[[str, IO[str]], str]]] = Lazy("kith.view.lines:wrapped")
 _describe: Final[Lazy[Callable[[str], tuple[str, str]]]] = Lazy("kith.terminal.command_help:describe")
 _print_failure: Final[Lazy[Callable[[KithError, str], None]]] = Lazy("kith.terminal.report:print_failure")
-EXIT_INTERRUPTED = 130  # the shell's numbers: 128 and the signal's
+EXIT_HUNG_UP = 129  # the shell's numbers: 128 and the signal's
+EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 
@@ -101,10 +102,14 @@ def main(argv: Sequence[str]) -> int:
         drop_output()
         return EXIT_BROKEN_PIPE
     except OSError as error:
+        if error.errno == errno.EIO and lost_terminal():
+            drop_output(sys.stderr)
+            return EXIT_HUNG_UP
         if error.errno in FULL:
             drop_output()
             _say(f"{error.filename or 'the output'}: {error.strerror}.")
         elif error.errno in REFUSED:
+            make_room()
             _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}.")
         else:
             raise
@@ -112,6 +117,7 @@ def main(argv: Sequence[str]) -> int:
     except ImportError as error:  # the system's loader says so in words only
         if os.strerror(errno.EMFILE) not in str(error):
             raise
+        make_room()
         _say(f"{error}.")
         return EXIT_FAILED
 

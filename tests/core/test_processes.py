@@ -156,3 +156,38 @@ def test_every_command_ends_its_loop_within_bounds() -> None:
         if isinstance(node, ast.Attribute) and ast.unparse(node) in ("asyncio.run", "asyncio.Runner")
     ]
     assert found == ["core/event_loop.py"]
+
+
+def test_a_signal_that_comes_again_at_once_leaves_the_end_whole() -> None:
+    """A terminal that is closed sends SIGHUP, and so does the shell in it."""
+    ended = []
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(60)
+        finally:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.05)
+            ended.append("whole")
+
+    try:
+        with pytest.raises(SystemExit) as exit:
+            event_loop.run_until_signal(work())
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (exit.value.code, ended) == (129, ["whole"])
+
+
+def test_a_hangup_that_is_ignored_ends_nothing() -> None:
+    async def work() -> str:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(0.01)
+        return "done"
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert event_loop.run_until_signal(work()) == "done"
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -11,9 +11,11 @@ import ctypes
 import importlib
 import json
 import os
+import random
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -212,9 +214,12 @@ def _wrong_words(end: End, what: str) -> list[str]:
     return [f"{what}: {end.said[-1500:]}"] if bad else []
 
 
-def sweep(worlds: Worlds, points: list[Point]) -> Sweep:
-    found = Sweep()
+def sweep(worlds: Worlds, points: list[Point], seconds: float = float("inf")) -> Sweep:
+    """Try the points one by one, and begin none after so many seconds."""
+    found, began = Sweep(), time.monotonic()
     for point in points:
+        if time.monotonic() - began > seconds:
+            break
         world = worlds.fresh()
         try:
             end = start(world, "the task", point=point)
@@ -233,6 +238,8 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=0, dest="start")
     parser.add_argument("--most", type=int, default=1 << 30, help="points, spread over all")
     parser.add_argument("--sorts", default=",".join(SORTS))
+    parser.add_argument("--seed", type=int, help="try the points in a random order")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no point after these")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kith-sweep-", dir=quick_place()) as folder:
         if "faults.so" not in os.environ.get("LD_PRELOAD", ""):
@@ -241,7 +248,10 @@ def main() -> int:
         calls = calm(worlds)
         points = [each for each in points_of(calls) if each.sort in chosen.sorts.split(",")]
         every = max(chosen.every, -(-len(points) // chosen.most))
-        found = sweep(worlds, points[chosen.start % every :: every])
+        wanted = points[chosen.start % every :: every]
+        if chosen.seed is not None:
+            wanted = random.Random(chosen.seed).sample(wanted, len(wanted))
+        found = sweep(worlds, wanted, 60 * chosen.minutes)
     print(f"{len(points)} points of {calls.total()} calls:", dict(calls))
     print(f"{found.ends.total()} tried, {len(found.faults)} faults; exit codes: {dict(found.ends)}")
     print(*(f"FAULT {each}" for each in found.faults), sep="\n")

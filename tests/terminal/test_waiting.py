@@ -272,9 +272,20 @@ def test_an_interrupted_task_leaves_its_change(kith: Kith, how: signal.Signals) 
     assert process.wait(30)
     if how == signal.SIGTERM:
         assert "Nothing applied. The change waits: kith diff " in (kith.folder.parent / "err").read_text()
+    (session,) = json.loads(kith("sessions", "--json").stdout)
+    assert session["waiting"]
     assert f"+{NEW}" in kith("diff").stdout
     kith("apply", "--yes", *UNCHECKED)
     assert NEW in utils(kith)
+
+
+def test_a_trial_that_nobody_needs_is_not_kept(kith: Kith, home: Path) -> None:
+    """As a full disk leaves it: its task is over, and nothing says that its change waits."""
+    session = refused(kith)
+    kept = home / ".local/state/kith/trials" / f"{session}-1"
+    shutil.rmtree(kept / "checkpoints")
+    assert "(waits)" not in kith("sessions").stdout
+    assert trials(home) == []
 
 
 def test_a_suggestion_of_a_review_waits(kith: Kith) -> None:

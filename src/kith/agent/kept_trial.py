@@ -1,6 +1,6 @@
 """A trial whose change waits in it until it is adopted, made again where its files were edited since."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,10 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.errors import TreeError
+from kith.core.trial_names import session_of
 from kith.core.values import SYMLINK, Change, Changes
 from kith.core.workspace import Trial, Workspace
 from kith.edits import EditError, find_edits, make_changes, unified_diff
-from kith.trees.waiting_changes import list_waiting
+from kith.trees.waiting_changes import list_unsaved, list_waiting
 
 
 class KeptTrial(Struct):
@@ -57,10 +58,10 @@ async def discard(workspace: Workspace, name: str) -> None:
         pass
 
 
-async def save_left(workspace: Workspace, name: str) -> None:
+async def save_left(workspace: Workspace, name: str, *, resumable: bool) -> None:
     """Let the change wait that a killed process left in a trial. Raises BusyError, TreeError."""
     async with kept_trial(workspace, name) as held:
-        held.resumable = True
+        held.resumable = resumable
 
 
 async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
@@ -69,6 +70,11 @@ async def _try_to_remember(trial: Trial, *, only: bool = False) -> bool:
         return bool(await trial.remember(only=only))
     except TreeError:
         return True
+
+
+def has_killed(state: Path, root: Path, at_work: Collection[str]) -> bool:
+    """True if a killed process may have left a change of a folder in a trial that does not wait yet."""
+    return any(session_of(name) not in at_work for name in list_unsaved(state, root, ""))
 
 
 def waiting_sessions(state: Path, root: Path | None = None) -> tuple[str, ...]:

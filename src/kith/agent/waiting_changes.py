@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from kith.agent.attempt import Outcome, adopt, not_adopted
@@ -10,12 +11,14 @@ from kith.agent.kept_trial import renew, save_left
 from kith.agent.project import Project, Result
 from kith.agent.verdicts import ask_gates, decide, in_a_line
 from kith.core.errors import KithError, UsageError
+from kith.core.event_loop import run_loop
 from kith.core.events import Event, Notice, Options, Proposed, RunStarted
 from kith.core.run import Answerer, Run, short_session
-from kith.core.trial_names import trial_name, trials_of
+from kith.core.trial_names import session_of, trial_name, trials_of
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.database import APPLY
+from kith.memory.inbox import can_resume
 from kith.memory.past import Past, go_on
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session
@@ -68,7 +71,7 @@ async def find_waiting(project: Project, wanted: str = "") -> Waiting:
 
     Raises NothingWaits where there is none, UsageError where several are meant, or one of another folder.
     """
-    await _save_killed(project, wanted)
+    await save_killed(project, wanted)
     at_work = () if wanted else project.log.open_ids()
     found = [
         each
@@ -86,7 +89,7 @@ async def read_waiting(project: Project, session: str) -> Changes:
     """The newest change that waits in a session; nothing where there is none."""
     if not session:
         return ()
-    await _save_killed(project, trials_of(session))
+    await save_killed(project, trials_of(session))
     name = project.waiting_in(session)
     return project.tree.waiting_change(name) if name else ()
 
@@ -96,7 +99,7 @@ async def is_under_way(project: Project, session: str) -> bool:
     past = project.log.past(session)
     if past.ended is None or past.ended.status != "interrupted":
         return False
-    await _save_killed(project, trials_of(session))
+    await save_killed(project, trials_of(session))
     return project.waiting_in(session) == trial_name(session, past.tasks)
 
 
@@ -152,11 +155,19 @@ def _report(project: Project, session: str, started: RunStarted, told: Sequence[
     return describe_run(session, past) | {"waiting": project.waiting_in(session)}
 
 
-async def _save_killed(project: Project, wanted: str) -> None:
-    """Let changes wait that a killed process left in a trial before it could propose them."""
+async def save_killed(project: Project, wanted: str = "") -> None:
+    """Let changes wait that a killed process left in a trial before it could propose them.
+
+    So does one that a full disk kept from waiting. An empty trial stays only where its task can be resumed.
+    """
     for name in project.tree.unsaved_trials(wanted):
         with suppress(KithError):  # in use, or unreadable: it stays where it is
-            await save_left(project.tree, name)
+            await save_left(project.tree, name, resumable=can_resume(project.log, session_of(name)))
+
+
+def save_killed_in(root: Path) -> None:
+    """The same for all trials of a folder, by a command that needs nothing else of the project."""
+    run_loop(save_killed(Project.open(root, {})))
 
 
 def _why_none(project: Project, wanted: str) -> UsageError:

@@ -1,15 +1,19 @@
 """The event loop of a command: ended by its work or a signal; what goes on beside it is soon left behind."""
 
 import asyncio
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Final, ParamSpec, TypeVar
 
 LEAVE_S: Final = 2.0  # for tasks and threads that nobody needs any more
+_SAME_S: Final = 2.0  # a signal that comes again so soon is no second wish
 _THREADS: Final = 32
+_OF_A_LOOP: Final = 3  # descriptors: its selector, and both ends of what wakes it
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -19,6 +23,7 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
     """`asyncio.run`, but its end waits for other tasks and threads no longer than `leave_s` each."""
     runner, threads = asyncio.Runner(), _Threads(leave_s)
     try:
+        _check_room()
         runner.get_loop()
     except OSError:  # no descriptor is left for it
         work.close()
@@ -34,6 +39,19 @@ def run_loop(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
             asyncio.set_event_loop(None)
         else:
             runner.close()
+
+
+def _check_room() -> None:
+    """Raise OSError where no descriptors are left for a loop: asyncio prints a traceback for half of one."""
+    opened = list[int]()
+    try:
+        for _ in range(_OF_A_LOOP):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:  # which file it was does not matter
+        raise OSError(error.errno, error.strerror) from None
+    finally:
+        for each in opened:
+            os.close(each)
 
 
 def call_in(loop: asyncio.AbstractEventLoop | None, do: Callable[[], object]) -> None:
@@ -128,30 +146,43 @@ def _wait_for(running: set[Future[Any]], seconds: float) -> None:
 # Work that ends by itself, or by a signal.
 
 
-def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S, *, hangup: bool = False) -> T:
-    """Run to the end, with SIGTERM as a cancellation too; the exit codes are the shell's, 130 and 143.
+def hangups() -> tuple[signal.Signals, ...]:
+    """The signal of a terminal that is gone, unless whoever started this process has it ignored (`nohup`)."""
+    if sys.platform == "win32" or signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        return ()
+    return (signal.SIGHUP,)
 
-    With `hangup` SIGHUP counts as well (129), unless who started this process has it ignored.
+
+def handle_signal(number: signal.Signals, do: Callable[..., object], *values: object) -> None:
+    """Have it called in the running loop when the signal comes; Windows has no such signals."""
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(number, do, *values)
+
+
+def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
+    """Run to the end, with SIGTERM and SIGHUP as cancellations too; the exit codes are the shell's.
+
+    A terminal that closes sends SIGHUP twice, and `timeout` sends its signal twice: that counts as one.
     """
-    ended_by = signal.SIGINT
+    ended_by, ended_at = signal.SIGINT, float("-inf")
 
     async def guarded() -> T:
         task = asyncio.current_task()
 
         def stop(number: signal.Signals) -> None:
-            nonlocal ended_by
-            ended_by = number
-            if task:
-                task.cancel()
+            nonlocal ended_by, ended_at
+            if number != ended_by or time.monotonic() - ended_at > _SAME_S:
+                ended_by, ended_at = number, time.monotonic()
+                if task:
+                    task.cancel()
 
-        if sys.platform != "win32":
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGTERM, stop, signal.SIGTERM)
-            if hangup and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-                loop.add_signal_handler(signal.SIGHUP, stop, signal.SIGHUP)
+        for number in (signal.SIGTERM, *hangups()):
+            handle_signal(number, stop, number)
         return await work
 
     try:
         return run_loop(guarded(), leave_s)
     except asyncio.CancelledError:
         raise SystemExit(128 + ended_by) from None
+    finally:
+        work.close()  # it never began where no loop could be made

@@ -1,6 +1,7 @@
 """`kith run`: read the task, and let git look at the tree while most of kith is loaded."""
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -70,7 +71,12 @@ def _read_piped(wait: bool) -> str:
                 return ""
         except (OSError, ValueError):
             return ""
-    data = stream.read(TASK_LIMIT + 1)
+    try:
+        data = stream.read(TASK_LIMIT + 1)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        return ""  # under nohup it can only be written to
     if len(data) > TASK_LIMIT:
         raise UsageError(
             f"The text on standard input is over the limit of {TASK_LIMIT:,} bytes; "

@@ -4,14 +4,16 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import asdict
 
-from kith.agent.kept_trial import waiting_sessions
+from kith.agent.kept_trial import has_killed, waiting_sessions
 from kith.core.errors import EXIT_DONE
+from kith.core.feature import Lazy
 from kith.core.run import short_session
 from kith.memory.listing import Summary
 from kith.memory.log import LOG_FILE, Log
@@ -21,14 +23,18 @@ from kith.view.lines import brief
 from kith.view.printing import printable
 
 _NARROW: Final = 80  # columns
+_save_killed_in: Final[Lazy[Callable[[Path], None]]] = Lazy("kith.agent.waiting_changes:save_killed_in")
 
 
 def sessions_command(args: argparse.Namespace) -> int:
     """One line a session, newest first."""
     root = find_root(args.folder)
     log = open_log(root)
+    state, at_work = log.path.parent, log.open_ids()
+    if has_killed(state, root, at_work):
+        _save_killed_in.load()(root)
     found = log.sessions(None if args.all else root, args.most, words=" ".join(args.words))
-    waiting = {*waiting_sessions(log.path.parent)} - {*log.open_ids()}
+    waiting = {*waiting_sessions(state)}.difference(at_work)
     if args.json:
         rows = [asdict(each) | {"waiting": each.id in waiting} for each in found]
         print(json.dumps(rows, indent=2))

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from kith.agent.checks import KnownCheck, known_checks
-from kith.agent.kept_trial import waiting_sessions
+from kith.agent.kept_trial import has_killed, waiting_sessions
 from kith.agent.project import Project
+from kith.agent.waiting_changes import save_killed
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_loop
@@ -96,7 +97,10 @@ def _tell_checks(checks: Sequence[KnownCheck]) -> None:
 
 def _waiting(project: Project, besides: str = "") -> list[str]:
     """The sessions of this folder whose change waits."""
-    other = (besides, *project.log.open_ids())
+    at_work = project.log.open_ids()
+    if has_killed(project.settings.state, project.root, at_work):
+        run_loop(save_killed(project))
+    other = (besides, *at_work)
     found = waiting_sessions(project.settings.state, project.root)
     return [each for each in found if each not in other]
 

@@ -48,10 +48,28 @@ def _as_it_was(error: UnicodeError) -> tuple[str | bytes, int]:
     return codecs.backslashreplace_errors(error)
 
 
-def drop_output() -> None:
-    """Let go of what is held back for stdout, so that it does not fail once more at the end."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def drop_output(*more: IO[str]) -> None:
+    """Let go of what is held back for stdout (and `more`), so that it does not fail once more at the end."""
+    for stream in (sys.stdout, *more):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def make_room() -> None:
+    """Give up standard input, where no descriptors are left: glibc loads a library to end a thread."""
+    with suppress(OSError):
+        os.close(0)
+
+
+def lost_terminal() -> bool:
+    """True if a standard stream was a terminal that has been closed."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.get_terminal_size(stream.fileno())
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EIO:
+                return True
+    return False
 
 
 def read_input(path: str, name: str, most: int) -> bytes:

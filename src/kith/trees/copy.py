@@ -34,7 +34,7 @@ from kith.trees.listing import ignored, list_files
 from kith.trees.refused_names import holds_repository
 from kith.trees.sandbox import Box, run_boxed, run_plain
 from kith.trees.trial import SideTrial
-from kith.trees.trial_folder import claim_folder
+from kith.trees.trial_folder import SCRATCH, claim_folder
 from kith.trees.walk import LONGEST, remove_tree, walk
 
 # Copy a tree for a trial: every file, the ignored ones within a limit, and a light `.git`.
@@ -210,7 +210,7 @@ async def open_copy(
         box = None
         if boxed:
             objects = ((root / ".git/objects", folder / OBJECTS),)
-            tmp = folder / "tmp"
+            tmp = folder / SCRATCH
             box = Box(root, folder / TREE, True, around, (state,), objects, hosts=hosts, scratch=tmp)
         ground = CopyGround(root, folder, box, around, stamps, frozenset(known["listed"]), confined)
 

@@ -38,7 +38,7 @@ from kith.trees.refused_names import holds_repository
 from kith.trees.sandbox import BARE, HOME, Box, capture_boxed, run_boxed
 from kith.trees.shared_space import open_shared_space
 from kith.trees.trial import SideTrial
-from kith.trees.trial_folder import claim_folder
+from kith.trees.trial_folder import SCRATCH, claim_folder
 from kith.trees.walk import LONGEST, remove_tree, walk
 
 # The two layers of an overlay, read and written from outside while nothing has them mounted.
@@ -335,7 +335,7 @@ async def open_overlay(
             _excludes(root),
             folder,
             hosts=hosts,
-            scratch=folder / "tmp",
+            scratch=folder / SCRATCH,
         )
 
         def above() -> AbstractAsyncContextManager[SideTrial]:

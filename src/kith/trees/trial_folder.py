@@ -13,7 +13,9 @@ from kith.core.errors import BusyError, TreeError
 from kith.core.trial_names import trials_of
 from kith.trees.walk import remove_tree
 
-KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed
+KEPT_S = 30 * 24 * 3600.0  # how long an interrupted task can be resumed, and a change waits
+IDLE_S = 24 * 3600.0  # after so long without work a trial's /tmp is emptied: it may hold gigabytes
+SCRATCH = "tmp"
 NAMELESS = "~"  # begins the names of trials that nobody will ask for again
 ASIDE = "trials-aside"  # beside the folder of the trials
 
@@ -36,6 +38,7 @@ def claim_folder(state: Path, root: Path, name: str = "") -> Iterator[Path]:
             folder.mkdir(mode=0o700, exist_ok=True)
             held.enter_context(_locked(folder))
         _check_owner(folder, root)
+        os.utime(folder)  # its days begin anew
         try:
             yield folder
         except BaseException:
@@ -58,16 +61,27 @@ def _check_owner(folder: Path, root: Path) -> None:
 def _sweep(trials: Path) -> None:
     """Remove the nameless trials of processes that died, and named ones that nobody came back for.
 
-    Whatever one of them holds, the others and who sweeps have nothing to do with it.
+    Of those that were left for a day, only what was in their /tmp is removed. Whatever one of them holds, the
+    others and who sweeps have nothing to do with it.
     """
-    forgotten = time.time() - KEPT_S
+    now = time.time()
     for folder in trials.iterdir():
         with suppress(BusyError, OSError):
-            if not folder.name.startswith(NAMELESS) and folder.lstat().st_mtime > forgotten:
-                continue
-            with _locked(folder):
-                if not remove_tree(folder):
-                    _put_aside(folder)
+            idle_s = now - folder.lstat().st_mtime
+            if folder.name.startswith(NAMELESS) or idle_s > KEPT_S:
+                with _locked(folder):
+                    if not remove_tree(folder):
+                        _put_aside(folder)
+            elif idle_s > IDLE_S and (folder / SCRATCH).is_dir():
+                with _locked(folder):
+                    _empty_scratch(folder)
+
+
+def _empty_scratch(folder: Path) -> None:
+    """Remove a trial's /tmp; the trial stays as old as it is."""
+    before = folder.lstat()
+    remove_tree(folder / SCRATCH)
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def _put_aside(folder: Path) -> None:

@@ -36,7 +36,7 @@ def kith(repository: Path) -> Kith:
     return Kith(repository)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_at_once_even_while_somebody_watches(
     serve: Serving, tmp_path: Path, how: signal.Signals
 ) -> None:

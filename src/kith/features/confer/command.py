@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import hangups, run_loop
 from kith.core.run import Answerer
 from kith.features.confer.council_lines import show_minutes
 from kith.features.confer.history import Minutes, read_minutes
@@ -35,9 +35,9 @@ def run_until_decided(
 ) -> T:
     """Run the work that `make` makes, given the event that is set when the person is in a hurry.
 
-    The exit codes are the shell's: 130 after two interrupts, 143 when it was terminated.
+    The exit codes are the shell's: 130 after two interrupts, 143 and 129 when it was told to end.
     """
-    terminated = False
+    ended_by = signal.SIGINT
 
     async def guarded() -> T:
         hurry, task, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
@@ -49,9 +49,9 @@ def run_until_decided(
                 hurry.set()
                 tell(HURRIED)
 
-        def stop() -> None:
-            nonlocal terminated
-            terminated = True
+        def stop(number: signal.Signals) -> None:
+            nonlocal ended_by
+            ended_by = number
             if task:
                 task.cancel()
 
@@ -59,13 +59,14 @@ def run_until_decided(
             signal.signal(signal.SIGINT, lambda number, frame: loop.call_soon_threadsafe(interrupt))
         else:
             loop.add_signal_handler(signal.SIGINT, interrupt)
-            loop.add_signal_handler(signal.SIGTERM, stop)
+            for number in (signal.SIGTERM, *hangups()):
+                loop.add_signal_handler(number, stop, number)
         return await make(hurry)
 
     try:
         return run_loop(guarded())
     except asyncio.CancelledError:
-        raise SystemExit(143 if terminated else 130) from None
+        raise SystemExit(128 + ended_by) from None
 
 
 def confer_command(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kith.agent.models import list_all
 from kith.core.errors import KithError, NoModelError, UsageError
-from kith.core.event_loop import leave
+from kith.core.event_loop import handle_signal, hangups, leave
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
@@ -77,9 +77,8 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
     token = os.environ.pop(TOKEN, "")  # from here on no program that this worker starts has it
     forge = open_forge(own.pull_requests, own.forge_url, token) if wanted.publishes else None
     await asyncio.to_thread(clear_leftovers, folder)
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop.set)
+    for each in (signal.SIGTERM, signal.SIGINT, *hangups()):
+        handle_signal(each, stop.set)
     async with open_fleet(wanted.dsn, connections=_CONNECTIONS, patience_s=_LONG_S, check=False) as fleet:
         quick = Fleet(fleet.pool, own.silence_seconds / 2)
         await _greet(wanted.dsn)

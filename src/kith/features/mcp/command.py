@@ -127,5 +127,5 @@ def mcp_command(args: argparse.Namespace) -> int:
     desk = open_desk([find_root(args.folder)], flags)
     attendant = Attendant(desk, float(args.patience), forms=not args.no_forms)
     server = make_server(Offered(desk.first, attendant), attendant.patience_s)
-    run_until_signal(serve_client(server), LEAVE_S, hangup=True)
+    run_until_signal(serve_client(server), LEAVE_S)
     return EXIT_DONE

@@ -1,9 +1,12 @@
 """The server's process: uvicorn as kith runs it, around the door and the application."""
 
 import asyncio
+import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
@@ -11,7 +14,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import hangups, run_loop
 from kith.features.web.app import make_app, page_names
 from kith.features.web.desk import Desk
 from kith.features.web.guard import NO_ROOM, Door, guard
@@ -55,8 +58,16 @@ class HttpServer(uvicorn.Server):
         await super().startup(sockets)
         self._ready()
 
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        with super().capture_signals():
+            if threading.current_thread() is threading.main_thread():
+                for number in hangups():
+                    signal.signal(number, self.handle_exit)
+            yield
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.force_exit = self.should_exit
+        self.force_exit = self.should_exit and sig not in hangups()  # a terminal that closes sends two
         self.should_exit = True
         if self.force_exit or self.config.timeout_graceful_shutdown == 0:
             # Now, and not when the loop has come round: requests that wait for their turn do not begin.

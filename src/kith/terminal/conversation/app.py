@@ -15,7 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kith.core.errors import UsageError
-from kith.core.event_loop import run_loop
+from kith.core.event_loop import handle_signal, hangups, run_loop
 from kith.core.feature import Lazy
 from kith.settings import find_folders, load_settings
 from kith.terminal.conversation.live_screen import LiveScreen
@@ -99,11 +99,9 @@ class ConversationApp:
         return _plain_terminal.load()(self._submit, self.leave, Look.choose("none"))
 
     async def _live(self) -> int:
-        loop = asyncio.get_running_loop()
-        if sys.platform != "win32":
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self.terminal.leave, 128 + number)
-            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, *hangups()):
+            handle_signal(number, self.terminal.leave, 128 + number)
+        handle_signal(signal.SIGINT, self._interrupt)
         try:
             return await self.terminal.run(self._worker.start, self._end_work)
         except EOFError:
