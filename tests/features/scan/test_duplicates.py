@@ -6,8 +6,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.context.source import Tokens, blank_out, tokenise
 from kith.features.scan.duplicates import Duplicate, choose_prints, find_duplicates, match_prints
+from kith.features.scan.source_text import Tokens, blank_out, tokenise
 
 BLOCK = """\
     total = 0

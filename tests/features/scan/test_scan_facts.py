@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kith.context.source import LineCount, count_lines, language_of
+from kith.context.source import language_of
 from kith.features.scan.entries import EntryPoint, find_entries, order_entries
 from kith.features.scan.facts import find_facts, read_facts, read_prints, write_facts, write_prints
 from kith.features.scan.scan import FileChanges, count_changes, find_hotspots
+from kith.features.scan.source_text import LineCount, count_lines
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
-from kith.models.dialects import Heard, coerce, fit_call, read_calls, repair_json
+from kith.models.dialects import ParsedReply, coerce, fit_call, read_calls, repair_json
 from kith.models.dialects.own_dialect import write_call
 from kith.models.dialects.read import COPIED
 from kith.models.providers.messages import read_args
@@ -26,11 +26,11 @@ READ = ("read", {"paths": ["src/a.py"]})
 EDIT = ("edit", {"path": "a.py", "old": "    return 1\n", "new": '    return "é"\n'})
 
 
-def read(text: str, cut: bool = False) -> Heard:
+def read(text: str, cut: bool = False) -> ParsedReply:
     return read_calls(text, TOOLS, cut)
 
 
-def pairs(heard: Heard) -> list[tuple[str, Args]]:
+def pairs(heard: ParsedReply) -> list[tuple[str, Args]]:
     """The calls that may be run."""
     return [(call.name, dict(call.args)) for call in heard.calls if not call.fault]
 
@@ -212,7 +212,7 @@ QUOTES = {
 
 @pytest.mark.parametrize("kind", QUOTES)
 def test_quoted_calls_are_words(kind: str) -> None:
-    assert read(QUOTES[kind]) == Heard(QUOTES[kind])
+    assert read(QUOTES[kind]) == ParsedReply(QUOTES[kind])
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_copied_call_that_only_reads_is_run() -> None:
 
 
 def test_without_tools_everything_is_words() -> None:
-    assert read_calls(HERMES, ()) == Heard(HERMES)
+    assert read_calls(HERMES, ()) == ParsedReply(HERMES)
 
 
 UNREADABLE = {

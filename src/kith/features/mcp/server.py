@@ -19,11 +19,11 @@ from pydantic import Field, ValidationError
 from kith import __version__
 from kith.agent.asking.hidden import keep_secrets
 from kith.agent.project import Project, Result
-from kith.agent.proposals import TrialResult, propose_given, propose_undo, read_given, try_given
 from kith.agent.steering import nobody_here
 from kith.core.errors import KithError, UsageError
 from kith.core.run import new_id
 from kith.core.values import Answer
+from kith.features.mcp.proposals import TrialResult, propose_given, propose_undo, read_given, try_given
 from kith.features.mcp.server_calls import Attendant, Call
 from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import as_json

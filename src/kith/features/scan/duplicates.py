@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from kith.context.source import Tokens, tokenise
+from kith.features.scan.source_text import Tokens, tokenise
 
 LEAST_TOKENS: Final = 50  # about six lines
 _64_BITS: Final = (1 << 64) - 1

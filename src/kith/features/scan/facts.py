@@ -11,11 +11,12 @@ from msgspec.structs import astuple
 
 from kith.context.imports import find_imports, imports_of_module
 from kith.context.outline import is_readable
-from kith.context.source import count_lines, language_of, tokenise
+from kith.context.source import language_of
 from kith.context.symbols import PYTHON_ENDINGS, parse_python
 from kith.features.scan.complexity import FunctionMeasures, functions, measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
 from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module
+from kith.features.scan.source_text import count_lines, tokenise
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 SHARED_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be

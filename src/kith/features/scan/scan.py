@@ -12,10 +12,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.agent.index import FedIndex
 from kith.agent.project import Project
 from kith.context.brief import show_layout
-from kith.context.source import NO_CODE, Tokens, tokenise
+from kith.context.source import NO_CODE
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.git import list_paths
@@ -26,6 +25,7 @@ from kith.features.scan.checks import Patience, find_commands, find_coverage, li
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, match_prints, refine
 from kith.features.scan.entries import EntryPoint, order_entries
 from kith.features.scan.facts import LIMIT, SHARED_TOKENS, FileFacts, ScanCache, keep, recall
+from kith.features.scan.fed_index import FedIndex
 from kith.features.scan.graph import Links, count_dependents, find_knots, find_links, shortest_cycle
 from kith.features.scan.markdown import as_markdown
 from kith.features.scan.picture import draw
@@ -43,6 +43,7 @@ from kith.features.scan.report import (
     Survey,
     Used,
 )
+from kith.features.scan.source_text import Tokens, tokenise
 from kith.features.scan.survey import survey
 from kith.gates.untouched import is_test_file
 from kith.memory.caches import ScanStore

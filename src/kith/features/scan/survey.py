@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from kith.agent.index import FedIndex
 from kith.context.outline import LARGEST, Outline, digest_of, outline, unread
 from kith.features.scan.facts import (
     LARGEST_READ,
@@ -22,6 +21,7 @@ from kith.features.scan.facts import (
     write_facts,
     write_prints,
 )
+from kith.features.scan.fed_index import FedIndex
 from kith.features.scan.report import Survey
 from kith.memory.caches import KeptScan, ScanStore, Stamp, settle
 from kith.memory.workers import Crew

@@ -127,11 +127,6 @@ def may_hold(id: str, path: str) -> bool:
     return file == path or not file.endswith(".py")
 
 
-def edited_tests(changes: Changes) -> tuple[Change, ...]:
-    """The test files that were there before and that the change edits or deletes."""
-    return EditedTests(changes).files
-
-
 def _parse(path: str, source: bytes) -> Mapping[str, Part]:
     try:
         return {part.name: part for part in reversed(find_parts(path, source))}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -16,8 +16,6 @@ from kith.view.lines import count
 from kith.view.printing import folded, printable
 
 # A unified diff taken apart, whoever made it: what happened to the file, and its numbered rows.
-
-Sign = Literal[" ", "-", "+", "\\"]
 
 _SPAN: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 _MODES: Final = {FILE: "an ordinary file", EXECUTABLE: "executable", SYMLINK: "a symbolic link"}

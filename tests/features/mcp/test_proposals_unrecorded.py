@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from kith.agent.project import Project
-from kith.agent.proposals import propose_given, write_edits
+from kith.agent.proposals import write_edits
 from kith.core.errors import EXIT_FAILED, EXIT_UNRECORDED, KithError, UnrecordedError
 from kith.core.values import Answer, Change, Question
+from kith.features.mcp.proposals import propose_given
 
 OLD, NEW = b"len(numbers) + 1", b"max(len(numbers), 1)"
 

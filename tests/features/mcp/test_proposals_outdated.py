@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from kith.agent.project import Project
-from kith.agent.proposals import propose_given
 from kith.core.values import FILE, SYMLINK, Answer, Change, Question
+from kith.features.mcp.proposals import propose_given
 
 OLD, NEW = b"len(numbers) + 1", b"max(len(numbers), 1)"
 
