@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,7 @@ pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres", "disturbed
 
 ROOT = Path(__file__).parent.parent
 _numbers = itertools.count()
+_reports: list[str] = []  # the test whose report is being made
 PATIENCE = {"ordinary": 100, "slow": 900}  # seconds, also on a machine that has much else to do
 AUTHOR = {"NAME": "A Person", "EMAIL": "person@example.org"}
 FOREIGN = (
@@ -88,6 +89,16 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """No alarm goes off while pytest words a failure: that would end the whole run."""
+    _reports.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _reports.pop()
+
+
 @pytest.fixture(autouse=True)
 def patience(request: pytest.FixtureRequest) -> Iterator[None]:
     """No test waits for ever, say for a child that has died: it fails where it waits."""
@@ -95,7 +106,12 @@ def patience(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     seconds = PATIENCE["slow" if request.node.get_closest_marker("slow") else "ordinary"]
-    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail(f"It did not end within {seconds} s."))
+
+    def end(*_: object) -> None:
+        if not _reports:
+            pytest.fail(f"It did not end within {seconds} s.")
+
+    before = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds, 30)  # and again, for what is cleaned up behind it
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)

@@ -149,10 +149,10 @@ def test_what_is_no_commit_is_refused(root: Path, name: str) -> None:
 
 def test_a_clean_tree_has_a_commit_and_any_change_takes_it_away(repository: Path) -> None:
     head = git(repository, "rev-parse", "HEAD")
-    assert asyncio.run(clean_commit(repository)) == head
+    assert asyncio.run(clean_commit(repository, patience=60)) == head
     (repository / "__pycache__").mkdir()
     (repository / "__pycache__" / "x.pyc").write_bytes(b"x")  # ignored
-    assert asyncio.run(clean_commit(repository)) == head
+    assert asyncio.run(clean_commit(repository, patience=60)) == head
     (repository / "new.py").write_text("1\n")
     assert asyncio.run(clean_commit(repository)) == ""
     git(repository, "add", ".")

@@ -5,6 +5,7 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +16,8 @@ from kith.models.providers.faults import retry_after
 from kith.view.printing import printable
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 ForgeKind = Literal["github", "gitlab", "gitea"]
@@ -85,6 +88,14 @@ class Pull(Struct, frozen=True):
     head: str
     base: str = ""
     start: str = ""
+
+
+@cache
+def _certificates() -> "ssl.SSLContext":
+    """The certificates of this machine: to load them takes longer than a request."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 class Forge(ABC):
@@ -215,7 +226,11 @@ class Forge(ABC):
         headers = {"User-Agent": "kith", "Accept": "application/json"}
         headers |= {"Authorization": self._credential()} if self._token else {}
         return httpx2.AsyncClient(
-            base_url=self._api(), headers=headers, timeout=_PATIENCE_S, transport=self._transport
+            base_url=self._api(),
+            headers=headers,
+            timeout=_PATIENCE_S,
+            transport=self._transport,
+            verify=_certificates(),
         )
 
     def _credential(self) -> str:

@@ -346,10 +346,9 @@ class Endpoint(Struct):
         if self._client is None or self._loop is not loop:
             self._loop = loop
             here, outside = is_loopback(self.url), self.is_cloud
-            verify: ssl.SSLContext | bool = True
-            if not outside:
-                # Plain HTTP has no certificates, and loading them takes longer than the rest of the start.
-                verify = httpx2.create_ssl_context() if self.url.startswith("https:") else False
+            # Plain HTTP has no certificates, and loading them takes longer than the rest of the start.
+            is_plain = self.url.startswith("http:")
+            verify: ssl.SSLContext | bool = False if is_plain else httpx2.create_ssl_context()
             self._client = httpx2.AsyncClient(
                 transport=self.transport,
                 # How long an answer may take is the vigil's affair.
