@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.context.task_words import find_words, split_name, stem, stems_of
+from kith.context.task_words import find_words, named_paths, split_name, stem, stems_of
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,32 @@ def test_an_expression_in_quotes_names_what_it_uses() -> None:
 def test_the_name_of_a_file_is_no_name_of_code() -> None:
     words = find_words("update `__init__.py` and parse_all.py; parse_all() and __init__ stay")
     assert words.names == ("parse_all", "__init__") and words.exact == ("parse_all", "__init__")
+
+
+TREE = (
+    *("src/flask/__init__.py", "src/flask/app.py", "src/flask/sansio/app.py", "src/flask/blueprints.py"),
+    *("src/flask/json/__init__.py", "examples/js/__init__.py", "tests/test_apps/__init__.py", "README.md"),
+    *("examples/README.md", "tests/test_helpers.py"),
+)
+
+
+@pytest.mark.parametrize(
+    ("paths", "named"),
+    [
+        (
+            ["blueprints.py", "__init__.py", "app.py", "test_helpers.py"],
+            {"src/flask/blueprints.py", "src/flask/__init__.py", "src/flask/app.py", "tests/test_helpers.py"},
+        ),
+        (["sansio/app.py", "app.py"], {"src/flask/sansio/app.py", "src/flask/app.py"}),
+        (["app.py"], {"src/flask/app.py", "src/flask/sansio/app.py"}),  # nothing says which
+        (["__init__.py", "test_helpers.py"], {path for path in TREE if "__init__" in path} | {TREE[-1]}),
+        (
+            ["README.md", "examples/js/__init__.py"],
+            {"README.md", "examples/README.md", "examples/js/__init__.py"},
+        ),
+    ],
+)
+def test_a_name_of_several_files_means_those_beside_other_named_ones(
+    paths: list[str], named: set[str]
+) -> None:
+    assert named_paths(paths, TREE).keys() == named

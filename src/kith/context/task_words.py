@@ -1,8 +1,10 @@
 """Extract the words of a task: plain words, code names, quotes and paths."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from posixpath import dirname
 from typing import Final
 
 from msgspec import Struct
@@ -137,11 +139,28 @@ def _is_in_code(match: re.Match[str], quoted: str) -> bool:
 
 
 def named_paths(paths: Sequence[str], files: Iterable[str]) -> dict[str, bool]:
-    """The files that a task's `paths` name: True for a whole path, False for the last parts of one."""
+    """The files that a task's `paths` name: True for a whole path, False for the last parts of one.
+
+    Where a name fits several files, those in the folder with most of the named ones are meant.
+    """
     if not paths:
         return {}
     whole, endings = frozenset(paths), tuple(f"/{path}" for path in paths)
-    return {path: path in whole for path in files if path in whole or path.endswith(endings)}
+    found = {path: path in whole for path in files if path in whole or path.endswith(endings)}
+    if len(paths) < 2 or len(found) <= len(paths):
+        return found
+    fitting: list[list[str]] = []
+    for name in sorted(paths, key=len, reverse=True):  # `sansio/app.py` is not meant by `app.py` once more
+        group = [path for path in found if f"/{path}".endswith(f"/{name}")]
+        fitting.append([path for path in group if [path] not in fitting] or group)
+    homes = Counter(folder for group in fitting for folder in {dirname(path) for path in group})
+    meant = {path for group in fitting for path in _at_home(group, homes)}
+    return {path: is_whole for path, is_whole in found.items() if is_whole or path in meant}
+
+
+def _at_home(group: Sequence[str], homes: Mapping[str, int]) -> list[str]:
+    most = max((homes[dirname(path)] for path in group), default=0)
+    return [path for path in group if homes[dirname(path)] == most]
 
 
 def split_name(name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from kith.core.check_names import name_check
 from kith.core.codec import decode
 from kith.core.evidence import (
     GRADES,
@@ -15,7 +16,6 @@ from kith.core.evidence import (
     Standing,
 )
 from kith.core.values import Question
-from kith.view.check_names import name_check
 
 _NAMED: Final = 3  # tests in one line
 _WHY: Final[Mapping[Reason, str]] = {

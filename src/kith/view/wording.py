@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from kith.core.check_names import name_check
 from kith.core.decisions import Coached, Compared, Delegated, Routed
 from kith.core.events import (
     Advanced,
@@ -29,7 +30,6 @@ from kith.core.numbers import dollars
 from kith.core.policy import bare_call
 from kith.core.values import Answer, BuildTask, CallTarget, FileChange, Finding, Plan, Question, Ran, TodoItem
 from kith.memory.applied import short_commit, short_id
-from kith.view.check_names import name_check
 from kith.view.items import (
     AppliedChange,
     GateVerdict,

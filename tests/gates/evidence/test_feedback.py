@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from kith.core.values import Ran
 from kith.gates.evidence.compare import Comparison
-from kith.gates.evidence.feedback import build_errors, explain_report, first_fault, write_regressions
+from kith.gates.evidence.feedback import (
+    build_errors,
+    explain_report,
+    first_fault,
+    write_exit,
+    write_regressions,
+)
 from kith.gates.reports import CaseResult, SuiteReport
 
 GOOD = CaseResult("t::good", "passed")
@@ -138,3 +144,9 @@ CASES = st.builds(
 def test_a_letter_keeps_its_limit(cases: list[CaseResult], output: str, chars: int, built: bool) -> None:
     told = explain_report(report(*cases, output=output, built=built), chars)
     assert told and len(told) <= chars
+
+
+def test_a_letter_names_a_long_command_by_what_runs_the_tests() -> None:
+    line = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug && cmake --build build && cmake -E chdir build ctest"
+    told = write_exit(SuiteReport(Ran(line, 8, "boom", 1.0)))
+    assert "`ctest` (exit code 8) passed this before your change" in told and "cmake" not in told

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kith.context.budget import fit_middle
+from kith.core.check_names import name_check
 from kith.core.evidence import Blocked
 from kith.gates.evidence.affected_tests import holders_of
 from kith.gates.evidence.compare import Comparison
@@ -151,7 +152,7 @@ def write_regressions(
     if fresh:
         parts.append(f"Your change adds or enables these tests, and they fail: {names(fresh)}. {MAKE_PASS}")
     if gone or dropped:
-        parts.append(f"`{after.ran.command}` ran these before your change. {STAND_BY}")
+        parts.append(f"`{name_check(after.ran.command)}` ran these before your change. {STAND_BY}")
     elif len(fresh) < len(failing) or not failing:
         parts.append(_ask(after))
     else:
@@ -171,7 +172,8 @@ def _ask(after: SuiteReport) -> str:
     how = (
         f"timed out after {after.ran.seconds:.0f} s" if after.ran.timed_out else f"exit code {after.ran.code}"
     )
-    return f"`{after.ran.command}` ({how}) passed this before your change. Correct your change. {ALONE}"
+    check = name_check(after.ran.command)
+    return f"`{check}` ({how}) passed this before your change. Correct your change. {ALONE}"
 
 
 def write_goal(after: SuiteReport, named: Iterable[str] = ()) -> str:

@@ -5,8 +5,6 @@ import re
 import shlex
 from typing import Final
 
-from kith.view.lines import first_line, shortened
-
 _MOST: Final = 60  # characters of a command that is shown whole
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
 _VARIABLE: Final = re.compile(r"\w+=.*", re.S)
@@ -24,10 +22,10 @@ def name_check(command: str) -> str:
         return command
     steps = [words for step in _STEP.split(command) if (words := _words(step))]
     if not steps:
-        return shortened(first_line(command), _MOST)
+        return _clip(command.strip())
     programs = [posixpath.basename(words[0]) for words in _programs(steps)]
     runners = dict.fromkeys(filter(None, map(_runner, steps)))
-    return shortened(", ".join([*runners, *programs]) or _name(steps[-1]), _MOST)
+    return _clip(", ".join([*runners, *programs]) or _name(steps[-1]))
 
 
 def _words(step: str) -> list[str]:
@@ -59,3 +57,8 @@ def _name(words: list[str]) -> str:
     """Name a step by its program and target, or in full where it has none."""
     target = next((word for word in words[1:] if _TARGET.fullmatch(word)), "")
     return f"{posixpath.basename(words[0])} {target}" if target else " ".join(words)
+
+
+def _clip(text: str) -> str:
+    line = text.partition("\n")[0]
+    return line if len(line) <= _MOST else f"{line[: _MOST - 4].rstrip()} ..."
