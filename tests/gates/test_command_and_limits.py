@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from gating import LIMITS, judge
+from kith.core.workspace import SizeLimits
 from kith.gates.command import commands_gate
-from kith.gates.limits import size_gate
+from kith.gates.limits import limits_gate, size_gate
 
 
 def test_a_change_that_nobody_can_read_is_sent_back(repository: Path) -> None:
@@ -28,3 +31,12 @@ def test_a_command_of_the_project_decides(repository: Path) -> None:
 def test_a_command_that_cannot_run_is_no_yes(repository: Path) -> None:
     told = judge(repository, {"a": "b\n"}, lambda home: commands_gate("gone", "no-such-program-xyz", LIMITS))
     assert not told.ok
+
+
+@pytest.mark.parametrize("before", ["x" * 1_000_001, "\0binary"])
+def test_what_a_file_held_counts_as_well(repository: Path, before: str) -> None:
+    """The tree keeps the former content for `kith undo`, and refuses it by the same limits."""
+    (repository / "held.txt").write_text(before)
+    for after in ("small\n", None):
+        told = judge(repository, {"held.txt": after}, lambda home: limits_gate(SizeLimits()))
+        assert not told.ok and "Leave it." in told.feedback

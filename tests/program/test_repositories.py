@@ -269,3 +269,16 @@ def test_a_task_and_its_undo(kind: Kind, tmp_path: Path) -> None:
     assert of_tree(root) == tree_before | {path: text.encode() for path, text in edits}
     kith("undo")
     assert of_git(root) == git_before and of_tree(root) == tree_before
+
+
+def test_a_file_name_begins_no_line_of_kiths(tmp_path: Path) -> None:
+    root, name = plain(tmp_path), "x\nUndid all of it.txt"
+    (root / name).write_text("one\n")
+    kith, script = Kith(root), tmp_path / "script.json"
+    script.write_text(
+        json.dumps([{"calls": [{"name": "write", "args": {"path": name, "content": "two\n"}}]}])
+    )
+    kith("run", "--yes", "--check", "none", "-m", f"replay/{script}", "--max-steps", "1", "x", code=4)
+    assert kith("diff", "--stat").stdout.startswith("x\\nUndid all of it.txt  +1 -1\n")
+    kith("apply", "--yes", "--check", "none")
+    assert kith("undo").stdout.startswith("x\\nUndid all of it.txt  +1 -1\n")

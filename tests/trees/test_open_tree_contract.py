@@ -465,3 +465,43 @@ def test_what_cannot_be_held_or_said_is_one_sentence(
                     await tree.changes()
 
     asyncio.run(main())
+
+
+# --- what the tree would refuse in the end is refused at once ------------------------------------
+
+
+def test_a_repository_inside_is_not_written(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
+) -> None:
+    """A submodule, say: git leaves it out of the change, so the edit would be lost without a word."""
+    (project / "sub").mkdir()
+    (project / "sub/.git").write_text("gitdir: ../.git/modules/sub\n")
+    (project / "sub/a.py").write_text("a = 1\n")
+
+    async def main() -> None:
+        async with begin() as trial:
+            for path in ("sub/a.py", "sub/new/b.py"):
+                with pytest.raises(TreeError, match="submodule or git repository"):
+                    await trial.write(path, b"a = 2\n")
+            with pytest.raises(TreeError, match="submodule or git repository"):
+                await trial.apply((Change("sub/a.py", b"a = 1\n", b"a = 2\n"),))
+            await trial.write("subway/a.py", b"a = 2\n")
+            assert [change.path for change in await trial.changes()] == ["subway/a.py"]
+
+    asyncio.run(main())
+
+
+def test_a_file_that_nobody_may_write_is_refused(
+    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
+) -> None:
+    (project / "readme").chmod(0o444)
+
+    async def main() -> None:
+        async with begin() as trial:
+            for content in (b"new\n", None):
+                with pytest.raises(TreeError, match="read-only"):
+                    await trial.write("readme", content)
+            with pytest.raises(TreeError, match="read-only"):
+                await trial.apply((Change("readme", b"hello\n", b"new\n"),))
+
+    asyncio.run(main())

@@ -10,7 +10,7 @@ from rich.console import Console
 from kith.core.values import FileChange
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.show_change import show_file
-from kith.view.printing import folded, printable, whole
+from kith.view.printing import folded, on_one_line, printable, whole
 
 PAYLOAD = "rm -rf ~"
 
@@ -48,3 +48,8 @@ def test_a_diff_cannot_look_like_another_files(capsys: pytest.CaptureFixture[str
     show_file(ConsoleScreen(Console(file=told, width=80)), FileChange("a", 2, 1, diff))
     shown = told.getvalue()
     assert "++++ b/other" in shown and "\\u202e\\x1b[8m [400 blanks] rm -rf ~" in shown.replace("\n", "")
+
+
+def test_a_name_of_two_lines_stands_on_one() -> None:
+    name = "a\nApplied 9 files\x1b[31m\t.py"
+    assert on_one_line(name) == "a\\nApplied 9 files\\x1b[31m\\t.py"

@@ -147,7 +147,7 @@ def _wait_for(running: set[Future[Any]], seconds: float) -> None:
 
 
 def hangups() -> tuple[signal.Signals, ...]:
-    """The signal of a terminal that is gone, unless whoever started this process has it ignored (`nohup`)."""
+    """The signal of a terminal that is gone, unless this process was started with it ignored (`nohup`)."""
     if sys.platform == "win32" or signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         return ()
     return (signal.SIGHUP,)

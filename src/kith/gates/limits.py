@@ -28,10 +28,14 @@ def limits_gate(limits: SizeLimits) -> Gate:
 
 
 def _fault(change: Change, limits: SizeLimits) -> str:
-    path, after = change.path, change.after
+    path, before, after = change.path, change.before or b"", change.after
+    if len(before) > limits.file:
+        return f"{path} was {len(before):,} bytes, over the limit of {limits.file:,} for one file. Leave it."
+    if b"\0" in before:
+        return f"{path} was a binary file, which kith does not change. Leave it."
     if after is None:
         return ""
-    if after.count(_MARK) > (change.before or b"").count(_MARK):
+    if after.count(_MARK) > before.count(_MARK):
         return (
             f"{path} would hold {MARK!r}, which stands there for you in place of a secret. Edit the lines "
             "around it, or change the file by a command."

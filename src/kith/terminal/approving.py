@@ -22,7 +22,7 @@ from kith.terminal.show_change import (
     view_changes,
 )
 from kith.view.lines import count
-from kith.view.printing import printable
+from kith.view.printing import on_one_line, printable
 
 # Go through a change piece by piece: keep, leave, edit, or say why not.
 
@@ -149,7 +149,7 @@ async def edit_changes(screen: Screen, changes: Changes) -> Changes:
     if not texts:
         screen.show("There is no text to edit in this change.")
         return changes
-    rows = [printable(change.path) for change in texts]
+    rows = [on_one_line(change.path) for change in texts]
     chosen = await screen.pick("Which file?", rows) if len(texts) > 1 else 0
     if chosen is None:
         return changes

@@ -22,7 +22,7 @@ from kith.terminal.report import print_event, print_text
 from kith.terminal.reverting import offer_revert
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count
-from kith.view.printing import printable
+from kith.view.printing import on_one_line
 from kith.view.wording import word_size
 
 
@@ -66,7 +66,7 @@ def undo_command(args: argparse.Namespace) -> int:
     project = Project.open(find_root(args.folder), {})
     undone = run_loop(project.undo(args.id or ""))
     for file in undone.files:
-        print(f"{printable(file.path)}  +{file.added} -{file.removed}")
+        print(f"{on_one_line(file.path)}  +{file.added} -{file.removed}")
     print(
         f"Undid {short_id(undone.undoes)}, {count(len(undone.files), 'file')}. "
         f"Redo: kith undo {short_id(undone.change_id)}"
@@ -84,7 +84,7 @@ def undo_command(args: argparse.Namespace) -> int:
 
 def _print_stat(files: Sequence[FileChange]) -> None:
     for file in files:
-        print(f"{printable(file.path)}  +{file.added} -{file.removed}")
+        print(f"{on_one_line(file.path)}  +{file.added} -{file.removed}")
     print(word_size(files))
 
 

@@ -17,7 +17,7 @@ from kith.settings import load_settings
 from kith.terminal.options import find_root
 from kith.terminal.sessions import date_of, open_log
 from kith.view.lines import brief, count
-from kith.view.printing import printable
+from kith.view.printing import on_one_line, printable
 
 
 def turns_command(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def fork_command(args: argparse.Namespace) -> int:
         made = fork(project, session, args.before)
     for undone in made.undone:
         for file in undone.files:
-            print(f"{printable(file.path)}  +{file.added} -{file.removed}", file=sys.stderr)
+            print(f"{on_one_line(file.path)}  +{file.added} -{file.removed}", file=sys.stderr)
     print(made.id)
     print(f"To go on with it: kith -r {short_session(made.id)}", file=sys.stderr)
     return EXIT_DONE

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import json
+import os
+import stat
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -16,7 +18,15 @@ from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import Command, ExecLimits, Job, Trial
 from kith.trees.compare import BY_PRODUCTS, ByProducts, Stamp, Touched, compare, files_of, is_cache
-from kith.trees.files import FileState, check_link, check_path, resolve_links, show_path, told
+from kith.trees.files import (
+    FileState,
+    check_link,
+    check_path,
+    folders_above,
+    resolve_links,
+    show_path,
+    told,
+)
 from kith.trees.git import run_git
 from kith.trees.jobs import FOREVER_S, MOST_RUNNING, RunningJob
 from kith.trees.listing import list_files
@@ -225,6 +235,7 @@ class SideTrial:
                 raise AbsentError(f"{show_path(path)} does not exist")
             change = Change(real, found.content if found else None, data)
             self._check_place(change)
+            self._check_writable(real)
             self._check_twins((change,))
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))
@@ -356,8 +367,21 @@ class SideTrial:
     def _check_place(self, change: Change) -> None:
         """The tree would refuse it in the end; a model can still choose another name."""
         check_repositories(self.root, (change,))
+        for folder in folders_above(change.path):  # `changes` leaves it out, as git does
+            if os.path.lexists(self.root / folder / ".git"):
+                raise TreeError(
+                    f"{show_path(change.path)} belongs to {show_path(folder)}, a submodule or git repository "
+                    "of its own; kith changes it only when it is started there"
+                )
         if change.before is None:
             check_new_name(change.path)
+
+    def _check_writable(self, path: str) -> None:
+        """Refuse at once what the tree would refuse in the end: the user's file, which nobody may write."""
+        with suppress(OSError):
+            mode = (self.root / path).lstat().st_mode
+            if stat.S_ISREG(mode) and not mode & 0o222:
+                raise TreeError(f"{show_path(path)} is read-only")
 
     def _check_twins(self, changes: Changes) -> None:
         """The same for names that differ only in case, also from those that were new here before."""
@@ -383,6 +407,7 @@ class SideTrial:
     def _check_change(self, change: Change) -> None:
         self._check_place(change)
         found = self._ground.look(check_path(change.path))
+        self._check_writable(change.path)
         if (found.content if found else None) != change.before:
             raise TreeError(f"{show_path(change.path)} has changed since this change was made")
         if change.after is not None and change.mode == SYMLINK:

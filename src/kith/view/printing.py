@@ -22,6 +22,11 @@ def printable(text: str) -> str:
     return _UNPLAIN.sub(lambda found: _spell(found[0]), text)
 
 
+def on_one_line(text: str) -> str:
+    """Foreign text such as a file's name, printable on one line."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def whole(text: str) -> str:
     """Foreign text that somebody is to decide about: printable, and nothing in it pushed out of sight."""
     text = _EMPTY_LINES.sub(lambda gap: f"\n[{gap[0].count(chr(10)) - 1:,} empty lines]\n", text)

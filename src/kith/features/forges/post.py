@@ -25,7 +25,7 @@ from kith.settings import load_settings
 from kith.terminal.options import find_root
 from kith.terminal.streams import read_input
 from kith.view.lines import count
-from kith.view.printing import printable
+from kith.view.printing import on_one_line, printable
 
 _TEXT: Final = 2_000  # characters of a finding
 _SUGGESTION: Final = 4_000
@@ -187,7 +187,7 @@ def _shown(review: Review, most: int) -> Iterator[str]:
     chosen = [each for each in review.findings if each.place][:most]
     for each in chosen:
         remark = _remark(each, "github")
-        yield f"{printable(remark.path)}:{remark.line}"
+        yield f"{on_one_line(remark.path)}:{remark.line}"
         yield from (f"    {line}" for line in printable(_unbroken(remark.body)).split("\n"))
         yield ""
     without = {each.fingerprint for each in review.findings} - {each.fingerprint for each in chosen}

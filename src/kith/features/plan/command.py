@@ -26,7 +26,7 @@ from kith.memory.past_tasks import past_tasks, weigh_files
 from kith.terminal.options import find_root
 from kith.trees.history import read_commits
 from kith.view.lines import paragraph
-from kith.view.printing import printable
+from kith.view.printing import on_one_line
 
 _REQUESTS: Final = 200  # commits that `--measure` ranks
 _CLEAR: Final = 1.5  # times the score of the next file: the first one stands out
@@ -155,7 +155,7 @@ def _lines(ranked: Sequence[Scored], limit: int) -> Iterator[str]:
     columns = shutil.get_terminal_size().columns
     for each in ranked[:limit]:
         use = "modify" if _is_modified(each, ranked[0].score) else "read"
-        yield f"{use:6}  {each.score:5.1f}  {_short_path(printable(each.path), columns - _INDENT)}"
+        yield f"{use:6}  {each.score:5.1f}  {_short_path(on_one_line(each.path), columns - _INDENT)}"
         indent = " " * _INDENT
         yield from paragraph(_why(each), indent, indent, width=columns)
     if len(ranked) > limit:
