@@ -241,7 +241,7 @@ def test_what_checks_left_behind_is_no_change_after_a_move(fleet: Fleet, tmp_pat
 
 @pytest.fixture(params=[600, -600])
 def skewed(request: pytest.FixtureRequest) -> Iterator[Postgres]:
-    """A PostgreSQL whose clock is ten minutes ahead of all workers', or behind: faketime makes Python slow."""
+    """A PostgreSQL whose clock is ten minutes ahead of all workers, or behind. (faketime slows Python.)"""
     clock = (f"LD_PRELOAD={faketime()}", f"FAKETIME={request.param:+}s", "FAKETIME_DONT_FAKE_MONOTONIC=1")
     server = Postgres(Path(mkdtemp(prefix="kith-pg-", dir="/tmp")), clock)
     try:
