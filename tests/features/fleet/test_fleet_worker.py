@@ -27,19 +27,6 @@ NEW = "return sum(numbers) / len(numbers) if numbers else 0"
 EDIT = {"calls": [{"name": "edit", "args": {"path": "utils.py", "old": OLD, "new": NEW}}]}
 READ = {"calls": [{"name": "read", "args": {"path": "utils.py"}}]}
 STEPS = (READ, EDIT, READ, READ, "Mended.")
-LEAVES = """\
-import pathlib
-import unittest
-
-pathlib.Path("out").mkdir(exist_ok=True)
-for name in ("out/a.o", "report.xml"):
-    pathlib.Path(name).write_text("left behind")
-
-
-class Leaves(unittest.TestCase):
-    def test_nothing(self):
-        pass
-"""
 SETTINGS = """\
 check = "python3 -m unittest -q"
 [endpoints.box]
@@ -108,11 +95,9 @@ class Fleet:
             time.sleep(0.02)
 
     @contextmanager
-    def worker(self, *words: str, folder: str = "") -> Iterator["subprocess.Popen[str]"]:
-        """A worker; with a folder of its own as on another machine."""
+    def worker(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
         command = [sys.executable, "-m", "kith", "fleet", "worker", "--models", "box/standin", *words]
-        env = dict(os.environ) | ({"KITH_FLEET_FOLDER": folder} if folder else {})
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home, env=env)
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home)
         try:
             assert process.stderr and "at once" in process.stderr.readline()
             yield process
@@ -209,34 +194,6 @@ def test_a_drained_run_is_handed_over_with_all_that_it_did(fleet: Fleet) -> None
         run = fleet.wait(batch)
     assert (run["verdict"], run["attempts"]) == ("proven", 2)
     assert fleet.asked[told:][0] >= 2 and len(fleet.asked) <= len(STEPS) + 1
-
-
-@pytest.mark.slow
-def test_what_checks_left_behind_is_no_change_after_a_move(fleet: Fleet, tmp_path: Path) -> None:
-    """The first check fails and leaves files; then the run moves to another machine, where it is mended."""
-    (fleet.kith.folder / "test_leaves.py").write_text(LEAVES)
-    git = ["git", "-C", str(fleet.kith.folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run([*git, "add", "test_leaves.py"], check=True)
-    subprocess.run([*git, "commit", "-qm", "a test that leaves files"], check=True)
-    edit = {"path": "utils.py", "old": OLD, "new": "return 7"}
-    again = {"path": "utils.py", "old": "return 7", "new": NEW}
-    wrong, right = ({"calls": [{"name": "edit", "args": args}]} for args in (edit, again))
-    fleet.steps = (READ, wrong, "Mended.", READ, right, READ, "Mended now.")
-    batch = fleet.submit("-m", "box/standin")
-    with fleet.worker("--grace", "0") as first:
-        fleet.until_asked(3)
-        first.terminate()
-        first.wait(60)
-    assert fleet.one(batch)["state"] == "waiting"
-    told = len(fleet.asked)
-    with fleet.worker(folder=str(tmp_path / "another")):
-        run = fleet.wait(batch)
-    assert fleet.asked[told:][0] >= 3  # it went on after the check
-    assert (run["verdict"], run["attempts"], run["files"]) == ("proven", 2, 1)
-    saved = tmp_path / "saved"
-    fleet.kith("fleet", "results", batch, "--save", str(saved))
-    patch = (saved / run["key"] / "patch.patch").read_text()
-    assert NEW in patch and "report.xml" not in patch and "a.o" not in patch
 
 
 @pytest.fixture(params=[600, -600])
