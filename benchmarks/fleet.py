@@ -43,7 +43,7 @@ from kith.features.demo import standin
 from kith.features.fleet.attempts import Batch, Result, Spent
 from kith.features.fleet.batches import find_batch, list_batches, list_runs, make_report
 from kith.features.fleet.database import Fleet, make_schema, open_fleet
-from kith.features.fleet.settings import Limits
+from kith.features.fleet.settings import FleetSettings, Limits
 from kith.features.fleet.tasks import FleetTask, name_tasks, queue_of
 
 BROKEN: Final = "def add(a, b):\n    return a - b\n"
@@ -217,7 +217,7 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
             minutes = (time.monotonic() - begun) / 60
             share = view.ended / view.total
             times = minutes / args.minutes if args.minutes else share
-            while due := take_due(kills, share) or take_due(others, times):
+            while due := (not called_off and take_due(kills, share)) or take_due(others, times):
                 kind, do = due
                 await do()
                 done[kind] += 1
@@ -266,6 +266,7 @@ async def soak(args: argparse.Namespace) -> dict[str, Any]:
             "attempts without an end": rows[0]["open"],
             "replies": len(model.work),
             "replies without faults": (args.jobs - called_off) * len(STEPS),
+            "sandboxed": await sandboxed(fleet, folder / "store"),
             "most requests at once": model.most_at_once(),
             "slots still held": slots[0]["held"],
             "jobs left in the queue": jobs[0]["left"],
@@ -324,6 +325,13 @@ async def machines_for(
         bridge.close()
 
 
+async def sandboxed(fleet: Fleet, store: Path) -> int:
+    """The number of results whose checks ran in a sandbox."""
+    rows = await fleet.rows("SELECT result->'artefacts'->>'receipt' AS receipt FROM fleet_runs")
+    found = [next(store.glob(f"*/{row['receipt']}")).read_text() for row in rows if row["receipt"]]
+    return sum("No sandbox" not in each for each in found)
+
+
 async def unnamed(fleet: Fleet, store: Path) -> set[str]:
     """The artefacts in the store that no run names."""
     rows = await fleet.rows(
@@ -364,6 +372,7 @@ async def _restart(command: str) -> None:
 async def overhead(args: argparse.Namespace) -> dict[str, Any]:
     """Seconds of a job (from its fetching to its result) against plain `kith run`s of the same task.
 
+    Settings are kith's defaults: a task of three replies has no checkpoint.
     CPU seconds of a job are those of the worker and of all that it starts, from submitting to the result.
     """
     async with (
@@ -372,6 +381,7 @@ async def overhead(args: argparse.Namespace) -> dict[str, Any]:
         machines_for(args, folder, server.url) as (machines, _),
     ):
         (repository,) = make_repositories(folder, 1)
+        machines.turns = FleetSettings().checkpoint_turns
         env = machines.environment(0)
         plain, jobs, plain_cpu, jobs_cpu = list[float](), list[float](), list[float](), list[float]()
         await start_workers(fleet, machines, 1, 1)
@@ -447,6 +457,7 @@ async def start_workers(fleet: Fleet, machines: Machines, number: int, slots: in
     for place in range(number):
         machines.start(place, slots)
     while (await fleet.rows("SELECT count(*)::int AS there FROM fleet_workers"))[0]["there"] < number:
+        assert all(each.poll() is None for each in machines.processes.values()), "a worker could not begin"
         await asyncio.sleep(0.1)
 
 

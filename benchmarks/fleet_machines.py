@@ -29,12 +29,14 @@ url = "{url}"
 store = "{store}"
 silence_seconds = {silence}
 attempts = 50
-checkpoint_turns = 1
+checkpoint_turns = {turns}
 free_mb = 0
 servers = ["box={slots}"]
 """
 # Process 1 of a machine: its folder is at the same path as that of every machine, and orphans are reaped.
+# There is a process 2 at all times: without one, bubblewrap fails as kith starts it.
 _INIT: Final = """\
+sleep infinity &
 hostname "$1" && mount --bind "$2" "$3" && echo ready || exit 1
 trap '' INT
 while :; do sleep 1000 & wait; done
@@ -91,7 +93,7 @@ class Bridge:
                 with suppress(OSError):
                     if each.name != str(space.init) and (each / "ns" / "pid").readlink() == mine:
                         words = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                        found += [words[:200]] * (words.strip() not in ("", "sleep 1000"))
+                        found += [words[:200]] * (words.strip() not in ("", "sleep 1000", "sleep infinity"))
         return found
 
     def close(self) -> None:
@@ -112,7 +114,7 @@ class Machines:
         self, folder: Path, dsn: str, url: str, silence: float, slots: int, bridge: Bridge | None = None
     ) -> None:
         self.folder, self.dsn, self.url, self.silence, self.slots = folder, dsn, url, silence, slots
-        self.check = "python3 -m unittest -q"
+        self.check, self.turns = "python3 -m unittest -q", 1
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
         self.bridge, self.clocks = bridge, dict[int, float]()
 
@@ -139,6 +141,7 @@ class Machines:
                 silence=self.silence,
                 slots=self.slots,
                 check=self.check,
+                turns=self.turns,
             )
         )
         return {

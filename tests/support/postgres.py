@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -23,10 +23,13 @@ def programs() -> Path | None:
 
 
 class Postgres:
-    """A running cluster that only a socket leads to; as root it runs as the user `postgres`."""
+    """A running cluster that only a socket leads to; as root it runs as the user `postgres`.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.data = folder, folder / "data"
+    `environment`: words such as `NAME=value` for its programs alone.
+    """
+
+    def __init__(self, folder: Path, environment: Sequence[str] = ()) -> None:
+        self.folder, self.data, self.environment = folder, folder / "data", environment
         found = programs()
         assert found
         self.programs = found
@@ -35,7 +38,7 @@ class Postgres:
         who = (
             ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
         )
-        command = [*who, str(self.programs / program), *words]
+        command = [*who, "env", *self.environment, str(self.programs / program), *words]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run(command, check=check, cwd="/", start_new_session=True, **quiet)  # type: ignore[call-overload]
 

@@ -166,7 +166,12 @@ class Fleet:
 
     async def intend(self, attempt: Attempt, digests: Sequence[str]) -> None:
         """Note what an attempt is about to put into the store: it is removed if nothing ever names it."""
-        await self.within(lambda database: stored.note(database, attempt.run, attempt.number, digests))
+
+        async def note(database: Database) -> None:
+            with suppress(psycopg.errors.UndefinedTable):  # an earlier kith has made the database
+                await stored.note(database, attempt.run, attempt.number, digests)
+
+        await self._patiently(note)
 
     async def keep_checkpoint(self, attempt: Attempt, digest: str, turns: int) -> str | None:
         """Make a checkpoint the one to resume from. Returns the one before; None for a superseded attempt."""

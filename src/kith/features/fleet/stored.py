@@ -5,26 +5,23 @@ names what it has put. The fence makes it certain that nothing ever will.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
-import psycopg
+from psycopg.errors import UndefinedTable
 
 from kith.features.fleet.attempts import Database, all_rows
 
 
 async def note(database: Database, run: int, attempt: int, digests: Sequence[str]) -> None:
-    """Note artefacts of an attempt, unless an earlier kith made the database: it lacks the table."""
-    try:
-        async with database.transaction():
-            await database.execute(
-                """
-                INSERT INTO fleet_stored (run, attempt, digest)
-                SELECT %(run)s, %(attempt)s, unnest(%(digests)s::text[])
-                ON CONFLICT (digest, run, attempt) DO UPDATE SET since = now()
-                """,
-                {"run": run, "attempt": attempt, "digests": sorted(set(digests))},
-            )
-    except psycopg.errors.UndefinedTable:
-        return
+    """Note artefacts of an attempt. Raises UndefinedTable in a database that an earlier kith has made."""
+    await database.execute(
+        """
+        INSERT INTO fleet_stored (run, attempt, digest)
+        SELECT %(run)s, %(attempt)s, unnest(%(digests)s::text[])
+        ON CONFLICT (digest, run, attempt) DO UPDATE SET since = now()
+        """,
+        {"run": run, "attempt": attempt, "digests": sorted(set(digests))},
+    )
 
 
 async def note_results(database: Database, batch: str, keys: Sequence[str]) -> None:
@@ -45,8 +42,10 @@ async def note_results(database: Database, batch: str, keys: Sequence[str]) -> N
         """,
         {"batch": batch, "all": not keys, "keys": list(keys)},
     )
-    for row in rows:
-        await note(database, row["id"], row["attempt"], row["digests"])
+    with suppress(UndefinedTable):
+        async with database.transaction():
+            for row in rows:
+                await note(database, row["id"], row["attempt"], row["digests"])
 
 
 async def take_unnamed(database: Database, young_s: float, most: int) -> tuple[list[str], int]:
@@ -69,7 +68,7 @@ async def take_unnamed(database: Database, young_s: float, most: int) -> tuple[l
                 """,
                 {"young": young_s, "most": most},
             )
-    except psycopg.errors.UndefinedTable:
+    except UndefinedTable:
         return [], 0
     unnamed = await all_rows(
         database,
