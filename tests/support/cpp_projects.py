@@ -45,6 +45,16 @@ NAMELESS = {
     "checks/area.cpp": PLAIN["test_area.cpp"],
     "checks/perimeter.cpp": PLAIN["test_perimeter.cpp"],
 }
+BESIDE = {
+    "src/shapes.cpp": SHAPES,
+    "src/shapes.h": HEADER,
+    "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(shapes CXX)\nenable_testing()\n"
+    "foreach(name area perimeter)\n  add_executable(run_${name} tests/${name}.cpp src/shapes.cpp)\n"
+    "  target_include_directories(run_${name} PRIVATE src)\n"
+    "  add_test(NAME ${name} COMMAND run_${name})\nendforeach()\n",
+    "tests/area.cpp": PLAIN["test_area.cpp"],
+    "tests/perimeter.cpp": PLAIN["test_perimeter.cpp"],
+}
 GOOGLETEST = {
     **SOURCES,
     "CMakeLists.txt": CMAKE + "find_package(GTest REQUIRED)\nadd_executable(all_tests test_shapes.cpp)\n"
@@ -110,6 +120,20 @@ PROJECTS = (
                 },
                 broken=["area"],
                 failing=["perimeter"],
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
+        "CTest with programs that compile what they test",
+        BESIDE,
+        (
+            right("fix it", {"src/shapes.cpp": FIXED}, "proven", "fixed", fixed=["perimeter"]),
+            wrong("break one", {"src/shapes.cpp": BREAKS}, broken=["area"], failing=["perimeter"]),
+            wrong(
+                "expect what it does",
+                {"tests/perimeter.cpp": swap(BESIDE["tests/perimeter.cpp"], ("== 10", "== 5"))},
+                broken=["perimeter"],
             ),
         ),
         slow=True,

@@ -287,6 +287,7 @@ foreach(name good bad)
   add_executable(${name} ${name}.c half.c)
   add_test(NAME ${name} COMMAND ${name})
 endforeach()
+set_target_properties(bad PROPERTIES OUTPUT_NAME worse)
 """
 C = {
     "CMakeLists.txt": CMAKE,
@@ -319,6 +320,7 @@ def test_ctest_with_coverage_and_a_build_that_is_kept(tmp_path: Path) -> None:
     first, broken, good, changes = in_trial(make_repository(tmp_path / "project", C), work)
     assert [(case.id, case.outcome) for case in first.cases] == [("good", "passed"), ("bad", "failed")]
     assert (first.failed[0].path, first.failed[0].line) == ("bad.c", 4)
+    assert set(first.sources) == {"good.c", "bad.c", "half.c"}
     assert "Assertion `half(2) == 3' failed" in first.failed[0].message and not first.unmeasured
     assert (
         first.coverage

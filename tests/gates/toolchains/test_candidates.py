@@ -268,6 +268,26 @@ def test_a_preset_is_another_way() -> None:
     assert len(lines({**tree, "CMakePresets.json": "[{"})) == 2
 
 
+@pytest.mark.parametrize(
+    ("script", "target"),
+    [
+        ("ADD_CUSTOM_TARGET(test\n  ./run.sh ${PROGRAM}\n  WORKING_DIRECTORY t)", "test"),
+        ("add_custom_target(check DEPENDS a b COMMAND a)", "check"),
+        (
+            "add_custom_target(run_tests COMMAND sh run.sh)\nadd_custom_target(all_docs COMMAND d)",
+            "run_tests",
+        ),
+        ("add_custom_target(tests DEPENDS a b)", ""),  # it only builds them
+        ("add_custom_target(tests)\nadd_custom_target(docs COMMAND d)", ""),
+        ("add_custom_target(check COMMAND ctest)\nenable_testing()", ""),
+    ],
+)
+def test_a_target_that_tests_without_ctest(script: str, target: str) -> None:
+    found = groups({"CMakeLists.txt": f"project(a C)\n{script}\n"})
+    run = [each.run for group in found for each in group if each.runner != "ctest"]
+    assert run == ([f"cmake --build .kith-build --target {target}"] if target else [])
+
+
 def test_make_beside_cmake_is_another_way_to_the_same_tests() -> None:
     tree = {
         "CMakeLists.txt": "include(CTest)",

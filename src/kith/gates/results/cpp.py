@@ -16,6 +16,7 @@ from kith.gates.failure_output import distil
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
 from kith.gates.results.python import worst_of
+from kith.gates.untouched import is_test_file
 
 _TOLD: Final = 1_200  # characters of what a test printed
 # CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.
@@ -204,23 +205,31 @@ def name_programs(line: str, output: str) -> tuple[Program, ...]:
 # Which sources are tests, by what CMake says it compiles and CTest says it starts.
 
 COMPILED: Final = "compile_commands.json"
+LINKED: Final = "linked"  # lines of the build's own files that name a program and its target
 _TARGET: Final = lazy_pattern(r"CMakeFiles[/\\]([^/\\\s]+)\.dir[/\\]")
+_LINKED: Final = lazy_pattern(r"(?: -o |^build )(\S+?):?(?: |$)")  # of make, of ninja
 
 
 def find_test_sources(files: Mapping[str, bytes], place: ProjectPaths) -> frozenset[str]:
     """The sources of programs that CTest starts to test, but for those that other targets compile as well.
 
-    A program that it starts with arguments of its own may be the one that is tested.
+    A program that it starts with arguments of its own may be the one that is tested. Where a program
+    has sources that are named like tests, those in other folders are what they test.
     """
     try:
         tests = json.loads(files.get("ctest.json", b""))["tests"]
         rows = json.loads(files.get(COMPILED, b""))
         started = {posixpath.basename(_plain(test["command"][0])) for test in tests if _is_test(test)}
+        started = _targets_of(started, files.get(LINKED, b"").decode("utf-8", "replace"))
         sources = [(_target(row), place.locate(_absolute(row))) for row in rows]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return frozenset()
-    shared = {path for target, path in sources if target not in started}
-    return frozenset(path for target, path in sources if path and target in started and path not in shared)
+    tested = {path for target, path in sources if target not in started}
+    for name in started:
+        own = [path for target, path in sources if path and target == name]
+        folders = {posixpath.dirname(path) for path in own if is_test_file(path)}
+        tested |= {path for path in own if folders and posixpath.dirname(path) not in folders}
+    return frozenset(path for target, path in sources if path and target in started and path not in tested)
 
 
 def _is_test(test: Any) -> bool:
@@ -234,6 +243,16 @@ def _is_test(test: Any) -> bool:
 def _target(row: Mapping[str, Any]) -> str:
     found = _TARGET.search(row.get("output") or row.get("command") or " ".join(row.get("arguments", ())))
     return found[1] if found else ""
+
+
+def _targets_of(programs: set[str], links: str) -> set[str]:
+    """The targets of these programs, which may have other names; an unknown program is its target's."""
+    names = {
+        target[1]: posixpath.basename(_plain(program[1]))
+        for line in links.splitlines()
+        if (target := _TARGET.search(line)) and (program := _LINKED.search(line))
+    }
+    return {target for target, name in names.items() if name in programs} | programs - {*names.values()}
 
 
 def _absolute(row: Mapping[str, Any]) -> str:

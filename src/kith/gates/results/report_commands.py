@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kith.gates.results.cpp import COMPILED
+from kith.gates.results.cpp import COMPILED, LINKED
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
 from kith.gates.toolchains.cmake import COVERAGE_FOLDER
 from kith.gates.toolchains.toolchain import hand_on
@@ -143,6 +143,9 @@ def _ctest(line: str) -> str:
     return (
         f"cmake -E chdir {folder} ctest --show-only=json-v1 > {listed} 2>/dev/null\n"
         f"cp {folder}/{COMPILED} {REPORTS} 2>/dev/null\n"
+        f"{{ find {folder} -path '*.dir/link.txt' -exec grep -Ho -e ' -o [^ ]*' {{}} +\n"
+        f"grep -o '^build [^:|]*: C[A-Z]*_EXECUTABLE_LINKER_[^ ]* [^ ]*' {folder}/build.ninja\n"
+        f"}} > {REPORTS}/{LINKED} 2>/dev/null\n"
         f'[ "$(grep -c gtest_filter {listed})" -gt {MANY} ] || export {_GOOGLETEST}\n{junit}'
     )
 

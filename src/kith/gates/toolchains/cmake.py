@@ -61,6 +61,12 @@ _TELLS_CTEST: Final = lazy_pattern(
     r"\b(enable_testing|add_test|include\s*\(\s*CTest\b|(?:gtest|catch|doctest)_discover_tests|gtest_add_tests)",
     re.I,
 )
+# A target of its own that starts something and is called after tests: CTest knows nothing of it.
+_TESTING_TARGET: Final = lazy_pattern(
+    r"\badd_custom_target\s*\(\s*(check|(?:run[-_]?)?(?:unit[-_]?)?tests?)\s+"
+    r"(?:(?:DEPENDS|COMMENT)\b[^)]*\bCOMMAND\b|(?!(?:ALL|DEPENDS|SOURCES|COMMENT|WORKING_DIRECTORY)\b)[^)\s])",
+    re.I,
+)
 _ELSEWHERE: Final = lazy_pattern(
     r"win|msvc|vs20|mac|osx|apple|android|ios|cross|arm|emscripten|wasm|tidy|doc", re.I
 )
@@ -81,7 +87,7 @@ def find_cmake(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     alone = [path for path, text in inner.items() if re.search(r"\bproject\s*\(", text, re.I)]
     added = [path for path in inner if _adds(top, path.removesuffix(f"/{_TOP}"))]
     found: list[Toolchain] = []
-    if _TELLS_CTEST.search(top) or added or test_options(top):
+    if _TELLS_CTEST.search(top) or added or test_options(top) or _TESTING_TARGET.search(top):
         found += _of_top(scripts, {path: inner[path] for path in added}, files)
     found = found or [
         _of_folder(path.removesuffix(f"/{_TOP}"), inner[path], files) for path in alone if path not in added
@@ -107,6 +113,8 @@ def _of_top(scripts: dict[str, str], added: dict[str, str], files: Collection[st
         )
         yield _ctest_toolchain(why, ".", f"{_QUICK}{options}", files)
         yield _ctest_toolchain(f"{why}, built as it says", ".", options, files)
+    if not told and not programs and (target := _TESTING_TARGET.search(text)):
+        yield _target_toolchain(target[1], options, files)
 
 
 def _of_folder(folder: str, text: str, files: Collection[str]) -> Toolchain:
@@ -145,6 +153,18 @@ def _ctest_toolchain(why: str, source: str, options: str, files: Collection[str]
         configure_line(BUILD_FOLDER, options, source),
         build_line(BUILD_FOLDER),
         coverage="--coverage",
+    )
+
+
+def _target_toolchain(target: str, options: str, files: Collection[str]) -> Toolchain:
+    return Toolchain(
+        f"cmake --target {target}",
+        _language(files),
+        f"CMakeLists.txt has a target {target}",
+        f"cmake --build {BUILD_FOLDER} --target {target}",
+        "command",
+        configure_line(BUILD_FOLDER, f"{_QUICK}{options}"),
+        build_line(BUILD_FOLDER),
     )
 
 
