@@ -192,7 +192,7 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
 def test_what_says_nothing_is_told(tmp_path: Path) -> None:
     report, _ = report_on(tmp_path, {"pytest.ini": "[pytest]\n"})
     assert report.problem == "`python3 -m pytest -q` found no tests"
-    make = {"Makefile": "test:\n\t@exit 3\n"}
+    make = {"Makefile": "test:\n\t@sh -c 'exit 3'\n"}
     report, _ = report_on(tmp_path / "make", make, coverage=True)
     assert (report.problem, report.cases, report.ok) == ("", (), False)
     assert report.unmeasured == "kith cannot measure the coverage of `make test`"
