@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -325,6 +325,7 @@ LONG = (
 
 
 @settings(max_examples=12)
+@example([("| a | b |\n|---|---|\n", 1), ("word ", 2_500), ("| a ", 1)], 150)
 @given(
     st.lists(st.tuples(st.sampled_from(LONG), st.sampled_from((1, 2, 2_500))), max_size=4),
     st.integers(150, 5_000),

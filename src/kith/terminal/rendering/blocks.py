@@ -146,15 +146,15 @@ class Blocks(Struct):
         *_, leaf = [None, *self._read([*self._open, line[:LONGEST]])]
         goes_on = leaf and leaf.kind == "paragraph_open" and leaf.end > len(self._open)
         if goes_on and "|" not in head and len(line) > self.width:
-            self._open.append(line)
+            self._open.append(line[:LONGEST])  # what was read; more of it might make it something else
+            self._settle(released=True)
+            self.go_on(line[LONGEST:])
         elif is_endless:
             self.close()
             self._add_words((), [line.lstrip()])
             self._open = [STUB]
-            return True
         else:
             return False
-        self._settle(released=True)
         return True
 
     def go_on(self, text: str) -> None:
