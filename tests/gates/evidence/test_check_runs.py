@@ -97,6 +97,23 @@ def test_a_long_suite_that_nearly_passes_ends_the_choice(
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_a_long_command_that_names_no_test_does_not_end_the_choice(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"test_b.py": TEST, ".gitignore": "__pycache__\n"})
+    broken = Toolchain("make check", "", "", "exit 2", "command")
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+
+    async def choose() -> Toolchain:
+        bench = Bench(tree, LIMITS, long_s=0.0)
+        try:
+            run = Run(lambda event, path: None, _nobody, tree)
+            return (await bench.before(run, [broken, WITHOUT])).toolchain
+        finally:
+            await bench.aclose()
+
+    assert asyncio.run(choose()) == WITHOUT
+
+
+@pytest.mark.usefixtures("sandbox")
 def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_path: Path) -> None:
     slow = f"import time\n\ntime.sleep(0.3)\n{TEST}"
     root = make_repository(tmp_path / "project", {"test_b.py": slow})
