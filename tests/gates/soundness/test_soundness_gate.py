@@ -144,30 +144,3 @@ def test_importers_of_earlier_changes_are_found_too(tmp_path: Path) -> None:
 
     verdict = in_trial(project, work)
     assert "more/m7.py:1" in verdict.feedback and "shop/prices.py:1" in verdict.feedback
-
-
-def test_the_same_change_is_looked_at_once_and_another_one_anew(tmp_path: Path) -> None:
-    files = {"lib.py": "def old():\n    pass\n", "other.py": "import os  # old\n"}
-    root = make_repository(tmp_path / "project", files)
-    looks = list[int]()
-
-    async def work(home: Run, run: Run) -> list[bool]:
-        trial, reads = run.workspace, list[str]()
-        assert isinstance(trial, Trial)
-        read = trial.read
-
-        async def noted(path: str) -> bytes:
-            reads.append(path)
-            return await read(path)
-
-        setattr(trial, "read", noted)  # noqa: B010
-        sound, gate = list[bool](), soundness_gate(home)
-        for text in ("x = 1\n", "x = 1\n", "y = old\n"):
-            await trial.write("lib.py", text.encode())
-            reads.clear()
-            sound.append((await gate(run, await trial.changes())).ok)
-            looks.append(reads.count("other.py"))
-        return sound
-
-    assert in_trial(root, work) == [True, True, False]
-    assert looks[0] > 0 and looks[1] == 0 and looks[2] > 0

@@ -5,11 +5,10 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from importlib.resources import files
 from posixpath import splitext
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
 
@@ -17,7 +16,7 @@ from kith.core.errors import TreeError
 from kith.core.git import list_paths
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import Command, ExecLimits, Trial, Workspace
+from kith.core.workspace import Command, ExecLimits, Trial
 from kith.gates.packages import Declared, is_manifest, read_declared
 from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.find_faults import find_new_faults, find_suspects
@@ -128,16 +127,6 @@ _MOST_WORDS: Final = 200
 T = TypeVar("T")
 
 
-class _Look(Struct, frozen=True):
-    changes: Changes
-    files: Sequence[str]
-    suspects: Suspects
-
-
-# The last look in each trial: the gate often asks about the change that was looked at behind its last edit.
-_LAST: Final[MutableMapping[Workspace, _Look]] = WeakKeyDictionary()
-
-
 def soundness_gate(untouched: Run | None = None) -> Gate:
     """Refuses a change that breaks a file's syntax, or adds broken imports or undefined names.
 
@@ -167,14 +156,10 @@ async def find_faults(run: Run, changes: Changes, untouched: Run | None = None) 
     def read(path: str) -> bytes | None:
         return begin(_read(run, path))()
 
-    known = _LAST.get(run.workspace)
-    if known and known.changes == changes and known.files == files:
-        suspects = known.suspects
-    else:
-        # Parsing takes a while, and a face must stay alive meanwhile.
-        search = lambda *sought: begin(_search(run, untouched, files, *sought))  # noqa: E731
-        suspects = await asyncio.to_thread(find_suspects, changes, files, read, search)
-        _LAST[run.workspace] = _Look(changes, files, suspects)
+    # Parsing takes a while, and a face must stay alive meanwhile.
+    suspects = await asyncio.to_thread(
+        find_suspects, changes, files, read, lambda *sought: begin(_search(run, untouched, files, *sought))
+    )
     if not suspects.found:
         return ()
     declared = await asyncio.to_thread(read_declared, files, read)

@@ -14,7 +14,7 @@ from kith.context.python_modules import Modules, find_modules
 from kith.core.values import SYMLINK, Changes
 
 LARGEST: Final = 1_000_000  # bytes of a file that is parsed
-_REMEMBERED: Final = 256  # contents of files
+_REMEMBERED: Final = 4_096  # contents of files
 T = TypeVar("T")
 _WRITERS: Final = frozenset({"__setitem__", "setdefault", "update"})
 
@@ -52,7 +52,8 @@ def remembered(find: Callable[[bytes], T]) -> Callable[[bytes], T]:
                 return known[key]
         found = known[key] = find(content)
         while len(known) > _REMEMBERED:
-            known.pop(next(iter([*known])), None)
+            with suppress(KeyError, RuntimeError, StopIteration):  # the same
+                known.pop(next(iter(known)))
         return found
 
     return look
