@@ -324,7 +324,7 @@ def test_a_target_of_linters_alone_tests_nothing() -> None:
 
 
 def test_a_line_that_says_something_and_then_tests() -> None:
-    for line in ("@echo 'Tests: all' && ./run", "@printf x; ./run", "-black . ; ./run"):
+    for line in ("@echo 'Tests: all' && ./run", "@printf x; ./run", "black . & ./run", '"./run"'):
         assert lines({"Makefile": f"test:\n\t{line}\n"}) == ["make test"], line
 
 

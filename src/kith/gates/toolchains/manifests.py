@@ -218,8 +218,10 @@ def _is_beside(script: str, target: str, depth: int = 0) -> bool:
 
 def _only_looks(line: str) -> bool:
     """True if each command of a recipe's line is a linter or says something."""
-    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
-    parts = (part.strip(" \t(){}") for part in re.split(r"&&|\|\||[;|]", bare))
+    if "$$(" in line or "`" in line:  # the shell starts something
+        return False
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'", "_", line)
+    parts = (part.strip(" \t(){}") for part in re.split(r"&&|\|\||[;|]|(?<![<>&])&(?!>)", bare))
     return all(_BESIDE.match(part) for part in parts if part)
 
 
