@@ -365,6 +365,9 @@ def test_version_managers_are_found_where_their_variables_say(
     shown = {path.relative_to(tools) for path in found.folders if path.is_relative_to(tools)}
     assert shown == {Path(name) for name in ("pyenv", "cargo/bin", "one/bin", "two/pkg", "jdk")}
     assert home / ".config/nvm" in found.folders and home / ".config" not in found.folders
+    (home / ".config/maven").mkdir()
+    monkeypatch.setenv("M2_HOME", str(home / ".config/maven"))  # its settings, named by mistake
+    assert home / ".config/maven" not in find_surroundings(home / "project").folders
     assert home / ".pyenv" not in found.folders and not [p for p in found.folders if p.is_relative_to(tree)]
     variables = environment_of(tree, found, {})
     assert {name: variables[name] for name in named} == {

@@ -50,7 +50,8 @@ _IN_HOME: Final = (
     *(".local/share/fnm", ".local/share/uv/python"),
 )
 _OF_SETTINGS: Final = ("/etc", "/var", "/run", "/dev", "/proc", "/sys", "/boot")
-_PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".kube", ".docker")
+_NVM: Final = (".config", "nvm")  # where nvm lies for who has XDG_CONFIG_HOME
+_PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker")
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
 VENVS = (".venv", "venv", "env")
@@ -149,7 +150,7 @@ def _may_hold_secrets(path: Path) -> bool:
     inside = path.relative_to(_home()).parts if path.is_relative_to(_home()) else ()
     known = inside[:1] == (".dotnet",) or any(inside == Path(name).parts for name, _ in _MANAGERS.values())
     hidden = len(inside) == 1 and inside[0].startswith(".") and not known
-    return hidden or (bool(inside) and inside[0] in _PERSONAL)
+    return hidden or (bool(inside) and inside[0] in _PERSONAL and inside != _NVM)
 
 
 def _places(root: Path) -> dict[str, str]:
