@@ -107,3 +107,10 @@ def test_a_name_of_several_files_means_those_beside_other_named_ones(
     paths: list[str], named: set[str]
 ) -> None:
     assert named_paths(paths, TREE).keys() == named
+
+
+def test_tests_in_a_folder_of_their_own_are_no_home_of_what_they_test() -> None:
+    named = named_paths(
+        ["models.py", "test_models.py"], ["shop/models.py", "tests/models.py", "tests/test_models.py"]
+    )
+    assert "shop/models.py" in named

@@ -26,6 +26,8 @@ CTEST = f"{LONG} && cmake -E chdir build ctest --output-on-failure"
         (f"./gradlew --offline {30 * '-x '} cleanTest test", "gradlew test"),
         (f"python3 -m pytest -q && {CTEST}", "pytest, ctest"),
         (f"{LONG}\n(make test-unit)\n", "make test-unit"),
+        ("cargo test --workspace --all-features --locked 2>&1 | tee target/the/log.txt", "cargo test"),
+        ("make test PYTEST_ADDOPTS='-q -x; -k \"not slow and not net\"' VERBOSE=1 JOBS=4", "make test"),
         (f"PYTHONPATH={60 * 's'} python3 -m pytest -q tests", "pytest"),
         (f"uv run --extra {60 * 'd'} python -m unittest discover", "unittest"),
         (f"node {8 * 'scripts/'}all.js", "node scripts/scripts/scripts/scripts/scripts/scripts/scr ..."),

@@ -138,6 +138,9 @@ def _is_in_code(match: re.Match[str], quoted: str) -> bool:
     )
 
 
+_TEST: Final = lazy_pattern(r"(?:^|/)tests?/|(?:^|/)test_[^/]*$|[._]test\.\w+$")
+
+
 def named_paths(paths: Sequence[str], files: Iterable[str]) -> dict[str, bool]:
     """The files that a task's `paths` name: True for a whole path, False for the last parts of one.
 
@@ -153,7 +156,9 @@ def named_paths(paths: Sequence[str], files: Iterable[str]) -> dict[str, bool]:
     for name in sorted(paths, key=len, reverse=True):  # `sansio/app.py` is not meant by `app.py` once more
         group = [path for path in found if f"/{path}".endswith(f"/{name}")]
         fitting.append([path for path in group if [path] not in fitting] or group)
-    homes = Counter(folder for group in fitting for folder in {dirname(path) for path in group})
+    # Tests may lie in a folder of their own, beside other files with the names of those that they test.
+    tested = [group for group in fitting if not all(map(_TEST.search, group))]
+    homes = Counter(folder for group in tested for folder in {dirname(path) for path in group})
     meant = {path for group in fitting for path in _at_home(group, homes)}
     return {path: is_whole for path, is_whole in found.items() if is_whole or path in meant}
 

@@ -6,7 +6,6 @@ import shlex
 from typing import Final
 
 _MOST: Final = 60  # characters of a command that is shown whole
-_STEP: Final = re.compile(r"&&|\|\||[;|\n]")
 _VARIABLE: Final = re.compile(r"\w+=.*", re.S)
 _AROUND: Final = "(){} \t"  # what groups steps
 _NO_TEST: Final = frozenset({"true", ":", "exit", "cd", "echo", "export", "set"})
@@ -20,7 +19,7 @@ def name_check(command: str) -> str:
     """A short command as it is, a long one by what runs the tests: `ctest`, `mvn test`, `make check`."""
     if len(command) <= _MOST and "\n" not in command:
         return command
-    steps = [words for step in _STEP.split(command) if (words := _words(step))]
+    steps = [words for step in _steps(command) if (words := _words(step))]
     if not steps:
         return _clip(command.strip())
     programs = [posixpath.basename(words[0]) for words in _programs(steps)]
@@ -28,12 +27,33 @@ def name_check(command: str) -> str:
     return _clip(", ".join([*runners, *programs]) or _name(steps[-1]))
 
 
-def _words(step: str) -> list[str]:
-    """A step's words, without variables before them; none where it tests nothing."""
+def _steps(command: str) -> list[list[str]]:
+    """The words of each step, of a pipe those of its first program, without redirections."""
+    lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    steps, skipped, is_target = [list[str]()], False, False
     try:
-        words = shlex.split(step.strip(_AROUND))
-    except ValueError:
-        words = step.split()
+        for word in lexer:
+            if is_target:
+                is_target = False
+            elif set(word) <= set("<>&") and set(word) & set("<>"):
+                is_target = True
+                if steps[-1] and steps[-1][-1].isdigit():
+                    del steps[-1][-1]
+            elif word == "|":
+                skipped = True
+            elif set(word) <= set(";&|"):
+                skipped = False
+                steps.append([])
+            elif not skipped and word.strip(_AROUND):
+                steps[-1].append(word)
+    except ValueError:  # a quote that is never closed
+        return []
+    return steps
+
+
+def _words(words: list[str]) -> list[str]:
+    """A step's words, without variables before them; none where it tests nothing."""
     while words and _VARIABLE.fullmatch(words[0]):
         del words[0]
     if words[:3] == ["cmake", "-E", "chdir"]:
