@@ -18,6 +18,7 @@ from kith.trees.overlay import UPPER, Layers
 
 _SAME = 3  # the first parts of a stamp, which a copy shares: mode, size, time of the last write
 _TIME = 2  # its part with that time
+_SKEW_NS = 86_400_000_000_000  # a clock that is wrong by more is none; a file may be dated 2099
 
 
 def mark_of(trials: Path) -> object:
@@ -71,12 +72,13 @@ def _leave_the_future(folder: Path, stamps: Mapping[str, Stamp]) -> bool:
     there, and not build it again.
     """
     times = {path: stamp[_TIME] for path, stamp in stamps.items() if len(stamp) > _TIME}
-    ahead = max((each for each in times.values() if isinstance(each, int)), default=0) - time.time_ns()
+    now = time.time_ns()
+    plain = {path: each for path, each in times.items() if isinstance(each, int) and each < now + _SKEW_NS}
+    ahead = max(plain.values(), default=0) - now
     if ahead <= 0:
         return False
-    for path, each in times.items():
-        if isinstance(each, int):
-            os.utime(folder / path, ns=(each - ahead, each - ahead), follow_symlinks=False)
+    for path, each in plain.items():
+        os.utime(folder / path, ns=(each - ahead, each - ahead), follow_symlinks=False)
     return True
 
 

@@ -70,8 +70,12 @@ class FolderStore:
 
     def _now(self) -> float:
         """The time of the file system's own clock, as files have it: this machine's may be wrong."""
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            return os.fstat(file.fileno()).st_mtime
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                return os.fstat(file.fileno()).st_mtime
+        except OSError:  # it is full, and may become emptier now
+            os.utime(self.folder)
+            return self.folder.stat().st_mtime
 
     def _place(self, digest: str) -> Path:
         return self.folder / shard(digest)

@@ -168,7 +168,7 @@ class Fleet:
         """Note what an attempt is about to put into the store: it is removed if nothing ever names it."""
 
         async def note(database: Database) -> None:
-            with suppress(psycopg.errors.UndefinedTable):  # an earlier kith has made the database
+            with suppress(*stored.NO_TABLE):
                 await stored.note(database, attempt.run, attempt.number, digests)
 
         await self._patiently(note)

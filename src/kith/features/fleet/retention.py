@@ -27,6 +27,7 @@ async def forget_again_and_again(fleet: Fleet, store: Store, days: float) -> Non
         forgotten = 0
         with suppress(KithError):  # the database or the store is away
             forgotten = await forget_unnamed(fleet, store)
+        with suppress(KithError):
             forgotten += await forget(fleet, store, days) if days else 0
         await asyncio.sleep(_AGAIN_S if forgotten else _LOOK_S)
 

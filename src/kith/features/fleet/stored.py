@@ -7,13 +7,16 @@ names what it has put. The fence makes it certain that nothing ever will.
 from collections.abc import Sequence
 from contextlib import suppress
 
-from psycopg.errors import UndefinedTable
+from psycopg.errors import InsufficientPrivilege, UndefinedTable
 
 from kith.features.fleet.attempts import Database, all_rows
 
+# An earlier kith has made the database, or a newer one without telling this role's rights.
+NO_TABLE = (UndefinedTable, InsufficientPrivilege)
+
 
 async def note(database: Database, run: int, attempt: int, digests: Sequence[str]) -> None:
-    """Note artefacts of an attempt. Raises UndefinedTable in a database that an earlier kith has made."""
+    """Note artefacts of an attempt. Raises an error of NO_TABLE."""
     await database.execute(
         """
         INSERT INTO fleet_stored (run, attempt, digest)
@@ -42,7 +45,7 @@ async def note_results(database: Database, batch: str, keys: Sequence[str]) -> N
         """,
         {"batch": batch, "all": not keys, "keys": list(keys)},
     )
-    with suppress(UndefinedTable):
+    with suppress(*NO_TABLE):
         async with database.transaction():
             for row in rows:
                 await note(database, row["id"], row["attempt"], row["digests"])
@@ -68,7 +71,7 @@ async def take_unnamed(database: Database, young_s: float, most: int) -> tuple[l
                 """,
                 {"young": young_s, "most": most},
             )
-    except UndefinedTable:
+    except NO_TABLE:
         return [], 0
     unnamed = await all_rows(
         database,
