@@ -109,7 +109,8 @@ def main(argv: Sequence[str]) -> int:
             drop_output()
             _say(f"{error.filename or 'the output'}: {error.strerror}.")
         elif error.errno in REFUSED:
-            make_room()
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                make_room()
             _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}.")
         else:
             raise

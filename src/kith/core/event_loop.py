@@ -159,25 +159,35 @@ def handle_signal(number: signal.Signals, do: Callable[..., object], *values: ob
         asyncio.get_running_loop().add_signal_handler(number, do, *values)
 
 
-def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
-    """Run to the end, with SIGTERM and SIGHUP as cancellations too; the exit codes are the shell's.
+def once(do: Callable[[signal.Signals], object]) -> Callable[[signal.Signals], None]:
+    """Call it once for a signal that comes twice: a closing terminal sends two, and so does `timeout`."""
+    last: dict[signal.Signals, float] = {}
 
-    A terminal that closes sends SIGHUP twice, and `timeout` sends its signal twice: that counts as one.
-    """
-    ended_by, ended_at = signal.SIGINT, float("-inf")
+    def hear(number: signal.Signals) -> None:
+        now = time.monotonic()
+        if now - last.get(number, float("-inf")) > _SAME_S:
+            last[number] = now
+            do(number)
+
+    return hear
+
+
+def run_until_signal(work: Coroutine[Any, Any, T], leave_s: float = LEAVE_S) -> T:
+    """Run to the end, with SIGTERM and SIGHUP as cancellations too; the exit codes are the shell's."""
+    ended_by = signal.SIGINT
 
     async def guarded() -> T:
         task = asyncio.current_task()
 
         def stop(number: signal.Signals) -> None:
-            nonlocal ended_by, ended_at
-            if number != ended_by or time.monotonic() - ended_at > _SAME_S:
-                ended_by, ended_at = number, time.monotonic()
-                if task:
-                    task.cancel()
+            nonlocal ended_by
+            ended_by = number
+            if task:
+                task.cancel()
 
+        heard = once(stop)
         for number in (signal.SIGTERM, *hangups()):
-            handle_signal(number, stop, number)
+            handle_signal(number, heard, number)
         return await work
 
     try:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kith.agent.project import Project
 from kith.core.codec import encode
 from kith.core.errors import EXIT_DONE, UsageError
-from kith.core.event_loop import hangups, run_loop
+from kith.core.event_loop import hangups, once, run_loop
 from kith.core.run import Answerer
 from kith.features.confer.council_lines import show_minutes
 from kith.features.confer.history import Minutes, read_minutes
@@ -59,8 +59,9 @@ def run_until_decided(
             signal.signal(signal.SIGINT, lambda number, frame: loop.call_soon_threadsafe(interrupt))
         else:
             loop.add_signal_handler(signal.SIGINT, interrupt)
+            heard = once(stop)
             for number in (signal.SIGTERM, *hangups()):
-                loop.add_signal_handler(number, stop, number)
+                loop.add_signal_handler(number, heard, number)
         return await make(hurry)
 
     try:

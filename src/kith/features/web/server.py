@@ -67,7 +67,8 @@ class HttpServer(uvicorn.Server):
             yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.force_exit = self.should_exit and sig not in hangups()  # a terminal that closes sends two
+        # A terminal that closes sends two hang-ups: that is no second wish.
+        self.force_exit = self.force_exit or (self.should_exit and sig not in hangups())
         self.should_exit = True
         if self.force_exit or self.config.timeout_graceful_shutdown == 0:
             # Now, and not when the loop has come round: requests that wait for their turn do not begin.

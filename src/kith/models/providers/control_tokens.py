@@ -32,13 +32,14 @@ _TOKENS: Final = (
 )
 _TOKEN: Final = re.compile("|".join(f"(?:{each})" for each in _TOKENS))
 _MARKED: Final = re.compile(f"([<\\[\\]]){MARK}")
-_WORTH: Final = 500  # characters of a text that is remembered: a conversation is sent again with each request
+# Characters of a text that is remembered: a conversation is sent again with each request. Not pictures.
+_WORTH: Final = range(500, 100_000)
 
 
 def defuse(value: Any) -> Any:
     """JSON data in which no text holds a control token; the rest is the same."""
     if isinstance(value, str):
-        return _TOKEN.sub(_mark, value) if len(value) < _WORTH else _defused(value)
+        return _defused(value) if len(value) in _WORTH else _TOKEN.sub(_mark, value)
     if isinstance(value, dict):
         return {defuse(key): defuse(each) for key, each in value.items()}
     return [defuse(each) for each in value] if isinstance(value, list | tuple) else value
