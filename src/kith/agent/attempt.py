@@ -129,6 +129,8 @@ async def attempt(
     its tries or cannot go on. A change that was not adopted waits in its trial.
     """
     async with kept_trial(run.workspace, run.trial_name) as held:
+        if earlier:
+            await held.trial.withdraw()
         outcome = await _in_trial(run, held.trial, leg, task, judges, plan, earlier, relief)
         held.adopted = outcome.status == "done"
     return outcome

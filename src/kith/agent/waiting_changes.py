@@ -159,8 +159,12 @@ async def save_killed(project: Project, wanted: str = "") -> None:
     """Let changes wait that a killed process left in a trial before it could propose them.
 
     So does one that a full disk kept from waiting. An empty trial stays only where its task can be resumed.
+    Without `wanted`, trials of sessions at work stay as they are: one may be about to resume.
     """
+    at_work = () if wanted else project.log.open_ids()
     for name in project.tree.unsaved_trials(wanted):
+        if session_of(name) in at_work:
+            continue
         with suppress(KithError):  # in use, or unreadable: it stays where it is
             await save_left(project.tree, name, resumable=can_resume(project.log, session_of(name)))
 

@@ -171,6 +171,9 @@ class Trial(Workspace, Protocol):
         contents are known; it raises TreeError where they are not.
         """
 
+    async def withdraw(self) -> None:
+        """Forget what was remembered, when the work continues: after a crash the trial itself counts."""
+
     async def recall(self, name: str) -> Changes:
         """The changes as they were at a checkpoint. Raises TreeError for a name that was never set."""
 

@@ -114,6 +114,9 @@ class VeiledTrial(Veiled, frozen=True):
     async def remember(self, changes: Changes | None = None, *, only: bool = False) -> Changes:
         return await self.inner.remember(changes, only=only)
 
+    async def withdraw(self) -> None:
+        await self.inner.withdraw()
+
     async def recall(self, name: str) -> Changes:
         return await self.inner.recall(name)
 

@@ -130,6 +130,9 @@ class InPlaceTrial:
         """Nothing is to be judged or adopted later."""
         return ()
 
+    async def withdraw(self) -> None:
+        """Nothing was remembered."""
+
     async def recall(self, name: str) -> Changes:
         return ()
 

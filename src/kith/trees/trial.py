@@ -332,6 +332,9 @@ class SideTrial:
                 await asyncio.to_thread(keep_change, self._folder)
         return changes
 
+    async def withdraw(self) -> None:
+        self._checkpoints.path(PROPOSED).unlink(missing_ok=True)
+
     async def recall(self, name: str) -> Changes:
         return self._checkpoints.load(name)
 

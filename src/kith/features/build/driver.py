@@ -69,6 +69,8 @@ async def build(
     state = earlier or Build()
     said = {name: Thread(name, messages) for name, messages in (threads or {}).items()}
     async with kept_trial(run.workspace, name) as held:
+        if earlier:
+            await held.trial.withdraw()
         inside = run.inside(held.trial)
         work = Work(inside, run, held.trial, cast, judges, options, request, state, said)
         outcome = await _drive(work)
