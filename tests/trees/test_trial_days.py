@@ -1,10 +1,15 @@
 """How long a trial stays: a change waits for thirty days, what its commands left in /tmp for one."""
 
+import asyncio
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from gating import make_repository
+from kith.agent.kept_trial import save_left
+from kith.core.values import Change
+from kith.trees.local import open_tree
 from kith.trees.trial_folder import claim_folder
 from kith.trees.waiting_changes import PROPOSED, Checkpoints, list_waiting
 
@@ -56,3 +61,26 @@ def test_tmp_of_a_trial_at_work_stays(tmp_path: Path) -> None:
         with claim_folder(state, tmp_path):
             assert (folder / "tmp" / "large").exists()
         raise KeyError
+
+
+def test_a_change_that_waited_does_not_hide_the_work_that_goes_on(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"a.py": "a = 1\n"})
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+
+    async def work(before: bytes, after: bytes, *, resumes: bool) -> None:
+        with suppress(KeyError):
+            async with tree.trial("a-1") as trial:
+                if resumes:
+                    await trial.withdraw()
+                await trial.apply((Change("a.py", before, after),))
+                if not resumes:
+                    await trial.remember()
+                raise KeyError  # as if it was killed
+
+    asyncio.run(work(b"a = 1\n", b"a = 2\n", resumes=False))
+    assert tree.unsaved_trials("a-1") == ()
+    asyncio.run(work(b"a = 2\n", b"a = 3\n", resumes=True))
+    assert tree.unsaved_trials("a-1") == ("a-1",)
+    asyncio.run(save_left(tree, "a-1", resumable=True))
+    (change,) = tree.waiting_change("a-1")
+    assert change.after == b"a = 3\n"
