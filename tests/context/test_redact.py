@@ -3,6 +3,7 @@
 import io
 import random
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kith.context.redact import MARK, Redactor, redact
+from kith.context.redact import MARK, Redactor
 from kith.context.secrets import is_guarded, is_secret_file, values_in, values_of_environment
 from kith.core.model import Prompt
 from kith.core.values import Message, Thinking, ToolCall, ToolResult, say
@@ -37,6 +38,10 @@ class HeldToo:
 
 class Named(NamedTuple):
     value: object
+
+
+def cleaned_of(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:
+    return Redactor(values, own).redact(prompt)
 
 
 def grow(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -68,7 +73,7 @@ def test_a_value_nobody_can_look_into_is_refused() -> None:
     with pytest.raises(TypeError):
         Redactor((VALUE,)).strip([Held(io.StringIO(VALUE))])
     with pytest.raises(TypeError):
-        redact(
+        cleaned_of(
             Prompt("", (Message("assistant", (ToolCall("1", "bash", {"a": [VALUE.encode()]}),)),)), (VALUE,)
         )
 
@@ -83,7 +88,7 @@ def thread(*parts: object) -> Prompt:
 
 
 def test_every_part_of_a_prompt_is_looked_at() -> None:
-    cleaned, found = redact(thread(), (VALUE,))
+    cleaned, found = cleaned_of(thread(), (VALUE,))
     assert found == 5 and VALUE not in repr(cleaned)
     assert cleaned.messages[0].text == f"use {MARK} please"
     assert cleaned.messages[1].calls[0].args == {"command": ["x", MARK]}
@@ -91,22 +96,22 @@ def test_every_part_of_a_prompt_is_looked_at() -> None:
 
 def test_what_holds_no_secret_is_the_same_object() -> None:
     prompt = Prompt("system", (say("hello"),))
-    assert redact(prompt, (VALUE,)) == (prompt, 0) and redact(prompt)[0] is prompt
+    assert cleaned_of(prompt, (VALUE,)) == (prompt, 0) and cleaned_of(prompt)[0] is prompt
 
 
 def test_what_a_provider_signed_goes_back_to_it_unread_and_to_no_other() -> None:
     """A local model that has read a secret may have a server that signs, too."""
     signed = (Thinking(VALUE, "signature"), ToolCall("1", "bash", {"command": VALUE}, opaque="signature"))
     prompt = Prompt("", (Message("assistant", signed, "gemini/a"),))
-    assert redact(prompt, (VALUE,), "gemini/a") == (prompt, 0)
+    assert cleaned_of(prompt, (VALUE,), "gemini/a") == (prompt, 0)
     for own in ("anthropic/b", None):
-        cleaned, found = redact(prompt, (VALUE,), own)
+        cleaned, found = cleaned_of(prompt, (VALUE,), own)
         assert found == 2 and VALUE not in repr(cleaned)
 
 
 def test_the_names_of_arguments_are_looked_at_too() -> None:
     prompt = Prompt("", (Message("assistant", (ToolCall("1", "bash", {"env": {VALUE: "x"}}),)),))
-    assert VALUE not in repr(redact(prompt, (VALUE,))[0])
+    assert VALUE not in repr(cleaned_of(prompt, (VALUE,))[0])
 
 
 @given(st.lists(secret_values, min_size=1, max_size=5), st.lists(st.text(max_size=40), max_size=8))
@@ -146,7 +151,7 @@ def test_a_private_key_goes_as_a_whole_also_between_line_numbers() -> None:
     numbered = [f"{number}\t{line}" for number, line in enumerate(key, 7)]
     quoted = [f'    "{line}\\n"' for line in key]
     for rows in (key, numbered, quoted):
-        cleaned, _ = redact(Prompt("", (say("\n".join(["before", *rows, "after"])),)))
+        cleaned, _ = cleaned_of(Prompt("", (say("\n".join(["before", *rows, "after"])),)))
         text = cleaned.messages[0].text
         assert not any(line in text for line in lines)
         assert text.startswith("before") and text.endswith("after")
@@ -154,7 +159,7 @@ def test_a_private_key_goes_as_a_whole_also_between_line_numbers() -> None:
 
 def test_keys_are_known_without_being_told() -> None:
     key = "ghp_" + "".join(RANDOM.choices(WORDS, k=36))
-    assert redact(Prompt("", (say(f"remote: {key}"),)))[0].messages[0].text == f"remote: {MARK}"
+    assert cleaned_of(Prompt("", (say(f"remote: {key}"),)))[0].messages[0].text == f"remote: {MARK}"
 
 
 # --- where values come from ------------------------------------------------------------------

@@ -52,12 +52,6 @@ async def kept_trial(workspace: Workspace, name: str) -> AsyncIterator[KeptTrial
         return
 
 
-async def discard(workspace: Workspace, name: str) -> None:
-    """Throw away the change that waits in a trial, and the trial."""
-    async with workspace.trial(name):
-        pass
-
-
 async def save_left(workspace: Workspace, name: str, *, resumable: bool) -> None:
     """Let the change wait that a killed process left in a trial. Raises BusyError, TreeError."""
     async with kept_trial(workspace, name) as held:

@@ -42,13 +42,6 @@ class Listed(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def measured_name(chosen: Settings, name: str) -> str:
-    """A model as the log and the prices call it: one of an endpoint that the person named, by its kind."""
-    endpoint, _, model = name.partition("/")
-    known = chosen.endpoints.get(endpoint)
-    return f"{known.kind}/{model}" if known else name
-
-
 def listed_name(chosen: Settings, name: str, server: str) -> str:
     """A model of the log as `kith models` lists it: by its endpoint, where the person named that one."""
     named = places_of(chosen).named if server else {}

@@ -60,7 +60,6 @@ from kith.settings import Brought, Settings, load_settings
 from kith.settings.features import all_parts, find_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
-from kith.trees.in_place import InPlaceTree
 from kith.trees.journal import GoneError, Recovered
 from kith.trees.local import LocalTree, open_tree
 
@@ -173,7 +172,7 @@ class Project(Struct, frozen=True):
     @property
     def in_place(self) -> bool:
         """True if the files belong to a container that is thrown away, and are worked on directly."""
-        return isinstance(self.tree, InPlaceTree)
+        return self.tree.in_place
 
     def check_writable(self) -> None:
         """Raises UsageError where the person, or the project, lets nothing be changed."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.agent.direct_tools import use_with
 from kith.agent.index import look_nowhere
 from kith.agent.known_secrets import make_redactor
 from kith.agent.project import Project
@@ -221,8 +220,6 @@ async def _perform(project: Project, job: _Delivery, listener: Listener) -> bool
         case "apply":
             waiting = await find_waiting(project, trials_of(session))
             await apply_waiting(project, waiting, nobody_here, [listener])
-        case "tool":
-            await use_with(project, letter.tool, letter.args or {}, nobody_here, [listener], id=session)
         case kind:
             await need_kind(kind).begin(project, letter, nobody_here, [listener], session)
     return True

@@ -245,11 +245,6 @@ class Redactor:
         raise TypeError(f"A call's arguments are JSON, and a {type(data).__name__} is not.")
 
 
-def redact(prompt: Prompt, values: Iterable[str] = (), own: str | None = None) -> tuple[Prompt, int]:
-    """The prompt without these values and without what looks like a secret, and how many there were."""
-    return Redactor(values, own).redact(prompt)
-
-
 def _spellings(value: str) -> tuple[str, ...]:
     """A value as written in a text, in JSON and in HTML."""
     return value, json.dumps(value)[1:-1], value.translate(_IN_HTML)

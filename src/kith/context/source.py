@@ -77,40 +77,7 @@ HASHED = """
 """
 DASHED: Final = frozenset({"Ada", "Elm", "Haskell", "Lua", "SQL", "VHDL"})
 MARKED_UP: Final = frozenset({"HTML", "Markdown", "SVG", "Svelte", "Vue", "XML"})
-_MARKS: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(HASHED.split(), ("#",)),
-    **dict.fromkeys(DASHED, ("--",)),
-    **dict.fromkeys(MARKED_UP, ("<!--",)),
-    **dict.fromkeys(("HTML", "Svelte", "Vue"), ("<!--", "{#", "{{--", "//", "/*")),
-    **dict.fromkeys(("Clojure", "Lisp", "Assembly"), (";", "#")),
-    **dict.fromkeys(("Erlang", "LaTeX"), ("%",)),
-    "CSS": ("/*", "//"),
-    "Fortran": ("!",),
-    "INI": ("#", ";"),
-    "Nix": ("#", "/*"),
-    "OCaml": ("(*",),
-    "PHP": ("//", "#", "/*"),
-    "Pascal": ("//", "{", "(*"),
-    "SQL": ("--", "/*", "#"),
-    "Text": ("#",),
-    "HCL": ("#", "//", "/*"),
-    "Visual Basic": ("'",),
-    "reStructuredText": ("..",),
-    "Jupyter": (),
-    "": ("#", "//", "--", ";", "/*", "<!--"),
-}
-_SLASHES: Final = ("//", "/*")
-
-
-def comment_marks(language: str) -> tuple[str, ...]:
-    """The beginnings of comments in a language ("": unknown, then the usual ones)."""
-    return _MARKS.get(language, _SLASHES)
 
 
 _CPP = ".c .cc .cpp .cu .cxx .h .hh .hpp .hxx .inl .ipp"
-_BRACED = """
-    .cjs .cs .cts .dart .go .groovy .java .js .jsx .kt .kts .m .mjs .mm .mts .php .rs .scala .svelte .swift
-    .ts .tsx .vala .vue
-"""
 CPP_ENDINGS: Final = frozenset(_CPP.split())
-BRACED_ENDINGS: Final = frozenset(_BRACED.split()) | CPP_ENDINGS

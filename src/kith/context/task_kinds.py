@@ -4,19 +4,6 @@ import re
 from functools import cache
 from typing import Final
 
-KINDS: Final = (
-    "locate",
-    "explain",
-    "plan",
-    "write-test",
-    "edit-small",
-    "edit-multi",
-    "fix-failing-test",
-    "refactor",
-    "docs",
-    "commit-message",
-)
-_VERIFIABLE: Final = {"write-test", "edit-small", "edit-multi", "fix-failing-test", "refactor"}
 _BY_PURPOSE: Final = {"plan": "plan", "spec": "write-test", "test": "write-test", "refactor": "refactor"}
 MANY_FILES: Final = 3
 
@@ -127,7 +114,7 @@ _SIGNS: Final = (
 
 
 def kind_of(words: str, *, purpose: str = "edit", files: int = 0) -> str:
-    """The kind of a task: one of KINDS.
+    """The kind of a task: a name of `_SIGNS`, or "edit-small".
 
     `purpose` is what the model is asked for; some purposes are a kind of their own. `files`: how many files
     the task names or may change, 0 where that is not known.
@@ -147,11 +134,6 @@ def _patterns() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
     """The signs, compiled when they are first needed."""
     flags = re.IGNORECASE | re.MULTILINE
     return tuple((kind, tuple(re.compile(sign, flags) for sign in signs)) for kind, *signs in _SIGNS)
-
-
-def is_verifiable(kind: str) -> bool:
-    """True if a project's checks can tell that such a task is solved."""
-    return kind in _VERIFIABLE
 
 
 def _without_code(words: str) -> str:

@@ -117,7 +117,7 @@ class Feature(Struct, frozen=True):
     panels: Lazy[Any] | None = None
     # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.
     notes: Lazy[Any] | None = None
-    # Kinds of sessions besides tasks that a worker process does: agent.session_kinds.SessionKind.
+    # Kinds of sessions besides tasks that a worker process does: agent.worker.SessionKind.
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)

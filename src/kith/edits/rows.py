@@ -177,14 +177,3 @@ def touched_lines(change: Change) -> frozenset[int]:
     codes = opcodes(rows_of(change.before), rows_of(change.after))
     seams = (begin for tag, _, _, begin, _ in codes if tag == "delete")
     return changed_lines(change) | {line for at in seams for line in (at, at + 1) if line}
-
-
-def show_lines(numbers: frozenset[int]) -> str:
-    """Line numbers as ranges: `3, 7-9`."""
-    ranges: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1] = (ranges[-1][0], number)
-        else:
-            ranges.append((number, number))
-    return ", ".join(str(begin) if begin == end else f"{begin}-{end}" for begin, end in ranges)

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -38,29 +37,6 @@ def money(text: str) -> float:
     if not 0 <= amount < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars")
     return amount
-
-
-def percent(text: str) -> float:
-    """From 0 to 100, with or without its sign."""
-    try:
-        share = float(text.removesuffix("%"))
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
-    return share
-
-
-def moment(text: str) -> float:
-    """Seconds of the epoch: so long ago, or the beginning of a day."""
-    units = {"h": 3_600, "d": 86_400, "w": 604_800}
-    count, unit = text[:-1], units.get(text[-1:], 0)
-    if unit and count.isdigit():
-        return time.time() - int(count) * unit
-    try:
-        return time.mktime(time.strptime(text, "%Y-%m-%d"))
-    except (ValueError, OverflowError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; 30d or 2026-11-01 is one") from error
 
 
 def number(text: str) -> int:
@@ -219,15 +195,6 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     add("--mirostat", metavar="N", help="version 1 or 2; 0: off")
     add("--mirostat-tau", metavar="N", help="target entropy, 0 to 20")
     add("--mirostat-eta", metavar="N", help="learning rate, 0 to 1")
-
-
-def given_sampling(args: argparse.Namespace) -> dict[str, int | float]:
-    """The sampling options of a command line as numbers. Raises UsageError."""
-    given = {name: text for name in SAMPLING if (text := getattr(args, name)) is not None}
-    try:
-        return {name: float(text) if "." in text else int(text) for name, text in given.items()}
-    except ValueError as error:
-        raise UsageError(f"An option of sampling takes a number: {error}.") from error
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,6 @@ from kith.terminal.command_table import TALK, commands
 # Model names come from servers and file names, so only those that mean nothing to any shell are offered.
 PLAIN = r"[A-Za-z0-9_.:@+/-]+"
 NAMED = ("models probe",)  # commands whose argument is a model that is there
-SHELLS = ("bash", "zsh", "fish")
 
 
 class CompletionChoices(Struct, frozen=True):
@@ -34,7 +33,7 @@ def completion_command(args: argparse.Namespace) -> int:
 
 
 def completion_script(shell: str, commands: Mapping[str, CompletionChoices]) -> str:
-    """The script for one of SHELLS; "" names what kith takes without a command."""
+    """The script for bash, zsh or fish; "" names what kith takes without a command."""
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](commands)
 
 

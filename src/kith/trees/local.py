@@ -39,8 +39,10 @@ class LocalTree:
     `state` is kith's own folder for the journal. `runner` runs commands and `trials` makes throw-away
     copies; `confined` says whether the runner's sandbox holds, `hosts_jobs` if trials can have background
     processes. `own` are folders of kith's, in which nothing
-    is changed.
+    is changed. `in_place`: its trials are the tree itself, as a feature's tree may say.
     """
+
+    in_place = False
 
     def __init__(
         self,

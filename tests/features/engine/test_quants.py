@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.numbers import size_text
+from kith.features.engine.file_names import quant_of
 from kith.features.engine.quants import PREFERENCE, HubFile, choose_variant, variants_of
-from kith.models.traits import quant_of
 
 
 def files(*paths: str) -> list[HubFile]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from kith.core.errors import NoModelError
 from kith.features.measure.rows import LegRow
 from kith.features.route.beliefs import Arm, Task, usual_run
-from kith.features.route.choose import choose
+from kith.features.route.choose import choose, is_verifiable
 from kith.features.route.estimates import (
     Errors,
     Learned,
@@ -263,3 +263,8 @@ def test_two_models_of_nearly_equal_worth_take_turns() -> None:
         asked = play({"small": 0.56, "large": 0.7}, {"small": 0.4, "large": 1.0}, 0.2, seed, [])
         shares.append(asked.count("large") / len(asked))
     assert max(shares) < 0.9
+
+
+@pytest.mark.parametrize(("kind", "by_checks"), [("fix-failing-test", True), ("explain", False), ("", False)])
+def test_only_what_checks_can_decide_is_verifiable(kind: str, by_checks: bool) -> None:
+    assert is_verifiable(kind) == by_checks

@@ -10,7 +10,6 @@ from kith.terminal.options import (
     add_work,
     add_yes,
     number,
-    percent,
     positive,
     some_id,
 )
@@ -78,3 +77,14 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
         "id", type=some_id, nargs="?", metavar="ID", help="the build's session (the last one)"
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def percent(text: str) -> float:
+    """From 0 to 100, with or without its sign."""
+    try:
+        share = float(text.removesuffix("%"))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
+    return share

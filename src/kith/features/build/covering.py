@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from kith.core.events import Judged
 from kith.core.values import Changes
 from kith.features.build.prompts import NO_TESTS, ask_to_cover
+from kith.features.build.size_and_secrets import secrets_gate
 from kith.features.build.specifying import keep_tests_only, lock_files
 from kith.features.build.suite import hold, run_tests
 from kith.features.build.work import Work, alone, begin, speak
 from kith.features.testgen.mutants import show_mutant
 from kith.features.testgen.mutation import mutation_score
 from kith.features.testgen.target import CodeUnderTest, target_of_change
-from kith.gates.limits import secrets_gate
 
 GATE: Final = "mutants"
 _SECONDS: Final = 60.0  # for all mutants

@@ -9,12 +9,16 @@ from kith.agent.verdicts import told
 from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.edits.rows import changed_lines, show_lines
+from kith.edits.rows import changed_lines
+from kith.features.build.named_commands import commands_gate
+from kith.features.build.size_and_secrets import (
+    secrets_gate,
+    size_gate,
+)
 from kith.features.build.suite import GATE, SuiteStanding, excuse_flaky, hold, run_tests
 from kith.features.build.work import Work, alone, beside, between
-from kith.gates.command import commands_gate
 from kith.gates.evidence.check_runs import standing_of
-from kith.gates.limits import limits_gate, secrets_gate, size_gate
+from kith.gates.limits import limits_gate
 from kith.gates.linters import lint_gate, types_gate
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.soundness import soundness_gate
@@ -232,3 +236,14 @@ def _coverage(work: Work, standing: SuiteStanding) -> Iterator[Gate]:
 
     before = work.build.before.figures.get("coverage") if work.build.before else None
     yield coverage_gate(measured, threshold, before)
+
+
+def show_lines(numbers: frozenset[int]) -> str:
+    """Line numbers as ranges: `3, 7-9`."""
+    ranges: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ", ".join(str(begin) if begin == end else f"{begin}-{end}" for begin, end in ranges)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, adopt_ready, attempt
 from kith.agent.judges import Judges
-from kith.agent.kept_trial import discard
 from kith.agent.relay import Leg
 from kith.agent.roles import Player
 from kith.core.errors import KithError
@@ -19,6 +18,7 @@ from kith.core.evidence import Evidence
 from kith.core.run import Run, Thread
 from kith.core.trial_names import trial_after
 from kith.core.values import Changes, Verdict, say
+from kith.core.workspace import Workspace
 from kith.edits import summarise
 from kith.features.confer.council_rules import TriedPlan, cheapest, choose_tried, compare
 from kith.features.confer.debate import CouncilDecision, ranking
@@ -202,3 +202,9 @@ async def _choose(run: Run, council: Council, judge: Member) -> JudgeChoice | No
     if choice is None:
         run.emit(Notice("No judge is asked: the council's tokens are spent."))
     return choice
+
+
+async def discard(workspace: Workspace, name: str) -> None:
+    """Throw away the change that waits in a trial, and the trial."""
+    async with workspace.trial(name):
+        pass

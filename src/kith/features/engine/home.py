@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kith.core.codec import decode, encode
-from kith.models.traits import parts_of
+from kith.features.engine.file_names import parts_of
 
 if sys.platform != "win32":  # where no engine runs
     import fcntl

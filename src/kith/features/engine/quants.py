@@ -8,7 +8,10 @@ from msgspec import Struct
 
 from kith.core.errors import NoModelError, UsageError
 from kith.core.numbers import size_text
-from kith.models.traits import part_of, quant_of
+from kith.features.engine.file_names import (
+    part_of,
+    quant_of,
+)
 
 # The best trade of size against quality first; what is not named here is taken only when asked for.
 PREFERENCE = (

@@ -15,11 +15,16 @@ from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
 from kith.core.errors import NoModelError
+from kith.features.engine.file_names import (
+    part_of,
+    parts_of,
+    quant_of,
+)
 from kith.features.engine.gguf import ModelFileError, read_header
 from kith.features.engine.libraries import StoredFile, libraries_of, look_through, usual_libraries
 from kith.models.discovery.stored import Stored
 from kith.models.providers.faults import nearest
-from kith.models.traits import Header, part_of, parts_of, quant_of
+from kith.models.traits import Header
 
 _FORMAT: Final = 2  # to be raised when Header or its reading changes
 

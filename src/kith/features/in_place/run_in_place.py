@@ -13,9 +13,9 @@ from kith.core.errors import UsageError
 from kith.core.run import Answerer
 from kith.core.values import Answer, Question
 from kith.core.workspace import SizeLimits
+from kith.features.in_place.tree import open_in_place
 from kith.memory.session import Listener
 from kith.settings import Settings
-from kith.trees.in_place import open_in_place
 
 _WORDS: Final = Path(__file__).with_name("words.md")
 _KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")

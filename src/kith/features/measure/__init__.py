@@ -1,9 +1,17 @@
 """Measure models: benchmarks, profiles of models and builds, and reasons for kith's choices."""
 
 import argparse
+import time
 
 from kith.core.feature import Command, Feature, Lazy, SlashCommand, lazy_in
-from kith.terminal.options import add_cloud, add_engine, add_folder, add_json, add_offline, moment, positive
+from kith.terminal.options import (
+    add_cloud,
+    add_engine,
+    add_folder,
+    add_json,
+    add_offline,
+    positive,
+)
 
 _here = lazy_in(__name__)
 
@@ -92,3 +100,15 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add_offline(parser)
     add_engine(parser)
     add_json(parser)
+
+
+def moment(text: str) -> float:
+    """Seconds of the epoch: so long ago, or the beginning of a day."""
+    units = {"h": 3_600, "d": 86_400, "w": 604_800}
+    count, unit = text[:-1], units.get(text[-1:], 0)
+    if unit and count.isdigit():
+        return time.time() - int(count) * unit
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except (ValueError, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; 30d or 2026-11-01 is one") from error

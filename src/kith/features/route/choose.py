@@ -10,9 +10,13 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.agent.models import default_model, measured_name, places_of, sources_of
+from kith.agent.models import (
+    default_model,
+    places_of,
+    sources_of,
+)
 from kith.agent.project import Project
-from kith.context.task_kinds import is_verifiable, kind_of
+from kith.context.task_kinds import kind_of
 from kith.core.decisions import Routed
 from kith.core.errors import NoModelError
 from kith.core.events import Notice
@@ -149,6 +153,7 @@ def _name(plan: Plan) -> str:
 
 DRAWS: Final = 50  # from what is believed, for one decision
 SURE: Final = 0.8  # the default plan is left for one that is worth more with at least this chance
+_VERIFIABLE: Final = {"write-test", "edit-small", "edit-multi", "fix-failing-test", "refactor"}
 _BLURRED: Final = 8  # times that each of these draws is compared
 _SURE_AT_FIRST: Final = 0.95  # the same, while nothing is known of the models in it
 _KNOWN: Final = 24.0  # outcomes, from which on a model is known
@@ -416,3 +421,15 @@ def _stakes(project: Project, choice: ModelChoice, plan: Plan, kind: str, effort
     first, after = belief.odds[arms[0].name, "first"].takes, belief.odds[arms[1].name, "after"]
     price = utility.cost(after.takes.usd, after.takes.seconds)
     return Stakes(1 - after.solves.mean + price, utility.cost(first.usd, first.seconds) / max(effort, 1.0))
+
+
+def is_verifiable(kind: str) -> bool:
+    """True if a project's checks can tell that such a task is solved."""
+    return kind in _VERIFIABLE
+
+
+def measured_name(chosen: Settings, name: str) -> str:
+    """A model as the log and the prices call it: one of an endpoint that the person named, by its kind."""
+    endpoint, _, model = name.partition("/")
+    known = chosen.endpoints.get(endpoint)
+    return f"{known.kind}/{model}" if known else name

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.asking.terms import Terms
 from kith.agent.attempt import land_edits
-from kith.agent.models import measured_name
 from kith.agent.roles import Player
 from kith.context.budget import estimate_tokens
 from kith.core.decisions import Delegated
@@ -25,6 +24,7 @@ from kith.core.workspace import Command, ExecLimits, Trial
 from kith.edits import summarise
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.speed_and_success import describe_models
+from kith.features.route.choose import measured_name
 from kith.features.route.errands import Pace, tell_bill
 from kith.memory.queries import delegated_since
 from kith.models.account import Budget

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from kith.context.source import BRACED_ENDINGS, CPP_ENDINGS
+from kith.context.source import CPP_ENDINGS
 from kith.context.symbols import PYTHON_ENDINGS, cpp_parser, parse_python
-from kith.features.scan.source_text import blank_out
+from kith.features.scan.source_text import BRACED_ENDINGS, blank_out
 
 
 class FunctionMeasures(Struct, frozen=True):

@@ -8,7 +8,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from kith.context.source import BRACED_ENDINGS, DASHED, HASHED, MARKED_UP
+from kith.context.source import (
+    CPP_ENDINGS,
+    DASHED,
+    HASHED,
+    MARKED_UP,
+)
 from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 
@@ -92,6 +97,13 @@ _HASH: Final = _scanner(r"\n(?:require|source|use)\b[^\n]*+", r"\#[^\n]*+", f"{_
 _SLASH: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_SINGLE}|{_BACK}")
 _RUST: Final = _scanner(_INCLUDE, _C_COMMENT, f"{_DOUBLE}|{_LETTER}")
 
+_BRACED = """
+    .cjs .cs .cts .dart .go .groovy .java .js .jsx .kt .kts .m .mjs .mm .mts .php .rs .scala .svelte .swift
+    .ts .tsx .vala .vue
+"""
+
+
+BRACED_ENDINGS: Final = frozenset(_BRACED.split()) | CPP_ENDINGS
 _SCANNERS: Final = {
     **dict.fromkeys(BRACED_ENDINGS, _SLASH),
     **dict.fromkeys(PYTHON_ENDINGS, _PYTHON),

@@ -9,6 +9,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kith.core.errors import UsageError
+from kith.features.testgen.merging import (
+    drop_parts,
+    merge_tests,
+)
 from kith.features.testgen.mutants import Mutant
 from kith.features.testgen.mutation import (
     WHOLE,
@@ -24,7 +28,7 @@ from kith.features.testgen.mutation import (
 from kith.features.testgen.target import CodeUnderTest
 from kith.gates.evidence.feedback import explain_report
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
-from kith.gates.suites import Part, drop_parts, merge_tests
+from kith.gates.suites import Part
 
 # The results of writing tests: what was kept and why, what was not, and what nothing covers.
 

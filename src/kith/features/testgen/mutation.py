@@ -10,11 +10,15 @@ from msgspec import Struct
 from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
+from kith.features.testgen.merging import part_of
 from kith.features.testgen.mutants import Mutant, apply_mutant, find_mutants, spread_mutants
 from kith.features.testgen.target import CodeUnderTest
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.suites import Part, find_parts, part_of
+from kith.gates.suites import (
+    Part,
+    find_parts,
+)
 from kith.gates.toolchains import Toolchain
 
 # How much longer than on the code as it is: the tests themselves, and what they need to begin and be built.

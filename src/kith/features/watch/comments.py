@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from kith.context.source import comment_marks, language_of
+from kith.context.source import language_of
+from kith.features.watch.comment_marks import comment_marks
 
 Kind = Literal["do", "ask", "note"]
 _KINDS: Final[dict[str, Kind]] = {"!": "do", "?": "ask", "": "note"}

@@ -67,6 +67,7 @@ FEATURE = Feature(
             group="Look back",
         ),
     ),
+    kinds={"tool": _here("direct_tools:SESSION_KIND")},
     slash_commands=(
         SlashCommand(
             "export",

@@ -23,7 +23,7 @@ from kith.core.values import Answer, Question
 from kith.features.web.tokens import CLIENT, check_token, notes, proof_for, same
 from kith.settings import find_folders
 from kith.terminal.console_screen import ConsoleScreen
-from kith.terminal.options import given_sampling
+from kith.terminal.options import SAMPLING
 from kith.terminal.questions import ask
 from kith.terminal.terminal import PlainVoice, TerminalVoice, needs_person, yes_to_changes
 from kith.view.lines import brief
@@ -360,3 +360,12 @@ def _once(args: argparse.Namespace, path: str, body: object = None) -> str:
 
     work: Coroutine[Any, Any, str] = ask()
     return run_until_signal(work)
+
+
+def given_sampling(args: argparse.Namespace) -> dict[str, int | float]:
+    """The sampling options of a command line as numbers. Raises UsageError."""
+    given = {name: text for name in SAMPLING if (text := getattr(args, name)) is not None}
+    try:
+        return {name: float(text) if "." in text else int(text) for name, text in given.items()}
+    except ValueError as error:
+        raise UsageError(f"An option of sampling takes a number: {error}.") from error

@@ -6,13 +6,13 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import HTMLResponse
 
-from kith.agent.direct_tools import direct_tools, model_tools
 from kith.agent.kept_trial import waiting_sessions
 from kith.agent.models import list_all
 from kith.core.errors import TreeError
 from kith.features.web.api.dependencies import Id, OneDesk, OneProject
 from kith.features.web.browsing import read_file
 from kith.features.web.desk import Desk
+from kith.features.web.direct_tools import direct_tools, model_tools
 from kith.features.web.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
 from kith.features.web.html.page import frame, page, plain_page
 from kith.features.web.html.project import file_html, files_html, tools_html

@@ -19,7 +19,7 @@ from kith.core.values import Changes, Verdict
 from kith.core.workspace import Command, ExecLimits, Trial
 from kith.gates.packages import Declared, is_manifest, read_declared
 from kith.gates.soundness.fault import Fault, Suspect, Suspects
-from kith.gates.soundness.find_faults import find_new_faults, find_suspects
+from kith.gates.soundness.find_faults import find_suspects
 from kith.gates.soundness.syntax import PYTHON as PYTHON_ENDINGS
 from kith.gates.soundness.syntax import is_readable
 from kith.gates.toolchains.toolchain import PYTHON
@@ -243,4 +243,4 @@ def _advice(faults: Sequence[Fault]) -> Iterable[str]:
 # Without tests: what no longer parses, imports that lead nowhere, names that nothing defines.
 
 
-__all__ = ["Fault", "find_new_faults", "soundness_gate"]
+__all__ = ["Fault", "soundness_gate"]

@@ -92,21 +92,6 @@ _SETTINGS: Final = (
 )
 
 
-def find_new_faults(
-    changes: Changes,
-    files: Collection[str],
-    read: Read,
-    importable: Callable[[str], bool] = lambda module: True,
-) -> tuple[Fault, ...]:
-    """The faults that were not there before a change, by path and line.
-
-    `files` are the paths of the tree with the change, `read` gives a file's bytes. `importable` says whether
-    the interpreter finds a module outside the project (`a.b`; `a.b:name` asks for a name in it).
-    """
-    suspects = find_suspects(changes, files, read).found
-    return tuple(each.fault for each in suspects if each.sure or (each.asks and not importable(each.asks)))
-
-
 def find_suspects(
     changes: Changes, files: Collection[str], read: Read, search: Search | None = None
 ) -> Suspects:

@@ -8,16 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from kith.agent.direct_tools import (
-    BASH,
-    TODO,
-    check_command,
-    direct_tools,
-    look_with,
-    preview,
-    set_list,
-    word_edit,
-)
+from kith.agent.step_list import TODO, set_list
 from kith.core.errors import TreeError
 from kith.core.event_loop import run_loop
 from kith.core.events import ToolEnded
@@ -26,6 +17,14 @@ from kith.features.web.api.dependencies import OneDesk, OneProject, found, who
 from kith.features.web.api.schemas import Check, File, Name, Sent, answer, chosen_flags, file_of, problems
 from kith.features.web.browsing import list_files, read_file
 from kith.features.web.desk import Desk, session_state, settle
+from kith.features.web.direct_tools import (
+    BASH,
+    check_command,
+    direct_tools,
+    look_with,
+    preview,
+    word_edit,
+)
 from kith.features.web.problems import Refused
 from kith.memory.inbox import Letter
 from kith.memory.queries import newest_event

@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from kith.agent.direct_tools import TODO, DirectTool
+from kith.agent.step_list import TODO
+from kith.features.web.direct_tools import DirectTool
 from kith.features.web.html.assets import address
 from kith.features.web.html.diff import Token, colour_lines
 from kith.view.lines import count

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from kith.agent.context_usage import Explained, compact_now, explain_conversation
-from kith.agent.direct_tools import set_list
+from kith.agent.step_list import set_list
 from kith.agent.tasks import THREAD
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy, SlashCommand

@@ -37,6 +37,8 @@ _UNATTENDED: Final = {"DEBIAN_FRONTEND": "noninteractive", "PAGER": "cat", "GIT_
 class InPlaceTree(LocalTree):
     """The files of a container's folder. A trial of it is the folder itself, so nothing is left to apply."""
 
+    in_place = True
+
     async def apply(self, changes: Changes) -> str:
         """Journal those that are not in the files already."""
         found = await self.read_many(change.path for change in changes)

@@ -10,7 +10,7 @@ import pytest
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import EXECUTABLE, FILE, Change
 from kith.core.workspace import Command, ExecLimits, Trial
-from kith.trees.in_place import InPlaceTree, open_in_place
+from kith.features.in_place.tree import InPlaceTree, open_in_place
 
 T = TypeVar("T")
 

@@ -24,29 +24,26 @@ from kith.agent.direct import (
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
 from kith.agent.side_commands import run_aside
+from kith.agent.step_list import KIND, LIST_SCHEMA, TODO, checked_args, in_short, word_list
+from kith.agent.worker import SessionKind
 from kith.context.redact import Redactor
 from kith.core.errors import BusyError, UsageError
-from kith.core.events import Options, RunEnded
-from kith.core.loop import check_args
 from kith.core.model import Tool
-from kith.core.run import Answerer, Limits, Run, answer_no, quiet_run
+from kith.core.run import Answerer, Limits, Run, quiet_run
 from kith.core.values import Changes, FileChange, ToolResult
 from kith.edits import summarise
+from kith.memory.inbox import Letter
 from kith.memory.index import open_index, refresh
 from kith.memory.session import Listener
 from kith.settings.features import all_parts
 from kith.tools import standard_tools
 from kith.tools.symbols import Look
-from kith.tools.todo import make_todo
 from kith.tools.veiled import hide
 
-KIND: Final = "tool"
 _OF_A_THREAD: Final = ("todo", "done")  # they say something in a conversation, of which there is none
 BASH: Final = "bash"
-TODO: Final = "todo"
 _INDEXING_S: Final = 20.0
 DONE: Final = "Done, without a model."
-_ROOM: Final = 40  # characters of an argument, in a title
 
 
 class DirectTool(Struct, frozen=True):
@@ -76,16 +73,7 @@ _COMMAND: Final = DirectTool(
     {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
     "exec",
 )
-_LIST: Final = DirectTool(
-    TODO,
-    "Set the list of steps of a session.",
-    {
-        "type": "object",
-        "properties": {"items": {"type": "array", "items": {"type": "string"}}},
-        "required": ["items"],
-    },
-    "read",
-)
+_LIST: Final = DirectTool(TODO, "Set the list of steps of a session.", LIST_SCHEMA, "read")
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -101,7 +89,7 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
         tool = next((each for each in _readers(look) if each.name == name), None)
         if tool is None:
             raise UsageError(f"There is no read-only tool {name!r}.")
-        checked = _checked(tool.name, tool.schema, args)
+        checked = checked_args(tool.name, tool.schema, args)
         if tool.effect_for(checked) != "read":
             raise UsageError(f"Used directly, {name} is read-only.")
         limits = Limits(exec=project.exec_limits(0))
@@ -164,12 +152,12 @@ async def edit_with(
     return await project.perform(word_edit(name, args), KIND, do, answerer, listeners, id)
 
 
-# --- commands and lists ----------------------------------------------------------------------
+# --- commands ----------------------------------------------------------------------
 
 
 def check_command(args: Mapping[str, Any]) -> str:
     """The command that the arguments hold. Raises UsageError."""
-    command = str(_checked(BASH, _COMMAND.schema, args)["command"])
+    command = str(checked_args(BASH, _COMMAND.schema, args)["command"])
     if not command.strip():
         raise UsageError(f"{BASH}: the command is empty.")
     return command
@@ -195,40 +183,15 @@ async def use_with(
     return await project.perform(word_edit(BASH, args), KIND, do, answerer, listeners, id)
 
 
-async def set_list(project: Project, args: Mapping[str, Any], id: str = "") -> tuple[str, ToolResult]:
-    """Set the list of steps of a session, or of a new one; returns its id, and what the tool says.
-
-    Raises BusyError while the session is at work, UsageError for arguments that the tool does not take.
-    """
-    checked = _checked(TODO, _LIST.schema, args)
-    with project.session(id) as session:
-        run = project.begin(session, answer_no)
-        result = await make_todo().fn(checked, replace(run, sink=lambda event, path: None))
-        if not result.ok:
-            raise UsageError(result.text)
-        if not id:
-            run.emit(project.started(word_edit(TODO, args), Options(KIND)))
-        await make_todo().fn(checked, run)
-        if not id:
-            run.emit(RunEnded("done", result.text))
-        return session.id, result
-
-
 def word_edit(name: str, args: Mapping[str, Any]) -> str:
     """An edit, a command or a list in a few words, for lists of sessions."""
-    told = defaultdict(str, {key: _in_short(value) for key, value in args.items()})
+    told = defaultdict(str, {key: in_short(value) for key, value in args.items()})
     if name == BASH:
         return f"run {told['command']}"
     if name == TODO:
-        return _in_short(f"steps: {', '.join(map(str, args.get('items', ())))}")
+        return word_list(args)
     edit = _edits().get(name)
     return " ".join((edit.title if edit else name).format_map(told).split())
-
-
-def _in_short(value: object) -> str:
-    """The first line of an argument, or what there is room for."""
-    line = str(value).strip().partition("\n")[0]
-    return line if len(line) <= _ROOM else f"{line[: _ROOM - 1]}…"
 
 
 async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) -> Changes:
@@ -237,17 +200,10 @@ async def _make(project: Project, name: str, args: Mapping[str, Any], run: Run) 
     if edit is None:
         raise UsageError(f"There is no tool {name!r} that edits.")
     veiled = hide(run.workspace, (await find_hidden(project)).veil)
-    changes = await edit.make(_checked(name, edit.schema, args), run.inside(veiled))
+    changes = await edit.make(checked_args(name, edit.schema, args), run.inside(veiled))
     if not changes:
         raise UsageError("There is nothing to do: the files already have this change.")
     return changes
-
-
-def _checked(name: str, schema: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
-    checked, fault = check_args(args, schema)
-    if fault:
-        raise UsageError(f"{name}: {fault}.")
-    return checked
 
 
 def _edits() -> dict[str, Edit]:
@@ -308,3 +264,12 @@ def _by_tool(title: str, tool: Tool) -> Edit:
             return await trial.changes()
 
     return Edit(title, tool.description, tool.schema, make)
+
+
+async def _begin(
+    project: Project, letter: Letter, answerer: Answerer, listeners: Sequence[Listener], id: str
+) -> object:
+    return await use_with(project, letter.tool, letter.args or {}, answerer, listeners, id=id)
+
+
+SESSION_KIND: Final = SessionKind(_begin)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kith.agent.direct_tools import word_edit
+from kith.features.web.direct_tools import word_edit
 
 
 @pytest.mark.parametrize(
