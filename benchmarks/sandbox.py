@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.trees.local import open_tree
 
 LINE = "true"
@@ -38,7 +38,7 @@ async def measure(rounds: int, folder: Path) -> dict[str, Times]:
     async with tree.trial() as trial:
 
         async def run_in_trial() -> None:
-            await trial.exec(Command(LINE))
+            await trial.exec(ShellCommand(LINE))
 
         kinds: dict[str, Callable[[], Awaitable[None]]] = {"plain": run_plainly, "in a trial": run_in_trial}
         times: dict[str, Times] = {name: [] for name in kinds}

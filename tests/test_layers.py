@@ -182,6 +182,15 @@ def test_every_module_opens_with_one_sentence_and_is_read_at_once() -> None:
         assert len(text.split("\n")) <= 601, file
 
 
+def test_a_class_name_means_one_thing_in_the_kernel_and_in_each_feature() -> None:
+    seen = dict[tuple[str, str], Path]()
+    for file in FILES:
+        place = "/".join(file.relative_to(SOURCE).parts[:2]) if place_of(file) == "features" else ""
+        for name in re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE):
+            if not name.startswith("_"):
+                assert seen.setdefault((place, name), file) == file, name
+
+
 def loaded_by(code: str) -> set[str]:
     report = f"{code}\nimport sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)

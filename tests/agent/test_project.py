@@ -7,7 +7,7 @@ from typing import Any
 
 from kith.agent.models import places_of
 from kith.agent.project import Project
-from kith.models.discovery.servers import Named, endpoint_of
+from kith.models.discovery.servers import NamedServer, endpoint_of
 from kith.models.wrappers.retry import RetryLimits
 
 
@@ -16,6 +16,6 @@ def test_settings_limit_connections_and_retries(repository: Path, script: Any) -
     project = Project.open(repository, chosen, os.environ)
     places = places_of(project.settings)
     for kind in ("openai", "anthropic", "gemini"):
-        assert endpoint_of(Named(kind, "http://box:1"), places).connect_s == 0.5
+        assert endpoint_of(NamedServer(kind, "http://box:1"), places).connect_s == 0.5
     opened = asyncio.run(project.open_model(lambda event: None))
     assert opened.retry == RetryLimits(1, 5.0)

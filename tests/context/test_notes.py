@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kith.context.budget import estimate_tokens
 from kith.context.compact import elide, files_shown, summarise
 from kith.context.notes import (
-    Note,
+    ProjectNote,
     Skill,
     add_notes,
     list_skills,
@@ -36,7 +36,7 @@ def test_room_is_shared_so_that_nobody_starves_while_another_feasts(needs: list[
 
 @given(WORDS, st.integers(0, 1_500))
 def test_a_note_keeps_within_its_room(text: str, room: int) -> None:
-    told = tell_note(Note("docs/AGENTS.md", text), room)
+    told = tell_note(ProjectNote("docs/AGENTS.md", text), room)
     assert estimate_tokens(told) <= room
     if estimate_tokens(text) + 60 < room:
         assert text.strip() in told
@@ -44,7 +44,7 @@ def test_a_note_keeps_within_its_room(text: str, room: int) -> None:
 
 @given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
 def test_notes_behind_an_answer_are_parted_from_it(answer: str, texts: list[str]) -> None:
-    notes = [Note(f"{'a/' * (n + 1)}AGENTS.md", text) for n, text in enumerate(texts)]
+    notes = [ProjectNote(f"{'a/' * (n + 1)}AGENTS.md", text) for n, text in enumerate(texts)]
     result = add_notes(ToolResult("1", answer), notes, 50_000)
     assert "".join(part_notes(result)) == result.text
     assert part_notes(result)[0] == answer
@@ -53,14 +53,14 @@ def test_notes_behind_an_answer_are_parted_from_it(answer: str, texts: list[str]
 
 def test_notes_stay_where_the_answer_is_left_out() -> None:
     call = Message("assistant", (ToolCall("1", "read", {"paths": ["a/x.py"]}),))
-    result = add_notes(ToolResult("1", "long\n" * 100), [Note("a/AGENTS.md", "No globals.")], 500)
+    result = add_notes(ToolResult("1", "long\n" * 100), [ProjectNote("a/AGENTS.md", "No globals.")], 500)
     shortened = elide([call, Message("tool", (result,))], 2)[1].results[0].text
     assert shortened.startswith("[result of read") and shortened.endswith("No globals.")
 
 
 def test_a_summary_names_the_notes_that_it_stands_for() -> None:
     call = Message("assistant", (ToolCall("1", "read", {"paths": ["a/x.py"]}),))
-    result = add_notes(ToolResult("1", "x"), [Note("a/AGENTS.md", "No globals.")], 500)
+    result = add_notes(ToolResult("1", "x"), [ProjectNote("a/AGENTS.md", "No globals.")], 500)
     words = summarise(
         [say("Do it."), call, Message("tool", (result,))], {"read": "read"}, "So far.", "", 2_000
     )

@@ -20,7 +20,7 @@ from kith.models.account import Account, Budget, longest_reply
 from kith.models.providers.faults import BrokenReplyError
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.prompt_cache import Meter
+from kith.models.wrappers.prompt_cache import CacheMeter
 from kith.models.wrappers.retry import Retrying
 from kith.models.wrappers.verified import Verified
 from kith.models.wrappers.watched import Watched
@@ -94,7 +94,7 @@ def test_the_meter_is_believed_where_the_server_does_not_count() -> None:
         return Reply(Message("assistant", ()), "end", "m", Usage(1000, 50), timing, cache_told=False)
 
     play.name = "m"  # type: ignore[attr-defined]
-    model = Metered(play, meter=Meter(read_rate=1000.0))  # type: ignore[arg-type]
+    model = Metered(play, meter=CacheMeter(read_rate=1000.0))  # type: ignore[arg-type]
     (charge,) = ask(model).bill
     assert (charge.evaluated, charge.computed, model.account.tokens) == (80, 130, 130)
 

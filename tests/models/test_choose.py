@@ -14,7 +14,7 @@ from kith.features.demo.standin import serve
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
-from kith.models.discovery.servers import Named, Places, Server
+from kith.models.discovery.servers import NamedServer, Places, Server
 from model_files import write_model
 
 NOBODY = Places(ollama_host="http://127.0.0.1:1", offline=True, usual=())
@@ -41,7 +41,7 @@ def test_a_server_that_still_loads_is_waited_for(own: OwnEngine) -> None:
     async def run() -> tuple[str, list[Event]]:
         events: list[Event] = []
         async with serve([], "llama-server", model="big", loading=0.8) as server:
-            places = replace(NOBODY, named={"box": Named("llama-server", server.url)})
+            places = replace(NOBODY, named={"box": NamedServer("llama-server", server.url)})
             return (await choose_provider("", places, {"file": lambda: own}, events.append)).name, events
 
     name, events = asyncio.run(run())
@@ -66,7 +66,7 @@ def test_the_key_of_an_endpoint_goes_there_alone(own: OwnEngine) -> None:
     async def run() -> str:
         async with await listen("one") as one, await listen("other") as other:
             urls = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (one, other)]
-            named = {"a": Named("openai", urls[1]), "b": Named("openai", urls[0], "the-key")}
+            named = {"a": NamedServer("openai", urls[1]), "b": NamedServer("openai", urls[0], "the-key")}
             return (
                 await choose_provider(
                     "", replace(NOBODY, named=named), {"file": lambda: own}, lambda event: None

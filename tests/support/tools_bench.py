@@ -14,7 +14,7 @@ from kith.core.loop import check_args
 from kith.core.model import Tool
 from kith.core.run import Limits, Run
 from kith.core.values import Answer, CallTarget, Question, Ran, ToolResult
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.trees.exec import run_process
 from kith.trees.local import LocalTree
 
@@ -58,7 +58,7 @@ class Bench:
         tree = LocalTree(self.folder, self.state, runner=self._execute, trials=_no_trials, confined=False)
         return Run(lambda event, path: self.events.append(event), _nobody, tree, self.limits)
 
-    async def _execute(self, root: Path, command: Command, limits: ExecLimits) -> Ran:
+    async def _execute(self, root: Path, command: ShellCommand, limits: ExecLimits) -> Ran:
         return await run_process(
             ["/bin/sh", "-c", command.line],
             command=command.line,

@@ -11,7 +11,7 @@ import pytest
 from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Answer, Question
-from kith.core.workspace import Command, Trial, Workspace
+from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.tools import standard_tools
 from kith.tools.veiled import Veil, hide, veil_tools
 from kith.trees.local import open_tree
@@ -74,7 +74,7 @@ def test_commands_and_checks_do_not_see_masked_files(repository: Path, tmp_path:
     async def look(workspace: Workspace) -> None:
         assert isinstance(workspace, Trial)
         for run in (workspace.exec, workspace.check):
-            ran = await run(Command("cat .env link; cat built.log"))
+            ran = await run(ShellCommand("cat .env link; cat built.log"))
             assert "TOKEN" not in ran.output and "ignored" in ran.output
 
     behind(repository, tmp_path, look)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.trees.copy import clone_tree, open_copy
 from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
@@ -58,7 +58,7 @@ def test_commits_and_stashes_stay_in_the_copy(root: Path, tmp_path: Path) -> Non
     async def main() -> None:
         async with open_copy(root, tmp_path / "state", Surroundings(), boxed=False, confined=False) as trial:
             ran = await trial.exec(
-                Command(
+                ShellCommand(
                     "set -e; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b.c GIT_COMMITTER_NAME=A"
                     " GIT_COMMITTER_EMAIL=a@b.c; git log --format=%s; echo 2 > src/a; git stash -q;"
                     " git stash pop -q; git commit -qam second; git gc -q; git fsck"
@@ -108,7 +108,7 @@ def test_plain_commands_have_a_home_of_their_own_and_no_credentials(
     async def main() -> None:
         for place in (tree, None):
             async with tree.trial() as trial:
-                ran = await (place or trial).exec(Command("env; ls -A ~; touch ~/x $TMPDIR/y"))
+                ran = await (place or trial).exec(ShellCommand("env; ls -A ~; touch ~/x $TMPDIR/y"))
                 assert ran.code == 0 and not ran.sandboxed
                 assert "canary" not in ran.output and f"HOME={Path.home()}\n" not in ran.output
 

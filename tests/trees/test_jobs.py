@@ -15,7 +15,7 @@ import pytest
 
 from kith.core.errors import TreeError
 from kith.core.values import Changes
-from kith.core.workspace import Command, EndedBy, ExecLimits, Job, Trial
+from kith.core.workspace import EndedBy, ExecLimits, Job, ShellCommand, Trial
 from kith.trees.jobs import KEPT, MOST_PRINTED, MOST_RUNNING, Printing
 from kith.trees.local import open_tree
 from kith.trees.sandbox import WithoutKilled, look
@@ -46,11 +46,11 @@ async def trial_of(root: Path, hosts: tuple[str, ...] = ()) -> AsyncIterator[Tri
 
 
 async def start(trial: Trial, line: str, limits: ExecLimits = ExecLimits()) -> Job:
-    return await trial.launch(Command(line), lambda job: None, limits)
+    return await trial.launch(ShellCommand(line), lambda job: None, limits)
 
 
 async def output_of(trial: Trial, line: str) -> str:
-    return (await trial.exec(Command(line))).output
+    return (await trial.exec(ShellCommand(line))).output
 
 
 SAID = b"unshare: sigprocmask unblock failed: Invalid argument\n"
@@ -153,7 +153,7 @@ def test_a_server_is_not_reached_from_this_machine_or_by_a_check(root: Path) -> 
         async with trial_of(root) as trial:
             await start(trial, SERVER)
             assert await output_of(trial, f"{GET}/a") == "first"
-            checked = await trial.check(Command("curl -s -m 5 localhost:8000/a; cat a; ls -A ~"))
+            checked = await trial.check(ShellCommand("curl -s -m 5 localhost:8000/a; cat a; ls -A ~"))
             assert checked.output == "first"
             with pytest.raises(OSError), socket.create_connection(("127.0.0.1", 8000), 1):
                 pass
@@ -167,7 +167,7 @@ def test_a_host_that_one_command_may_reach_is_no_way_out_for_others(root: Path) 
     async def main() -> None:
         async with trial_of(root) as trial:
             job = await start(trial, "while :; do curl -s -m 1 localhost:3128; sleep 0.02; done")
-            asked = Command("sleep 0.5; curl -s -m 5 localhost:8000; env", hosts=("example.org",))
+            asked = ShellCommand("sleep 0.5; curl -s -m 5 localhost:8000; env", hosts=("example.org",))
             ran = await trial.exec(asked)
             assert "http_proxy=http://127.0.0.1:3128" in ran.output
             assert not job.printed().data
@@ -185,7 +185,7 @@ def test_hosts_of_the_person_are_reached_through_one_proxy(root: Path) -> None:
         async with trial_of(root, ("host.invalid",)) as trial:
             job = await start(trial, f"{SERVER} & curl -s -m 9 http://more.invalid; wait")
             assert await output_of(trial, f"{GET}/a") == "first"
-            ran = await trial.exec(Command(line))
+            ran = await trial.exec(ShellCommand(line))
             assert ran.output.endswith("first")
             refused = {each.place: each.refused for each in ran.reached}
             assert refused["other.invalid:80"] == "not allowed"
@@ -228,7 +228,7 @@ def test_what_was_printed_outlives_the_process_and_a_full_tmp(root: Path) -> Non
             job = await start(trial, "echo kept; sleep 60")
             await job.wait(10, for_news=True)
             ran = await trial.exec(
-                Command("head -c 30M /dev/zero > /tmp/x; sleep 9"), ExecLimits(scratch=9 << 20)
+                ShellCommand("head -c 30M /dev/zero > /tmp/x; sleep 9"), ExecLimits(scratch=9 << 20)
             )
             assert ran.stopped and job.ran is None
             await job.stop()
@@ -245,7 +245,7 @@ def test_stopping_takes_all_that_it_started(root: Path) -> None:
     async def main() -> None:
         async with trial_of(root) as trial:
             line = "trap '' TERM; setsid sleep 98761 & (sleep 98761 &) ; echo up; sleep 98761"
-            job = await trial.launch(Command(line), lambda job: ended.append(job.ended_by))
+            job = await trial.launch(ShellCommand(line), lambda job: ended.append(job.ended_by))
             await job.wait(10, for_news=True)
             began = time.monotonic()
             await job.stop()
@@ -266,7 +266,7 @@ def test_processes_end_with_the_turn_and_with_the_trial(root: Path, ending: str)
     async def work() -> None:
         async with trial_of(root) as trial:
             for _ in range(3):
-                await trial.launch(Command(f"sleep {seconds}"), lambda job: ended.append(job.ended_by))
+                await trial.launch(ShellCommand(f"sleep {seconds}"), lambda job: ended.append(job.ended_by))
             await soon(lambda: len(running(mark)) >= 3)
             if ending == "remember":
                 await trial.remember()
@@ -327,7 +327,7 @@ def test_none_is_started_once_the_turn_is_over(root: Path) -> None:
             with pytest.raises(TreeError, match="only while a model works"):
                 await start(trial, "true")
             async with trial.turn():
-                busy = asyncio.create_task(trial.exec(Command("touch begun; sleep 0.5")))
+                busy = asyncio.create_task(trial.exec(ShellCommand("touch begun; sleep 0.5")))
                 await soon(lambda: list((root.parent / "state").glob("trials/*/upper/begun")))
                 late = asyncio.create_task(start(trial, "true"))  # waits for the command
                 await asyncio.sleep(0.05)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kith.core.errors import TreeError
 from kith.core.values import FILE, Change
 from kith.trees.journal import apply_changes, list_applied, recover
-from kith.trees.records import Record, load_record, open_journal, save_record
+from kith.trees.records import ChangeRecord, load_record, open_journal, save_record
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's renameat2 and leases")
 AT_ONCE = ("a", "b/c", "b/d")  # files that every kith changes together
@@ -175,7 +175,7 @@ def cut_short(root: Path, state: Path, change: Change, how: str) -> None:
     journal = open_journal(state)
     record = load_record(journal, made)
     (journal / f"{made}.applied").unlink()
-    save_record(journal, Record(made, (replace(record.entries[0], temporary=".aside"),)))
+    save_record(journal, ChangeRecord(made, (replace(record.entries[0], temporary=".aside"),)))
     (journal / f"{made}.staging").rename(journal / f"{made}.{how}")
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, FILE, Change, Changes, Ran
-from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial, Workspace
+from kith.core.workspace import ExecLimits, ShellCommand, SizeLimits, Trial, Workspace
 from kith.trees.local import LocalTree
 
 
-async def _echo(root: Path, command: Command, limits: ExecLimits) -> Ran:
+async def _echo(root: Path, command: ShellCommand, limits: ExecLimits) -> Ran:
     return Ran(command.line, 0, f"{root} {limits.seconds}", 0.0)
 
 
@@ -40,7 +40,7 @@ def _open(root: Path, limits: SizeLimits = SizeLimits()) -> LocalTree:  # noqa: 
 
 def test_is_a_workspace(tree: LocalTree) -> None:
     workspace: Workspace = tree
-    ran = asyncio.run(workspace.exec(Command("x"), ExecLimits(seconds=7)))
+    ran = asyncio.run(workspace.exec(ShellCommand("x"), ExecLimits(seconds=7)))
     assert ran.output == f"{tree.root} 7"
     assert workspace.confined
     with pytest.raises(TreeError, match="no trial side"):

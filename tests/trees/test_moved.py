@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Command, Trial
+from kith.core.workspace import ShellCommand, Trial
 from kith.trees.copy import open_copy
 from kith.trees.environment import Surroundings
 from kith.trees.moved import mark_of, settle
@@ -20,7 +20,7 @@ OPENERS: dict[str, Callable[[Path, Path], AbstractAsyncContextManager[Trial]]] =
     "overlay": lambda root, state: open_overlay(root, state, Surroundings(), NAME),
     "copy": lambda root, state: open_copy(root, state, Surroundings(), NAME, boxed=False, confined=False),
 }
-CHECK = Command(
+CHECK = ShellCommand(
     "mkdir -p out .cache/deep; echo o > out/a.o; echo v > version.txt; ln -s a.o out/link; rm docs/*;"
     " echo c > .cache/deep/x; echo changed > src/deep/b.py; echo a=3 > src/a.py"
 )
@@ -63,7 +63,7 @@ def test_only_the_work_itself_is_a_change_after_a_move(opener: str, tmp_path: Pa
             changes = {change.path: change.after for change in await trial.changes()}
             assert changes == {"src/a.py": b"a=3\n", "new.py": b"new\n", "version.txt": b"mine\n"}
             await trial.write("out/a.o", b"mine, too\n")
-            await trial.exec(Command("git log -1 && echo again > .cache/deep/x"))
+            await trial.exec(ShellCommand("git log -1 && echo again > .cache/deep/x"))
             assert {each.path for each in await trial.changes()} - changes.keys() == {
                 "out/a.o",
                 ".cache/deep/x",
@@ -81,7 +81,9 @@ def test_a_check_that_was_cut_off_leaves_by_products_too(opener: str, tmp_path: 
             async with begin(root, state) as trial:
                 await trial.write("src/a.py", b"a = 2\n")
                 before = mark_of(state / "trials")
-                check = asyncio.create_task(trial.check(Command("echo r > report; echo > began; sleep 60")))
+                check = asyncio.create_task(
+                    trial.check(ShellCommand("echo r > report; echo > began; sleep 60"))
+                )
                 while not began_in(state):
                     await asyncio.sleep(0.01)
                 assert mark_of(state / "trials") != before
@@ -112,12 +114,12 @@ def test_what_is_edited_after_a_move_is_newer_than_all_that_was_built(opener: st
         with pytest.raises(_StopError):
             async with begin(root, tmp_path / "state") as trial:
                 await trial.write("src/a.py", b"a = 2\n")
-                await trial.check(Command(build))
+                await trial.check(ShellCommand(build))
                 raise _StopError
         async with begin(*move(tmp_path)) as trial:
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
             await trial.write("src/a.py", b"a = 3\n")
-            await trial.check(Command(build))
+            await trial.check(ShellCommand(build))
             assert (await trial.read("out/a.o")) == b"a = 3\n"
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
 

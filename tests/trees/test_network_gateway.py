@@ -10,7 +10,7 @@ import pytest
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.local import open_tree
 from website import website
 
@@ -90,7 +90,7 @@ def run(folder: Path, line: str, *hosts: str, own: tuple[str, ...] = ()) -> Ran:
         (root / "probes.py").write_text(PROBES)
         tree = open_tree(root, folder / "state", folder / "cache", hosts=own)
         async with tree.trial() as trial:
-            return await trial.exec(Command(line, hosts=hosts), ExecLimits(seconds=60))
+            return await trial.exec(ShellCommand(line, hosts=hosts), ExecLimits(seconds=60))
 
     return asyncio.run(inside())
 

@@ -9,7 +9,7 @@ import pytest
 
 from kith.core.errors import TreeError
 from kith.core.values import EXECUTABLE, SYMLINK, Change, Changes
-from kith.core.workspace import Command, Trial, Workspace
+from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.trees.local import open_tree
 from projects import TRIALS, git, make_project, needs, snapshot
 
@@ -161,7 +161,7 @@ def test_a_command_reports_its_code_and_output(
     async def main() -> None:
         async with enter() as tree:
             ran = await tree.exec(
-                Command('echo out; echo err >&2; echo "$GIVEN"; pwd; exit 7', "src", {"GIVEN": "x y"})
+                ShellCommand('echo out; echo err >&2; echo "$GIVEN"; pwd; exit 7', "src", {"GIVEN": "x y"})
             )
             assert ran.code == 7 and ran.sandboxed == tree.confined
             assert ran.output.splitlines()[:3] == ["out", "err", "x y"]
@@ -191,7 +191,7 @@ def test_applied_changes_are_all_there_or_none(
             assert await tree.read("readme") == b"changed\n"
             assert await tree.read("new/link") == b"#!/bin/sh\n"
             assert not {"run.sh", "src/a.py"} & set(await tree.files())
-            ran = await tree.exec(Command("test -x new/tool && test ! -e run.sh && readlink new/link"))
+            ran = await tree.exec(ShellCommand("test -x new/tool && test ! -e run.sh && readlink new/link"))
             assert (ran.code, ran.output) == (0, "tool\n")
 
     asyncio.run(main())
@@ -208,7 +208,7 @@ def test_the_users_tree_is_not_touched(
     async def main() -> None:
         async with begin() as trial:
             ran = await trial.exec(
-                Command(
+                ShellCommand(
                     "set -e; echo x > readme; rm -r docs; mv src moved; chmod 600 run.sh; ln -sf run.sh link;"
                     " rm -rf build .git; mkdir .git; echo bad > .git/config || true"
                 )
@@ -230,18 +230,18 @@ def test_a_trial_on_top_of_another_has_the_tree_and_a_change_of_its_own(
 
     async def main() -> None:
         async with begin() as below:
-            await below.check(Command("echo built > x.log"))
+            await below.check(ShellCommand("echo built > x.log"))
             async with below.trial() as above:
                 await above.apply((Change("src/a.py", b"a = 1\n", b"a = 2\n"),))
-                await above.check(Command("echo more >> x.log; echo other > y.log"))
-                assert (await above.exec(Command("cat src/a.py"))).output == "a = 2\n"
+                await above.check(ShellCommand("echo more >> x.log; echo other > y.log"))
+                assert (await above.exec(ShellCommand("cat src/a.py"))).output == "a = 2\n"
                 assert [change.path for change in await above.changes()] == ["src/a.py"]
-            assert (await below.exec(Command("cat x.log src/a.py; ls y.log"))).output.startswith(
+            assert (await below.exec(ShellCommand("cat x.log src/a.py; ls y.log"))).output.startswith(
                 "built\na = 1\n"
             )
             assert await below.changes() == ()
             async with below.trial() as again:  # clean, whatever the one before it did
-                assert (await again.exec(Command("cat src/a.py"))).output == "a = 1\n"
+                assert (await again.exec(ShellCommand("cat src/a.py"))).output == "a = 1\n"
 
     asyncio.run(main())
     assert snapshot(project) == before
@@ -253,9 +253,9 @@ def test_layers_show_what_was_built_below_and_copies_do_not(
 ) -> None:
     async def main() -> None:
         async with begin() as below:
-            await below.check(Command("echo built > x.log"))
+            await below.check(ShellCommand("echo built > x.log"))
             async with below.trial() as above:
-                found = await above.exec(Command("cat x.log"))
+                found = await above.exec(ShellCommand("cat x.log"))
                 shown = request.node.callspec.params["begin"] == "overlay"
                 assert (found.code == 0) is shown and ("built" in found.output) is shown
 
@@ -286,7 +286,7 @@ def test_caches_are_not_part_of_the_change(begin: Callable[[], AbstractAsyncCont
     async def main() -> None:
         async with begin() as trial:
             await trial.exec(
-                Command(
+                ShellCommand(
                     "mkdir -p src/__pycache__ .pytest_cache;"
                     " touch src/__pycache__/a.pyc .pytest_cache/x .coverage y.pyc"
                 )
@@ -302,7 +302,9 @@ def test_nested_repositories_devices_and_secrets_are_left_out(
     async def main() -> None:
         async with begin() as trial:
             await trial.exec(
-                Command("git init -q nested; echo x > nested/file; mkfifo pipe; rm readme; mkfifo readme")
+                ShellCommand(
+                    "git init -q nested; echo x > nested/file; mkfifo pipe; rm readme; mkfifo readme"
+                )
             )
             assert [(change.path, change.after) for change in await trial.changes()] == [("readme", None)]
 
@@ -316,15 +318,15 @@ def test_by_products_of_a_check_are_left_out_until_they_change_again(
         async with begin() as trial:
             await trial.write("src/a.py", b"a = 2\n")
             ran = await trial.check(
-                Command("echo r > report.xml; rm docs/*; echo n > readme; echo 'a = 3' > src/a.py")
+                ShellCommand("echo r > report.xml; rm docs/*; echo n > readme; echo 'a = 3' > src/a.py")
             )
             assert ran.code == 0
             # What the work had changed before is still shown, as it is now.
             assert [(c.path, c.after) for c in await trial.changes()] == [("src/a.py", b"a = 3\n")]
-            await trial.check(Command("echo r2 > report.xml"))
+            await trial.check(ShellCommand("echo r2 > report.xml"))
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
             await trial.write("report.xml", b"mine\n")
-            await trial.exec(Command("echo again > readme"))
+            await trial.exec(ShellCommand("echo again > readme"))
             assert [change.path for change in await trial.changes()] == ["readme", "report.xml", "src/a.py"]
 
     asyncio.run(main())
@@ -346,7 +348,7 @@ def test_ignore_rules_of_the_trial_count(
         async with begin() as trial:
             await trial.write("new.txt", b"new\n")
             await trial.write("build/new.bin", b"new\n")
-            await trial.exec(Command(command))
+            await trial.exec(ShellCommand(command))
             assert {change.path for change in await trial.changes()} == shown
 
     asyncio.run(main())
@@ -360,7 +362,7 @@ def test_commits_made_in_the_trial_are_told(
             assert await trial.commits() == []
             for word in ("one", "two"):
                 await trial.exec(
-                    Command(
+                    ShellCommand(
                         f"echo {word} > readme && git add readme && git -c user.name=A -c user.email=a@b.org"
                         f" commit -q -m 'Say {word}' -m 'Because.'"
                     )
@@ -381,7 +383,7 @@ def test_a_folder_without_git_has_changes_too(tmp_path: Path) -> None:
     async def main(kind: str) -> None:
         async with TRIALS[kind](project, tmp_path / "state") as trial:
             await trial.exec(
-                Command("echo b > b; rm a; echo c > c.log; mkdir node_modules; touch node_modules/x")
+                ShellCommand("echo b > b; rm a; echo c > c.log; mkdir node_modules; touch node_modules/x")
             )
             assert [change.path for change in await trial.changes()] == ["a", "b"]
 
@@ -401,7 +403,7 @@ def test_what_the_user_changed_meanwhile_is_never_undone(
             await asyncio.sleep(0.02)  # the clock of file times is coarse
             (project / "readme").write_text("the user's\n")
             assert await trial.changes() == ()
-            await trial.exec(Command("echo 'a = 2' > src/a.py"))
+            await trial.exec(ShellCommand("echo 'a = 2' > src/a.py"))
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
             (project / "src/a.py").write_text("a = 3\n")
             with pytest.raises(TreeError, match="was edited in your tree"):
@@ -438,7 +440,7 @@ def test_a_change_is_remembered_with_what_it_was_made_from(project: Path, tmp_pa
             await asyncio.sleep(0.02)
             before = (project / "readme").read_bytes()
             await trial.write("readme", b"the trial's\n")
-            await trial.exec(Command("echo 'a = 2' > src/a.py"))
+            await trial.exec(ShellCommand("echo 'a = 2' > src/a.py"))
             (project / "readme").write_text("the user's\n")
             made = {change.path: change for change in await trial.remember()}
             assert (made["readme"].before, made["readme"].after) == (before, b"the trial's\n")
@@ -460,7 +462,7 @@ def test_what_cannot_be_held_or_said_is_one_sentence(
     async def main() -> None:
         for line, told in (("for i in $(seq 1 20); do truncate -s 9M zeros$i; done", "larger than 128 MiB"),):
             async with begin() as tree:
-                await tree.exec(Command(line))
+                await tree.exec(ShellCommand(line))
                 with pytest.raises(TreeError, match=told):
                     await tree.changes()
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kith.core.errors import BusyError, TreeError
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
 from kith.trees.overlay import Layers, open_overlay
@@ -66,12 +66,14 @@ def test_a_command_sees_what_is_read_from_outside(
             for kind, what, data in plan:
                 try:
                     if kind == "run":
-                        await trial.exec(Command(what))
+                        await trial.exec(ShellCommand(what))
                     else:
                         await trial.write(what, data if kind == "write" else None)
                 except TreeError:
                     continue
-            ran = await trial.exec(Command("find . -type f -exec sh -c 'echo {}; od -An -tx1 -v {}' ';'"))
+            ran = await trial.exec(
+                ShellCommand("find . -type f -exec sh -c 'echo {}; od -An -tx1 -v {}' ';'")
+            )
             lines = iter(ran.output.splitlines())
             inside = dict[str, bytes]()
             for line in lines:
@@ -99,7 +101,9 @@ def test_links_in_the_upper_layer_lead_nowhere(root: Path, tmp_path: Path) -> No
 
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
-            await trial.exec(Command(f"rm -r d a; ln -s {secret} d; ln -s {secret}/b a; ln -s ../../.. up"))
+            await trial.exec(
+                ShellCommand(f"rm -r d a; ln -s {secret} d; ln -s {secret}/b a; ln -s ../../.. up")
+            )
             for path in ("d/b", "a", "up/x"):
                 with pytest.raises(TreeError):
                     await trial.read(path)
@@ -118,7 +122,7 @@ def test_a_command_cannot_forge_the_kernels_marks(root: Path, tmp_path: Path) ->
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(
-                Command("mknod a2 c 0 0; setfattr -n user.overlay.opaque -v y d; echo x > d/new")
+                ShellCommand("mknod a2 c 0 0; setfattr -n user.overlay.opaque -v y d; echo x > d/new")
             )
             assert [change.path for change in await trial.changes()] == ["d/new"]
 
@@ -149,7 +153,7 @@ def test_permissions_are_kept(root: Path, tmp_path: Path) -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.write("a", b"new")
             await trial.write("d/b", b"new")
-            ran = await trial.exec(Command("stat -c %a a d; test -x a"))
+            ran = await trial.exec(ShellCommand("stat -c %a a d; test -x a"))
             assert (ran.code, ran.output) == (0, "750\n700\n")
 
     asyncio.run(main())
@@ -167,7 +171,7 @@ def test_the_users_own_ignore_rules_count(
 
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
-            await trial.exec(Command("touch a.swp b.txt"))
+            await trial.exec(ShellCommand("touch a.swp b.txt"))
             assert [change.path for change in await trial.changes()] == ["b.txt"]
 
     asyncio.run(main())
@@ -180,7 +184,7 @@ def test_leaving_removes_it_whatever_permissions_it_has(root: Path, tmp_path: Pa
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await trial.exec(
-                Command("mkdir -p x/y/z; touch x/y/z/f; chmod 000 x/y/z/f x/y/z x/y x; chmod 500 d")
+                ShellCommand("mkdir -p x/y/z; touch x/y/z/f; chmod 000 x/y/z/f x/y/z x/y x; chmod 500 d")
             )
             await trial.changes()
 
@@ -237,7 +241,7 @@ def test_a_named_trial_survives_a_crash(root: Path, tmp_path: Path) -> None:
         async with open_overlay(root, state, Surroundings(), "task-1") as trial:
             assert [path.name for path in (state / "trials").iterdir()] == ["task-1"]
             assert [(c.path, c.after) for c in await trial.changes()] == [("a", b"survived\n"), ("d/b", None)]
-            assert (await trial.exec(Command("cat a report; ls d"))).output == "survived\njunk\ne\n"
+            assert (await trial.exec(ShellCommand("cat a report; ls d"))).output == "survived\njunk\ne\n"
 
     asyncio.run(main())
 
@@ -278,7 +282,7 @@ def test_paths_with_any_character(tmp_path: Path, root: Path) -> None:
 
     async def main() -> None:
         async with open_overlay(odd, state, Surroundings()) as trial:
-            ran = await trial.exec(Command("echo y > x; pwd; echo new > 'n,\n'"))
+            ran = await trial.exec(ShellCommand("echo y > x; pwd; echo new > 'n,\n'"))
             assert ran.output == f"{odd}\n"
             assert [(c.path, c.after) for c in await trial.changes()] == [("n,\n", b"new\n"), ("x", b"y\n")]
 
@@ -289,7 +293,10 @@ def test_one_command_at_a_time(root: Path, tmp_path: Path) -> None:
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
             await asyncio.gather(
-                *(trial.exec(Command("n=$(cat n || echo 0); sleep .02; echo $((n+1)) > n")) for _ in range(5))
+                *(
+                    trial.exec(ShellCommand("n=$(cat n || echo 0); sleep .02; echo $((n+1)) > n"))
+                    for _ in range(5)
+                )
             )
             assert await trial.read("n") == b"5\n"
 
@@ -300,12 +307,12 @@ def test_a_cancelled_command_leaves_the_trial_usable(root: Path, tmp_path: Path)
     async def main() -> None:
         token = f"99{os.getpid()}"
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
-            task = asyncio.create_task(trial.exec(Command(f"echo x > a; sleep {token}")))
+            task = asyncio.create_task(trial.exec(ShellCommand(f"echo x > a; sleep {token}")))
             await soon(lambda: running(f"sleep\0{token}"))
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert (await trial.exec(Command("cat a"), ExecLimits(seconds=60))).output == "x\n"
+            assert (await trial.exec(ShellCommand("cat a"), ExecLimits(seconds=60))).output == "x\n"
 
     asyncio.run(main())
 
@@ -354,9 +361,9 @@ def test_the_real_tree_is_read_only_for_commands(root: Path, tmp_path: Path) -> 
     tree = open_tree(root, tmp_path / "state", tmp_path / "cache", sandbox="require")
 
     async def main() -> None:
-        assert (await tree.exec(Command("cat a; echo x > a"))).code == 1
+        assert (await tree.exec(ShellCommand("cat a; echo x > a"))).code == 1
         async with tree.trial("t") as trial:
-            assert (await trial.exec(Command("echo x > a"))).code == 0 and trial.confined
+            assert (await trial.exec(ShellCommand("echo x > a"))).code == 0 and trial.confined
             changes = await trial.changes()
         await tree.apply(changes)
 

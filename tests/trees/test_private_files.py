@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.trees.environment import Surroundings
 from kith.trees.local import open_tree
 from kith.trees.private_files import Private, find_former, find_private
@@ -62,7 +62,7 @@ def test_a_hidden_file_cannot_be_read_by_a_command(
     line = "cat .env; cat src/.env.local; cp .env x; mv .env y; ln .env z; head -c 9 local.py; ls build"
 
     async def run() -> str:
-        command = Command(line, hidden=(".env", "src/.env.local", "gone"))
+        command = ShellCommand(line, hidden=(".env", "src/.env.local", "gone"))
         if boxed == "tree":
             return (await tree.exec(command)).output
         trial = tree.trial() if boxed == "overlay" else None
@@ -70,7 +70,7 @@ def test_a_hidden_file_cannot_be_read_by_a_command(
             root, tmp_path / "state", Surroundings(), boxed=True, confined=True
         ) as side:
             ran = await side.exec(command)
-            assert "SECRET" in (await side.exec(Command("cat .env"))).output  # without it, as ever
+            assert "SECRET" in (await side.exec(ShellCommand("cat .env"))).output  # without it, as ever
             return ran.output
 
     output = asyncio.run(run())
@@ -100,7 +100,7 @@ def test_a_folder_that_is_renamed_takes_no_hidden_file_along(
         async with trial or open_copy(
             root, tmp_path / "state", Surroundings(), boxed=True, confined=True
         ) as side:
-            return "".join([(await side.exec(Command(line, hidden=hidden))).output for line in lines])
+            return "".join([(await side.exec(ShellCommand(line, hidden=hidden))).output for line in lines])
 
     output = asyncio.run(run())
     assert "SECRET" not in output

@@ -13,7 +13,7 @@ import pytest
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.environment import Surroundings, environment_of, find_surroundings
 from kith.trees.local import open_tree
 from kith.trees.sandbox import Box, look, mounts_of, run_boxed
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 def run(root: Path, line: str, writable: bool = True) -> Ran:
     box = Box(root, root, writable, find_surroundings(root))
-    return asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=60)))
+    return asyncio.run(run_boxed(box, ShellCommand(line), ExecLimits(seconds=60)))
 
 
 def test_the_tree_is_there_and_writable_only_when_asked(root: Path) -> None:
@@ -79,7 +79,7 @@ def test_no_credential_reaches_the_command(root: Path, monkeypatch: pytest.Monke
     assert "canary-1" not in ran.output
     assert "LC_TIME=C" in ran.output and "GIT_OPTIONAL_LOCKS=0" in ran.output
     given = asyncio.run(
-        run_boxed(Box(root, root, True), Command("echo $MINE", env={"MINE": "yes"}), ExecLimits())
+        run_boxed(Box(root, root, True), ShellCommand("echo $MINE", env={"MINE": "yes"}), ExecLimits())
     )
     assert given.output == "yes\n"
 
@@ -117,7 +117,7 @@ def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) 
         (root / "net.py").write_text(script)
         line = f"/usr/bin/python3 net.py {places[0]} {places[1]}"
         ran = asyncio.run(
-            run_boxed(Box(root, root, False, Surroundings((tool,))), Command(line), ExecLimits())
+            run_boxed(Box(root, root, False, Surroundings((tool,))), ShellCommand(line), ExecLimits())
         )
     assert ran.output == "no\nno\n"
 
@@ -150,7 +150,7 @@ def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bo
         shown = tmp_path / "link" if bound == "in a linked toolchain" else tool
         script = f"import socket; socket.socket(socket.AF_UNIX).connect({str(shown / 'socket')!r})"
         box = Box(root, root, False, Surroundings((shown,)))
-        ran = asyncio.run(run_boxed(box, Command(f'/usr/bin/python3 -c "{script}"'), ExecLimits()))
+        ran = asyncio.run(run_boxed(box, ShellCommand(f'/usr/bin/python3 -c "{script}"'), ExecLimits()))
         server.kill()
     assert "ConnectionRefusedError" in ran.output
 
@@ -161,7 +161,7 @@ def test_a_trial_tells_no_command_where_it_is_kept(root: Path, tmp_path: Path) -
 
     async def main() -> str:
         async with tree.trial() as trial:
-            return (await trial.exec(Command("cat /proc/1/environ /proc/1/cmdline; env"))).output
+            return (await trial.exec(ShellCommand("cat /proc/1/environ /proc/1/cmdline; env"))).output
 
     assert str(state) not in asyncio.run(main())
 
@@ -171,7 +171,7 @@ def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_p
 
     async def main() -> str:
         line = f"sleep {token}; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
-        command = Command(line, env={"MINE": "canary-2"})
+        command = ShellCommand(line, env={"MINE": "canary-2"})
         task = asyncio.create_task(run_boxed(box, command, ExecLimits(seconds=60)))
         await soon(lambda: running(f"sleep\0{token}"))
         assert not running("canary-2")
@@ -179,7 +179,9 @@ def test_no_list_of_processes_tells_variables_or_hidden_places(root: Path, tmp_p
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        return (await run_boxed(box, Command("cat /proc/1/environ /proc/1/cmdline"), ExecLimits())).output
+        return (
+            await run_boxed(box, ShellCommand("cat /proc/1/environ /proc/1/cmdline"), ExecLimits())
+        ).output
 
     assert str(tmp_path) not in asyncio.run(main())
 
@@ -199,7 +201,7 @@ LIMITS = {
 @pytest.mark.parametrize("line", LIMITS)
 def test_limits_hold_for_root_too(root: Path, line: str) -> None:
     limits = ExecLimits(seconds=8, processes=200, memory=300_000_000, file_size=4_000_000)
-    ran = asyncio.run(run_boxed(Box(root, root, True, find_surroundings(root)), Command(line), limits))
+    ran = asyncio.run(run_boxed(Box(root, root, True, find_surroundings(root)), ShellCommand(line), limits))
     assert (LIMITS[line] in ran.output if LIMITS[line] else ran.timed_out) and ran.seconds < 20, ran
 
 
@@ -220,7 +222,7 @@ def test_time_out_kills_children_that_left_the_session(root: Path) -> None:
     token = f"95{os.getpid()}"
     box = Box(root, root, True)
     line = f"setsid sleep {token} & (setsid setsid sleep {token} &) ; trap '' TERM; sleep {token}"
-    ran = asyncio.run(run_boxed(box, Command(line), ExecLimits(seconds=0.4)))
+    ran = asyncio.run(run_boxed(box, ShellCommand(line), ExecLimits(seconds=0.4)))
     assert ran.timed_out and ran.code == 124
     assert not running(token)
 
@@ -237,7 +239,9 @@ def test_cancelling_leaves_nothing(root: Path) -> None:
 
     async def main() -> None:
         task = asyncio.create_task(
-            run_boxed(Box(root, root, True), Command(f"setsid sleep {token} & sleep {token}"), ExecLimits())
+            run_boxed(
+                Box(root, root, True), ShellCommand(f"setsid sleep {token} & sleep {token}"), ExecLimits()
+            )
         )
         await soon(lambda: running(f"sleep\0{token}"))
         task.cancel()
@@ -279,9 +283,9 @@ def test_nothing_outlives_a_crash_at_any_moment_of_the_start(root: Path) -> None
 
 def test_a_sandbox_that_fails_is_not_a_command_that_failed(root: Path) -> None:
     with pytest.raises(TreeError, match="sandbox did not start"):
-        asyncio.run(run_boxed(Box(root, root, True), Command("true", "no such folder"), ExecLimits()))
+        asyncio.run(run_boxed(Box(root, root, True), ShellCommand("true", "no such folder"), ExecLimits()))
     with pytest.raises(TreeError):
-        asyncio.run(run_boxed(Box(root, root, True), Command("true", "../elsewhere"), ExecLimits()))
+        asyncio.run(run_boxed(Box(root, root, True), ShellCommand("true", "../elsewhere"), ExecLimits()))
     assert run(root, "echo 'bwrap: no'; exit 1").code == 1
 
 
@@ -289,7 +293,7 @@ def test_hidden_folders_are_covered_where_they_would_show(root: Path) -> None:
     (root / "state").mkdir()
     (root / "state/secret").write_text("x")
     box = Box(root, root, True, hidden=(root / "state",))
-    assert asyncio.run(run_boxed(box, Command("ls state"), ExecLimits())).output == ""
+    assert asyncio.run(run_boxed(box, ShellCommand("ls state"), ExecLimits())).output == ""
 
 
 def test_odd_paths_need_no_quoting(tmp_path: Path, root: Path) -> None:

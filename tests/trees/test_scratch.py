@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.trees.copy import open_copy
 from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
@@ -49,7 +49,7 @@ async def opened(ground: str, root: Path) -> AsyncIterator[tuple[Trial, Shell]]:
     async with opening as trial:
 
         async def shell(line: str, limits: ExecLimits = LIMITS) -> Ran:
-            return await trial.exec(Command(line), limits)
+            return await trial.exec(ShellCommand(line), limits)
 
         yield trial, shell
 
@@ -75,7 +75,7 @@ def test_what_a_command_leaves_is_there_for_the_next(ground: str, root: Path) ->
 def test_checks_see_nothing_of_it(ground: str, root: Path) -> None:
     async def scene(trial: Trial, shell: Shell) -> None:
         await shell('echo "import sys" > "$TMPDIR/note"; echo x > ~/note')
-        ran = await trial.check(Command('ls "$TMPDIR" ~; echo x > "$TMPDIR/other"'))
+        ran = await trial.check(ShellCommand('ls "$TMPDIR" ~; echo x > "$TMPDIR/other"'))
         assert "note" not in ran.output and ran.code == 0
         left = (await shell('ls "$TMPDIR"')).output.split()
         assert "note" in left and "other" not in left

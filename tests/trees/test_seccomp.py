@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.sandbox import Box, run_boxed
 from kith.trees.seccomp import ALLOW, ERRNO, KILL, MACHINES, make_filter
 
@@ -94,7 +94,9 @@ def test_a_kernel_takes_it(tmp_path: Path, sandbox: None) -> None:
         pytest.skip("no filter for this processor")
     assert len(make_filter()) < 8 * 4096
     ran = asyncio.run(
-        run_boxed(Box(tmp_path, tmp_path, True), Command("grep Seccomp: /proc/self/status"), ExecLimits())
+        run_boxed(
+            Box(tmp_path, tmp_path, True), ShellCommand("grep Seccomp: /proc/self/status"), ExecLimits()
+        )
     )
     assert ran.output.split() == ["Seccomp:", "2"]
 
@@ -141,7 +143,7 @@ def test_what_tests_do_works(tmp_path: Path, sandbox: None) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     ran = asyncio.run(
         run_boxed(
-            Box(tmp_path, tmp_path, True), Command("/usr/bin/python3 program.py"), ExecLimits(seconds=60)
+            Box(tmp_path, tmp_path, True), ShellCommand("/usr/bin/python3 program.py"), ExecLimits(seconds=60)
         )
     )
     assert ran.output.strip().endswith("all"), ran.output

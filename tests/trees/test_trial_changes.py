@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Changes
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from projects import ENV, TRIALS, git, make_project, needs, snapshot
 from sparing import first
 
@@ -110,7 +110,7 @@ def test_changes_are_what_git_would_say(
 
     async def main() -> Changes:
         async with TRIALS[kind](project, folder / "state") as trial:
-            await trial.exec(Command(script))
+            await trial.exec(ShellCommand(script))
             return await trial.changes()
 
     changes = asyncio.run(main())

@@ -70,7 +70,7 @@ class Outcome(Struct, frozen=True):
     answer: Any = None
 
 
-class Progress(Struct, frozen=True):
+class TaskProgress(Struct, frozen=True):
     """The progress of a task; a resumed task begins with that of its log.
 
     `refusals`: noes of gates since a person last spoke, or another model took over. `refusal`: the last one,
@@ -99,7 +99,7 @@ class Tried(Struct, frozen=True):
     verdict: Verdict
     before: tuple[Judged, ...] = ()
 
-    def after(self, progress: Progress) -> Progress:
+    def after(self, progress: TaskProgress) -> TaskProgress:
         """Return the progress after this attempt."""
         no = None if self.verdict.ok else self.verdict
         return replace(
@@ -120,7 +120,7 @@ async def attempt(
     judges: Judges,
     *,
     plan: Planning = "no",
-    earlier: Progress | None = None,
+    earlier: TaskProgress | None = None,
     relief: Relief = nobody,
 ) -> Outcome:
     """Let a role do `task` in the run's trial until gates and person agree, then adopt the change.
@@ -143,13 +143,13 @@ async def _in_trial(
     task: Message,
     judges: Judges,
     plan: Planning,
-    earlier: Progress | None,
+    earlier: TaskProgress | None,
     relief: Relief,
 ) -> Outcome:
     if earlier is None:
         words = task.text if plan == "no" else with_request(task.text)
         begin_turn(run.inside(trial), leg.thread, say(words, images=task.images))
-    progress = earlier or Progress()
+    progress = earlier or TaskProgress()
     before: GivenUp | None = None
     try:
         while True:
@@ -168,7 +168,7 @@ async def _in_trial(
         return Outcome("failed", str(error))
 
 
-def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: Progress) -> Outcome:
+def _nobody_left(ended: GivenUp, before: GivenUp | None, progress: TaskProgress) -> Outcome:
     """The end of a task that no model has done. Raises what stopped the last one, if anything did.
 
     One that could not be asked at all is no reason of its own where another one has tried `before`.
@@ -188,8 +188,8 @@ def _not_applied(why: str, refusal: Verdict | None) -> str:
 
 
 async def _run_leg(
-    run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress, plan: Planning
-) -> tuple[Outcome | GivenUp, Progress]:
+    run: Run, trial: Trial, leg: Leg, judges: Judges, progress: TaskProgress, plan: Planning
+) -> tuple[Outcome | GivenUp, TaskProgress]:
     """Attempt after attempt of one model; every no, a gate's or the person's, is the next message."""
     inside = run.inside(trial)
     if progress.given_up:
@@ -228,8 +228,8 @@ async def _run_leg(
 
 
 async def _take_over(
-    run: Run, trial: Trial, leg: Leg, given_up: GivenUp, progress: Progress, plan: Planning
-) -> Progress:
+    run: Run, trial: Trial, leg: Leg, given_up: GivenUp, progress: TaskProgress, plan: Planning
+) -> TaskProgress:
     """Tell a model where the one before it left the task; it plans first if nobody has."""
     words = await hand_over(run, trial, leg, given_up, Abandoned(progress.refusal, progress.before))
     planned = plan == "no" or progress.attempts > 0
@@ -237,7 +237,7 @@ async def _take_over(
     return replace(progress, given_up=None, refusal=None)
 
 
-async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
+async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: TaskProgress) -> Tried:
     """Judge the change of a stopped model before another one takes over; it may be good already."""
     changes = () if leg.last else await trial.changes()
     if not changes:
@@ -250,8 +250,8 @@ async def _judge_rest(run: Run, trial: Trial, leg: Leg, judges: Judges, progress
 
 
 async def _look_again(
-    run: Run, trial: Trial, leg: Leg, judges: Judges, passed: Tried, progress: Progress
-) -> tuple[Tried, Progress]:
+    run: Run, trial: Trial, leg: Leg, judges: Judges, passed: Tried, progress: TaskProgress
+) -> tuple[Tried, TaskProgress]:
     """Look once more at a change that passed the gates; its model may correct what linters find."""
     tried, found = passed, await judges.lint(run, passed.changes)
     if found and not progress.linted:
@@ -272,7 +272,7 @@ async def _correct(
     judges: Judges,
     passed: Tried,
     found: Sequence[Finding],
-    progress: Progress,
+    progress: TaskProgress,
 ) -> tuple[Tried, Sequence[Finding]]:
     """Let the model correct what linters found, once; also return what they find then.
 
@@ -316,7 +316,7 @@ async def _tell_notes(
         run.emit(Reviewed(tuple(found)))
 
 
-async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: Progress) -> Tried:
+async def _try(run: Run, trial: Trial, leg: Leg, judges: Judges, progress: TaskProgress) -> Tried:
     """One attempt of the model, and what the gates say of it."""
     number, thread = progress.attempts, leg.thread
     with run.step(f"attempt {number}", kind="attempt", attempt=number) as step:

@@ -13,7 +13,7 @@ from kith.core.errors import TreeError
 from kith.core.events import Notice
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Ran, Verdict
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.settings import Hook
 from kith.tools.veiled import Veil, hide
 from kith.tools.wrappers import HookAnswer, Moment
@@ -98,7 +98,7 @@ class ProjectHooks(Struct, frozen=True):
         try:
             if hook.where == "trial":
                 place = hide(run.workspace, self.veil) if self.veil else run.workspace
-                ran = await place.exec(Command(_APART, env=env, input=input), limits)
+                ran = await place.exec(ShellCommand(_APART, env=env, input=input), limits)
             else:
                 ran = await self._run_here(env, input, limits)
             if ran.timed_out:

@@ -18,7 +18,7 @@ from kith.context.notes import (
     OF_PROJECT,
     OF_USER,
     TOLD,
-    Note,
+    ProjectNote,
     Skill,
     list_skills,
     read_skill,
@@ -47,7 +47,7 @@ Parts = tuple[tuple[str, str], ...]  # name and text of each
 class Knowledge(Struct, frozen=True):
     """Notes of the person and of the project, and skills by their names; `faults` says what is left out."""
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[ProjectNote, ...] = ()
     skills: tuple[Skill, ...] = ()
     faults: tuple[str, ...] = ()
 
@@ -75,11 +75,11 @@ def _placed(skill: Skill, root: Path, *, own: bool) -> Skill:
     return replace(skill, folder=str(folder), own=own, files=tuple(islice(_files_below(folder), _LISTED)))
 
 
-def _notes_of_project(chosen: Settings) -> Iterator[Note]:
+def _notes_of_project(chosen: Settings) -> Iterator[ProjectNote]:
     path = chosen.brought.notes
     text = chosen.brought.text(path) if path else ""
     if text.strip():
-        yield Note(path, text)
+        yield ProjectNote(path, text)
 
 
 def _skills_of_project(chosen: Settings) -> Iterator[tuple[str, str, bool]]:
@@ -88,12 +88,12 @@ def _skills_of_project(chosen: Settings) -> Iterator[tuple[str, str, bool]]:
             yield text, path.removesuffix(f"/{SKILL}"), False
 
 
-def _own_notes(config: Path) -> Iterator[Note]:
+def _own_notes(config: Path) -> Iterator[ProjectNote]:
     """The person's own, in their folder of configuration; a link is theirs to make."""
     for name in NOTES:
         text = _read_own(config / name) if (config / name).is_file() else ""
         if text.strip():
-            yield Note(_from_home(config / name), text, OF_USER)
+            yield ProjectNote(_from_home(config / name), text, OF_USER)
             return
 
 
@@ -262,7 +262,7 @@ def _finder(project: Project, emit: Emit) -> FindNotes:
     refused: set[str] = set()
     trusted: Mapping[str, str] | None = None
 
-    async def find(path: str) -> Sequence[Note]:
+    async def find(path: str) -> Sequence[ProjectNote]:
         nonlocal trusted
         notes = []
         for folder in _folders_above(path):
@@ -273,7 +273,7 @@ def _finder(project: Project, emit: Emit) -> FindNotes:
                 trusted = _trusted(project)
             name, text = found[0], found[1].decode()
             if trusted.get(name) == text:
-                notes.append(Note(name, text.removeprefix("\ufeff")))
+                notes.append(ProjectNote(name, text.removeprefix("\ufeff")))
             elif name not in refused and brought.standing != "declined":
                 refused.add(name)
                 emit(Notice(f"{name} is ignored: you have not trusted its present content; see kith trust."))

@@ -25,7 +25,7 @@ from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.machine import read_memory
-from kith.models.discovery.servers import Named, Places, Server, endpoint_of, full_name, servers_of
+from kith.models.discovery.servers import NamedServer, Places, Server, endpoint_of, full_name, servers_of
 from kith.models.discovery.stored import FILES
 from kith.models.providers.manner import Manner
 from kith.models.providers.wire import is_loopback
@@ -52,7 +52,7 @@ def listed_name(chosen: Settings, name: str, server: str) -> str:
 def places_of(chosen: Settings) -> Places:
     """Return the places of models, from the settings."""
     named = {
-        name: Named(
+        name: NamedServer(
             each.kind, each.url, os.environ.get(each.key_env, ""), each.key_env, each.cloud, _manner_of(each)
         )
         for name, each in chosen.endpoints.items()
@@ -64,8 +64,8 @@ def places_of(chosen: Settings) -> Places:
         ollama_host=chosen.ollama_host,
         openai_base_url=chosen.openai_base_url,
         openai_key=chosen.openai_api_key,
-        anthropic=Named("anthropic", chosen.anthropic_base_url, claude, "ANTHROPIC_API_KEY"),
-        gemini=Named("gemini", chosen.gemini_base_url, gemini, "GEMINI_API_KEY"),
+        anthropic=NamedServer("anthropic", chosen.anthropic_base_url, claude, "ANTHROPIC_API_KEY"),
+        gemini=NamedServer("gemini", chosen.gemini_base_url, gemini, "GEMINI_API_KEY"),
         offline=chosen.offline,
         cloud=chosen.cloud,
         window=chosen.window,

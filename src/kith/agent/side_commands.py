@@ -16,7 +16,7 @@ from kith.core.events import Notice, Options, ToolBegan, ToolEnded
 from kith.core.evidence import Tries
 from kith.core.run import Answerer, Gate, Run, new_id
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import Command, Trial
+from kith.core.workspace import ShellCommand, Trial
 from kith.gates.human import change_question
 from kith.memory.database import COMMAND
 from kith.memory.session import Session
@@ -71,7 +71,7 @@ async def _exec(run: Run, trial: Trial, command: str) -> None:
     id = new_id()
     run.emit(ToolBegan(id, _TOLD, "exec", command))
     began = time.monotonic()
-    ran = await trial.exec(Command(command), run.limits.exec)
+    ran = await trial.exec(ShellCommand(command), run.limits.exec)
     ran = replace(ran, command=command, output=plain_output(ran.output))
     took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
     run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))

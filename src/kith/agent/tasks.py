@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.task_worker import USUAL, Adaptation, adapt, make_worker, settle
 from kith.agent.asking.terms import Terms
-from kith.agent.attempt import Outcome, Progress, adopt_ready, attempt, may_end
+from kith.agent.attempt import Outcome, TaskProgress, adopt_ready, attempt, may_end
 from kith.agent.direct import BeyondError, make_direct
 from kith.agent.direct_words import describe, nearest_form, parse_direct
 from kith.agent.edit_checks import EditChecks
@@ -469,13 +469,13 @@ async def open_first(project: Project) -> Opened:
     return await project.open_model(lambda event: None, name)
 
 
-def _progress_of(past: Past) -> Progress:
+def _progress_of(past: Past) -> TaskProgress:
     """Read a task's progress from the log."""
     no, took_over = past.refusal, past.relayed
     refusal = Verdict(False, no.feedback, no.gate, no.ran, figures=no.figures) if no else None
     before = tuple(each for each in past.verdicts if each.when == "before")
     given_up = GivenUp(took_over.after, took_over.why) if took_over else None
-    return Progress(
+    return TaskProgress(
         past.attempts,
         past.refusals,
         refusal,

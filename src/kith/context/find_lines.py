@@ -12,7 +12,7 @@ from kith.core.generated import GENERATED
 from kith.core.git import git_command
 from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 
 _FOUND, _NOTHING = 0, 1  # exit codes; any other: the engine is missing, or does not take the pattern
 # rg: path NUL line ":" text; git: path NUL line NUL text
@@ -56,7 +56,7 @@ async def find_lines(
     return await _look_through(run, query.compile(), chosen), True
 
 
-def _ripgrep(query: Query, without: Sequence[str]) -> Command:
+def _ripgrep(query: Query, without: Sequence[str]) -> ShellCommand:
     words = ["rg", "--no-config", "--hidden", "--no-require-git", "--no-messages", "--crlf", "--sort=path"]
     words += ["--no-heading", "--with-filename", "--line-number", "--null", "--color=never"]
     words += ["--max-columns=400", "--max-columns-preview", *_options(query)]
@@ -65,10 +65,10 @@ def _ripgrep(query: Query, without: Sequence[str]) -> Command:
     for name in (".git", *without):
         words += ["--glob", f"!{name}/"]
     words += ["-e", query.pattern, "--", query.place if query.place == "." else f"./{query.place}"]
-    return Command(shlex.join(words))
+    return ShellCommand(shlex.join(words))
 
 
-def _git_grep(query: Query, without: Sequence[str]) -> Command:
+def _git_grep(query: Query, without: Sequence[str]) -> ShellCommand:
     dialect = [] if query.literal else ["--perl-regexp"]
     words = ["grep", "-nzI", "--untracked", "--no-color", *dialect, *_options(query)]
     excluded = [f":(exclude,glob)**/{name}/**" for name in without]

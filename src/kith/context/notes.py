@@ -18,7 +18,7 @@ _CHARS: Final = 3  # of a token, cautiously
 _LEAST: Final = 40  # tokens; fewer say nothing
 
 
-class Note(Struct, frozen=True):
+class ProjectNote(Struct, frozen=True):
     """Notes for agents, and their place: `path` as the person knows it."""
 
     path: str
@@ -31,7 +31,7 @@ class Note(Struct, frozen=True):
         return self.path.rpartition("/")[0] if self.heading == OF_PROJECT else ""
 
 
-def tell_note(note: Note, room: int) -> str:
+def tell_note(note: ProjectNote, room: int) -> str:
     """A note under its heading, in at most `room` tokens; its middle is left out where it is longer.
 
     "" where the room is too little to say anything.
@@ -66,7 +66,7 @@ def share_room(needs: Sequence[int], room: int) -> tuple[int, ...]:
 TOLD: Final = "notes"  # the key of a result's detail that holds the paths of the notes behind it
 
 
-def add_notes(result: ToolResult, notes: Sequence[Note], room: int) -> ToolResult:
+def add_notes(result: ToolResult, notes: Sequence[ProjectNote], room: int) -> ToolResult:
     """The answer of a tool, and after it the notes of the places that it was about."""
     told = [text for note in notes if (text := tell_note(note, room // len(notes)))]
     detail = {**result.detail, TOLD: [note.path for note in notes]}

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.run import Run
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 
 
 class Commit(Struct, frozen=True):
@@ -80,9 +80,9 @@ _GIT: Final = ("git", "--no-pager", *(word for setting in SAFE_SETTINGS for word
 _ENVIRONMENT: Final = SAFE_ENVIRONMENT | {"LC_ALL": "C.UTF-8"}
 
 
-def git_command(*args: str) -> Command:
+def git_command(*args: str) -> ShellCommand:
     """Return the command that runs git with the repository's and the person's own programs switched off."""
-    return Command(shlex.join([*_GIT, *args]), env=_ENVIRONMENT)
+    return ShellCommand(shlex.join([*_GIT, *args]), env=_ENVIRONMENT)
 
 
 # Paths that the tree's own git names: a short cut, which may be missing. A repository's attributes can still
@@ -97,7 +97,7 @@ async def list_paths(run: Run, args: Sequence[str], limits: ExecLimits) -> tuple
     """
     if not run.workspace.confined:
         return None
-    ran = await run.workspace.exec(Command(git_command(*args).line), limits)
+    ran = await run.workspace.exec(ShellCommand(git_command(*args).line), limits)
     if ran.timed_out or ran.cut or ran.code > 1 or "\ufffd" in ran.output:
         return None
     if ran.code == 1 and (ran.output or args[0] != "grep"):

@@ -28,7 +28,7 @@ class SizeLimits(Struct, frozen=True):
     change: int = 2_000_000
 
 
-class Command(Struct, frozen=True):
+class ShellCommand(Struct, frozen=True):
     """A shell command, its folder inside the tree, and variables beyond the allowed ones.
 
     `hidden` are files of the tree that it must not read, as far as the tree can confine it. `hosts` are the
@@ -64,7 +64,7 @@ class Job(Protocol):
         """Its number in the trial, from 1."""
 
     @property
-    def command(self) -> Command: ...
+    def command(self) -> ShellCommand: ...
 
     @property
     def seconds(self) -> float:
@@ -115,7 +115,7 @@ class Workspace(Protocol):
     async def write(self, path: str, data: bytes | None) -> None:
         """Create or replace a file (keeping its mode), or delete it with None."""
 
-    async def exec(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
+    async def exec(self, command: ShellCommand, limits: ExecLimits = ExecLimits()) -> Ran:
         """Run a command to its end or its limits; never raises for a command that merely failed."""
 
     async def apply(self, changes: Changes) -> str:
@@ -139,7 +139,7 @@ class Trial(Workspace, Protocol):
     async def changes(self) -> Changes:
         """Return the differences from the user's tree: the result of `git diff`, plus untracked files."""
 
-    async def check(self, command: Command, limits: ExecLimits = ExecLimits()) -> Ran:
+    async def check(self, command: ShellCommand, limits: ExecLimits = ExecLimits()) -> Ran:
         """Run a command whose by-products are not part of the change (tests leave caches and reports).
 
         It shares no network with background processes.
@@ -153,7 +153,7 @@ class Trial(Workspace, Protocol):
         """A turn of a model: background processes run only inside it, and end with it."""
 
     async def launch(
-        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = ExecLimits()
+        self, command: ShellCommand, ended: Callable[[Job], object], limits: ExecLimits = ExecLimits()
     ) -> Job:
         """Start a process in the background; it and later commands share a loopback network.
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kith.core.errors import TreeError
 from kith.core.run import Gate, Run
 from kith.core.values import SYMLINK, Changes, Finding, Ran, Verdict
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.edits.rows import changed_lines
 from kith.gates.known_linters import (
     CLANG_TIDY_SUFFIXES,
@@ -234,7 +234,7 @@ async def run_linter(run: Run, linter: Linter, paths: Sequence[str], limits: Exe
 async def _check(run: Run, line: str, limits: ExecLimits) -> Ran:
     if not isinstance(run.workspace, Trial):
         raise TypeError("linters run in a trial only")
-    return await run.workspace.check(Command(line), limits)
+    return await run.workspace.check(ShellCommand(line), limits)
 
 
 def _problem(linter: Linter, ran: Ran, parsed: Sequence[Finding]) -> str:

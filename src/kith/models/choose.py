@@ -18,7 +18,7 @@ from kith.models.discovery.machine import read_memory
 from kith.models.discovery.memory import TARGET, choose_window, fits
 from kith.models.discovery.servers import (
     CLOUDS,
-    Named,
+    NamedServer,
     Places,
     Server,
     Wait,
@@ -47,10 +47,10 @@ _anthropic: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy(
 )
 _gemini: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy("kith.models.providers.gemini:Gemini")
 # The servers that need no configuration, and where they listen by default.
-_USUAL: Mapping[str, Named] = {
-    "llama-server": Named("llama-server", "http://127.0.0.1:8080"),
-    "lmstudio": Named("lmstudio", "http://127.0.0.1:1234"),
-    "vllm": Named("vllm", "http://127.0.0.1:8000"),
+_USUAL: Mapping[str, NamedServer] = {
+    "llama-server": NamedServer("llama-server", "http://127.0.0.1:8080"),
+    "lmstudio": NamedServer("lmstudio", "http://127.0.0.1:1234"),
+    "vllm": NamedServer("vllm", "http://127.0.0.1:8000"),
 }
 
 # Windows that Ollama is asked for, by address and model. A model that is being loaded takes memory, and is
@@ -132,11 +132,11 @@ async def _all_loaded(servers: Sequence[Server], places: Places, emit: Emit) -> 
     return tuple(await asyncio.gather(*map(loaded, servers)))
 
 
-def _providers(places: Places) -> dict[str, Named]:
-    known = {**_USUAL, "ollama": Named("ollama", ollama_url(places.ollama_host))}
+def _providers(places: Places) -> dict[str, NamedServer]:
+    known = {**_USUAL, "ollama": NamedServer("ollama", ollama_url(places.ollama_host))}
     known |= {"anthropic": places.anthropic, "gemini": places.gemini}
     if places.openai_base_url:
-        known["openai"] = Named("openai", places.openai_base_url, places.openai_key)
+        known["openai"] = NamedServer("openai", places.openai_base_url, places.openai_key)
     return known | dict(places.named)
 
 
@@ -144,12 +144,14 @@ def _endpoint_of(server: Server, places: Places) -> Endpoint:
     said = {Endpoint(each.url).url: each.cloud for each in places.named.values() if each.url}
     cloud = server.cloud or said.get(server.url)  # what nobody said, its address says, or where that leads
     at = place_at(server.url, places)
-    endpoint = endpoint_of(Named(server.kind, server.url, at.key, cloud=cloud, manner=at.manner), places)
+    endpoint = endpoint_of(
+        NamedServer(server.kind, server.url, at.key, cloud=cloud, manner=at.manner), places
+    )
     endpoint.look_s = places.stall_s
     return endpoint
 
 
-async def _open_named(provider: str, place: Named, model: str, places: Places, emit: Emit) -> Provider:
+async def _open_named(provider: str, place: NamedServer, model: str, places: Places, emit: Emit) -> Provider:
     """A model of an endpoint that was named with it, and is waited for like a reply."""
     endpoint = endpoint_of(place, places)
     endpoint.look_s = places.stall_s
@@ -180,9 +182,9 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     return Pool(name, found)
 
 
-def _member(pool: str, name: str, places: Places) -> Named:
+def _member(pool: str, name: str, places: Places) -> NamedServer:
     """A server of a pool. Raises UsageError for one that cannot be."""
-    place = _providers(places).get(name) or (Named("openai", name) if "://" in name else None)
+    place = _providers(places).get(name) or (NamedServer("openai", name) if "://" in name else None)
     if place is None:
         raise UsageError(f"The pool of {pool} names {name!r}, which is neither an endpoint nor an address.")
     if endpoint_of(place, places).is_cloud:

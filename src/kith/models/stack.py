@@ -21,7 +21,7 @@ from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, Sending
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
-from kith.models.wrappers.prompt_cache import Meter
+from kith.models.wrappers.prompt_cache import CacheMeter
 from kith.models.wrappers.retry import RETRIES, Agree, Queue, Retrying, RetryLimits, wait_for_nobody
 from kith.models.wrappers.tool_calling import Ladder
 from kith.models.wrappers.verified import Verified
@@ -43,7 +43,7 @@ class Opened(Struct, frozen=True):
     facts: Facts
     card_of: Callable[[str], Mapping[str, Any]]
     counter: Counter
-    meter: Meter
+    meter: CacheMeter
     patient: Model
     foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
     price: Price = free
@@ -212,7 +212,7 @@ async def look(
     gate = Gate(provider.name, cloud=facts.cloud)
     guarded = Guarded(provider, gate, reminded)
     counter = Counter(window, guarded.count, ratio, reminded)
-    meter = Meter(facts.counts_cache, rate, least_cached=facts.least_cached)
+    meter = CacheMeter(facts.counts_cache, rate, least_cached=facts.least_cached)
     foresight = (
         foresight_of(provider.name, facts, card, counter.estimate, meter.expect) if facts.server else None
     )

@@ -14,7 +14,7 @@ from kith.core.hosts import parse_hosts
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, Ran, ToolResult
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.shell import TRUSTING, decide, safe_environment
 from kith.tools.answers import in_words, plain_output, refused, told
 from kith.tools.paths import inner_path
@@ -72,7 +72,7 @@ def make_shell(
         except ValueError as error:
             return refused(str(error))
         folder = inner_path(run, args.get("folder", "."))
-        asked = Command(line_for(command), folder, _environment(shown(args), run), hosts=hosts)
+        asked = ShellCommand(line_for(command), folder, _environment(shown(args), run), hosts=hosts)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
         return report(replace(ran, command=command), seconds)
 

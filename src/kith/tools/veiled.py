@@ -13,7 +13,7 @@ from kith.core.errors import TreeError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Changes, Ran, ToolResult
-from kith.core.workspace import Command, ExecLimits, Job, Trial, Workspace
+from kith.core.workspace import ExecLimits, Job, ShellCommand, Trial, Workspace
 from kith.tools.paths import clean_path, visible
 
 _DEFAULT = ExecLimits()
@@ -70,7 +70,7 @@ class Veiled(Struct, frozen=True):
             raise TreeError(_SECRET.format(visible(path)))
         await self.inner.write(path, data)
 
-    async def exec(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+    async def exec(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         return await self.inner.exec(replace(command, hidden=self.veil.masked), limits)
 
     async def apply(self, changes: Changes) -> str:
@@ -93,7 +93,7 @@ class VeiledTrial(Veiled, frozen=True):
     async def changes(self) -> Changes:
         return await self.inner.changes()
 
-    async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+    async def check(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         return await self.inner.check(replace(command, hidden=self.veil.masked), limits)
 
     @property
@@ -101,7 +101,7 @@ class VeiledTrial(Veiled, frozen=True):
         return self.inner.jobs
 
     async def launch(
-        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
+        self, command: ShellCommand, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
     ) -> Job:
         return await self.inner.launch(replace(command, hidden=self.veil.masked), ended, limits)
 

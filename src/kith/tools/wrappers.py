@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kith.context.notes import Note, add_notes
+from kith.context.notes import ProjectNote, add_notes
 from kith.core.errors import LimitError
 from kith.core.line_ranges import passage_of
 from kith.core.model import Beforehand, Tool
@@ -99,7 +99,7 @@ def _cut(words: str) -> str:
 
 TOUCHING: Final = frozenset({"read", "edit", "write"})
 # The notes that hold for a file, the outermost first, without those of the whole project.
-FindNotes = Callable[[str], Awaitable[Sequence[Note]]]
+FindNotes = Callable[[str], Awaitable[Sequence[ProjectNote]]]
 # The paths of the notes that a conversation holds by now.
 Told = Callable[[], Iterable[str]]
 

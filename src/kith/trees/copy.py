@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.compare import GONE, Stamp, Touched, outside_repositories, stamp_of
 from kith.trees.environment import Surroundings
 from kith.trees.files import (
@@ -317,7 +317,7 @@ class CopyGround(Struct, frozen=True):
     async def ignored(self, paths: Collection[str]) -> set[str]:
         return await ignored(self.tree, paths)
 
-    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+    async def run(self, command: ShellCommand, limits: ExecLimits, clean: bool = False) -> Ran:
         if self.box:
             return await run_boxed(self.box.clean if clean else self.box, command, limits)
         if not clean:
@@ -331,7 +331,7 @@ class CopyGround(Struct, frozen=True):
     def share(self) -> AbstractAsyncContextManager["CopyGround"]:
         raise TreeError(_NO_OVERLAY)
 
-    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+    async def run_job(self, command: ShellCommand, limits: ExecLimits, name: str) -> Ran:
         raise TreeError(_NO_OVERLAY)
 
     def has_own_history(self) -> bool:

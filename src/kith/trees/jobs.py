@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.values import Ran
-from kith.core.workspace import Command, EndedBy, Job, Printed
+from kith.core.workspace import EndedBy, Job, Printed, ShellCommand
 from kith.trees.exec import heard_by
 
 MOST_RUNNING: Final = 8
@@ -44,7 +44,7 @@ class RunningJob:
     def __init__(
         self,
         number: int,
-        command: Command,
+        command: ShellCommand,
         do: Callable[[], Awaitable[Ran]],
         ended: Callable[[Job], object],
     ) -> None:

@@ -37,9 +37,9 @@ from kith.trees.files import (
 )
 from kith.trees.git import run_git
 from kith.trees.records import (
+    ChangeRecord,
     DamagedError,
-    Entry,
-    Record,
+    RecordedFile,
     State,
     drop_record,
     find_records,
@@ -126,12 +126,12 @@ def recover(root: Path, state: Path) -> tuple[Recovered, ...]:
 # --- before anything is touched ------------------------------------------------------------------
 
 
-def _originals(journal: Path, undoes: str) -> dict[str, Entry]:
+def _originals(journal: Path, undoes: str) -> dict[str, RecordedFile]:
     return {entry.change.path: entry for entry in load_record(journal, undoes).entries} if undoes else {}
 
 
 def _check_changes(
-    root: Path, changes: Changes, limits: SizeLimits, originals: dict[str, Entry]
+    root: Path, changes: Changes, limits: SizeLimits, originals: dict[str, RecordedFile]
 ) -> tuple[Change, ...]:
     """The changes with plain paths, those that change nothing left out."""
     wanted, seen, total = list[Change](), set[str](), 0
@@ -161,7 +161,7 @@ def _check_content(change: Change, limits: SizeLimits) -> int:
     return size
 
 
-def _check_mode(root: Path, change: Change, original: Entry | None) -> None:
+def _check_mode(root: Path, change: Change, original: RecordedFile | None) -> None:
     if change.after is None:
         return
     if change.mode not in (FILE, EXECUTABLE, SYMLINK):
@@ -171,11 +171,11 @@ def _check_mode(root: Path, change: Change, original: Entry | None) -> None:
         check_link(root, change.path, change.after, lambda path: read_link(root, path))
 
 
-def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Entry]) -> Record:
+def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, RecordedFile]) -> ChangeRecord:
     """Compare every file with its `before`, and decide where the new contents are staged."""
     paths = {change.path for change in changes}
     gone = {change.path for change in changes if change.after is None}
-    entries, folders = list[Entry](), set[str]()
+    entries, folders = list[RecordedFile](), set[str]()
     for number, change in enumerate(changes):
         found = look(root, change.path)
         if not is_same(found, change.before, change.mode_before):
@@ -188,8 +188,8 @@ def _plan(root: Path, change_id: str, changes: Changes, originals: dict[str, Ent
         original = originals.get(change.path)
         permissions = found.permissions if found else original.permissions if original else None
         staged_in, name = _staging_folder(nearest, paths), f".{change_id}-{number}.kith-tmp"
-        entries.append(Entry(change, f"{staged_in}/{name}" if staged_in else name, permissions))
-    return Record(change_id, tuple(entries), tuple(sorted(folders)))
+        entries.append(RecordedFile(change, f"{staged_in}/{name}" if staged_in else name, permissions))
+    return ChangeRecord(change_id, tuple(entries), tuple(sorted(folders)))
 
 
 def _staging_folder(nearest: str, paths: Collection[str]) -> str:
@@ -228,7 +228,7 @@ def _may_write(folder: Folder, found: FileState, name: str) -> bool:
 # --- carrying it out, and what follows a failure -------------------------------------------------
 
 
-def _carry_out(root: Path, journal: Path, record: Record) -> None:
+def _carry_out(root: Path, journal: Path, record: ChangeRecord) -> None:
     begun = False
     try:
         with told(str(journal)):
@@ -245,7 +245,7 @@ def _carry_out(root: Path, journal: Path, record: Record) -> None:
         raise
 
 
-def _give_up(root: Path, journal: Path, record: Record, why: BaseException, begun: bool) -> None:
+def _give_up(root: Path, journal: Path, record: ChangeRecord, why: BaseException, begun: bool) -> None:
     """Roll everything back. A failed rollback stays in the journal, for `recover`.
 
     Raises UnrecordedError where all files are changed, and only the journal refuses to take that down.
@@ -275,7 +275,7 @@ def _give_up(root: Path, journal: Path, record: Record, why: BaseException, begu
         raise TreeError(f"{why}; another program saved at the same time, and its text is in {kept}") from why
 
 
-def _sides(root: Path, record: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _sides(root: Path, record: ChangeRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The files that are new, and those that are old; what somebody has edited since is neither."""
     sides = [(show_path(entry.change.path), find_side(root, entry.change)) for entry in record.entries]
     new, old = (tuple(path for path, side in sides if side == which) for which in ("new", "old"))
@@ -315,7 +315,7 @@ def _settle(root: Path, journal: Path, change_id: str, state: State) -> Recovere
         raise
 
 
-def _keep_saves(root: Path, journal: Path, record: Record) -> tuple[Path, ...]:
+def _keep_saves(root: Path, journal: Path, record: ChangeRecord) -> tuple[Path, ...]:
     """Move late saves of other programs from the tree to the journal, where they are no litter."""
     kept = list[Path]()
     for number, entry in enumerate(record.entries):
@@ -327,7 +327,7 @@ def _keep_saves(root: Path, journal: Path, record: Record) -> tuple[Path, ...]:
     return tuple(kept)
 
 
-def _end(root: Path, journal: Path, record: Record, state: State) -> Outcome:
+def _end(root: Path, journal: Path, record: ChangeRecord, state: State) -> Outcome:
     """Finish a record whose temporaries are gone, or take it back."""
     change_id = record.id
     if state == "swapping" and _finish(root, record):
@@ -344,7 +344,7 @@ def _end(root: Path, journal: Path, record: Record, state: State) -> Outcome:
     return "taken back"
 
 
-def _finish(root: Path, record: Record) -> bool:
+def _finish(root: Path, record: ChangeRecord) -> bool:
     """Go on to the end. False when somebody has edited one of the files, or the disk refuses."""
     if any(find_side(root, entry.change) == "other" for entry in record.entries):
         return False

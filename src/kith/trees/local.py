@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kith.core.errors import AbsentError, TreeError
 from kith.core.git import Commit
 from kith.core.values import FILE, Change, Changes, Ran
-from kith.core.workspace import Command, ExecLimits, SizeLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, SizeLimits, Trial
 from kith.trees.bulk_read import read_digests, read_files, stamp_files
 from kith.trees.copy import open_copy
 from kith.trees.environment import find_surroundings
@@ -27,7 +27,7 @@ from kith.trees.swap import look
 from kith.trees.trial_folder import list_aside
 from kith.trees.waiting_changes import Held, Waiting, hold_waiting, list_unsaved, list_waiting, read_waiting
 
-Runner = Callable[[Path, Command, ExecLimits], Awaitable[Ran]]
+Runner = Callable[[Path, ShellCommand, ExecLimits], Awaitable[Ran]]
 Trials = Callable[["LocalTree", str], AbstractAsyncContextManager[Trial]]
 
 _PLAIN = ExecLimits()
@@ -123,7 +123,7 @@ class LocalTree:
         if change.before != change.after:
             await self.apply((change,))
 
-    async def exec(self, command: Command, limits: ExecLimits = _PLAIN) -> Ran:
+    async def exec(self, command: ShellCommand, limits: ExecLimits = _PLAIN) -> Ran:
         return await self._runner(self._root, command, limits)
 
     async def check(self, changes: Changes) -> None:
@@ -230,7 +230,7 @@ def open_tree(
     confined = can.sandbox or sandbox == "outside"
     around = find_surroundings(root, pass_env)
 
-    async def run(place: Path, command: Command, limits: ExecLimits) -> Ran:
+    async def run(place: Path, command: ShellCommand, limits: ExecLimits) -> Ran:
         if can.sandbox:
             box = Box(place, place, False, around, (state,), hosts=hosts)
             return await run_boxed(box, command, limits)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.compare import Stamp, Touched, outside_repositories, stamp_of
 from kith.trees.environment import Surroundings
 from kith.trees.exec import NOT_FOUND, Captured
@@ -396,7 +396,7 @@ class OverlayGround(Struct, frozen=True):
         async with open_shared_space(self.box.overlay, self.root, self.box.hosts, BARE) as shared:
             yield replace(self, box=replace(self.box, shared=shared))
 
-    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+    async def run_job(self, command: ShellCommand, limits: ExecLimits, name: str) -> Ran:
         assert self.box.overlay is not None
         scratch = self.box.overlay / name
         try:
@@ -449,7 +449,7 @@ class OverlayGround(Struct, frozen=True):
         below = self.box.overlay is not None and (self.box.overlay / BASE).is_symlink()
         return below or os.path.lexists(self.layers.upper / ".git")
 
-    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+    async def run(self, command: ShellCommand, limits: ExecLimits, clean: bool = False) -> Ran:
         return await run_boxed(self.box.clean if clean else self.box, command, limits)
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:

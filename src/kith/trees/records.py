@@ -27,7 +27,7 @@ KEEP_BYTES = 256_000_000
 _ID = re.compile(r"[0-9a-f]{10}-[0-9a-f]{11,}")
 
 
-class Entry(Struct, frozen=True):
+class RecordedFile(Struct, frozen=True):
     """One file of a change: where its new content is staged, and the permission bits the file had."""
 
     change: Change
@@ -35,11 +35,11 @@ class Entry(Struct, frozen=True):
     permissions: int | None = None
 
 
-class Record(Struct, frozen=True):
+class ChangeRecord(Struct, frozen=True):
     """A whole change with before- and after-images, and the folders it has to make (outermost first)."""
 
     id: str
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordedFile, ...]
     folders: tuple[str, ...] = ()
     undoes: str = ""
 
@@ -75,7 +75,7 @@ def find_records(root: Path, journal: Path) -> list[tuple[str, State]]:
     return sorted((stem, cast("State", suffix)) for stem, _, suffix in names if suffix in get_args(State))
 
 
-def save_record(journal: Path, record: Record) -> None:
+def save_record(journal: Path, record: ChangeRecord) -> None:
     """Write a record in state "staging": whole and on the disk, or not at all."""
     new = journal / f"{record.id}.new"
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -100,7 +100,7 @@ def keep_save(journal: Path, change_id: str, number: int, content: bytes) -> Pat
     return path
 
 
-def load_record(journal: Path, change_id: str, state: State = "applied") -> Record:
+def load_record(journal: Path, change_id: str, state: State = "applied") -> ChangeRecord:
     """Raises TreeError when there is no such record or the disk refuses, DamagedError for what is none."""
     if not _ID.fullmatch(change_id):
         raise TreeError(f"{change_id!r} is not the id of a change")
@@ -110,10 +110,10 @@ def load_record(journal: Path, change_id: str, state: State = "applied") -> Reco
     if content is None:
         raise TreeError(f"there is no change {change_id} (any more)")
     try:
-        record = decode(json.loads(content), Record)
+        record = decode(json.loads(content), ChangeRecord)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedError(f"the journal of change {change_id} is damaged: {error}") from error
-    if not isinstance(record, Record):
+    if not isinstance(record, ChangeRecord):
         raise DamagedError(f"the journal of change {change_id} is damaged: it is empty")
     return record
 

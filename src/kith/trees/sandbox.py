@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 
 from kith.core.errors import BusyError, KithError, TreeError
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.environment import Surroundings, environment_of
 from kith.trees.exec import Captured, Hear, capture, run_process, who_hears
 from kith.trees.files import check_path, follow_links
@@ -241,7 +241,7 @@ _ISOLATION = (
 )
 
 
-async def run_boxed(box: Box, command: Command, limits: ExecLimits) -> Ran:
+async def run_boxed(box: Box, command: ShellCommand, limits: ExecLimits) -> Ran:
     """Run a shell command in the box. Raises TreeError when the sandbox itself does not come up."""
     heard = WithoutKilled(who_hears())
     folder = "." if command.folder in ("", ".") else check_path(command.folder)
@@ -418,7 +418,7 @@ def shell() -> tuple[str, ...]:
 
 
 async def run_plain(
-    root: Path, scratch: Path, around: Surroundings, command: Command, limits: ExecLimits
+    root: Path, scratch: Path, around: Surroundings, command: ShellCommand, limits: ExecLimits
 ) -> Ran:
     """Run a shell command in the tree at `root`; its home and temporary files go to `scratch`."""
     folder = root if command.folder in ("", ".") else root / follow_links(root, command.folder)

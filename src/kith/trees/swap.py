@@ -27,7 +27,7 @@ from kith.trees.files import (
     split_path,
     told,
 )
-from kith.trees.records import Entry, Record
+from kith.trees.records import ChangeRecord, RecordedFile
 
 # Renames that lose nothing: two names trade places in one step, or a name that is taken refuses.
 
@@ -139,7 +139,7 @@ def is_same(found: FileState | None, content: bytes | None, mode: int) -> bool:
     return same_mode and found.content == content
 
 
-def stage(root: Path, entries: Iterable[Entry]) -> None:
+def stage(root: Path, entries: Iterable[RecordedFile]) -> None:
     """Write the new content of every file that is still old beside it, and wait for the disk."""
     for entry in entries:
         change, (folder_path, name) = entry.change, split_path(entry.temporary)
@@ -154,7 +154,9 @@ def stage(root: Path, entries: Iterable[Entry]) -> None:
             folder.move(half, folder, name)
 
 
-def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolerant: bool = False) -> None:
+def swap(
+    root: Path, entries: Iterable[RecordedFile], emptied: Iterable[str], *, tolerant: bool = False
+) -> None:
     """Delete and rename until every file is new; folders in `emptied` go when nothing is left in them.
 
     Deletions come first, so that a file may become a folder and a folder a file. A file that is neither
@@ -175,20 +177,20 @@ def swap(root: Path, entries: Iterable[Entry], emptied: Iterable[str], *, tolera
             folder.sync()
 
 
-def take_back(root: Path, record: Record) -> None:
+def take_back(root: Path, record: ChangeRecord) -> None:
     """Make every file old again that is new, and remove the folders that the change had made."""
     inverse = [replace(entry, change=entry.change.inverse) for entry in record.entries]
     stage(root, inverse)
     swap(root, inverse, record.folders[::-1], tolerant=True)
 
 
-def emptied_folders(entries: Iterable[Entry]) -> tuple[str, ...]:
+def emptied_folders(entries: Iterable[RecordedFile]) -> tuple[str, ...]:
     """Every folder that a change's deletions may leave empty, the innermost first."""
     gone = (entry.change.path for entry in entries if entry.change.after is None)
     return tuple(sorted({folder for path in gone for folder in folders_above(path)}, reverse=True))
 
 
-def sweep(root: Path, entries: Iterable[Entry]) -> None:
+def sweep(root: Path, entries: Iterable[RecordedFile]) -> None:
     """Remove the temporaries that are still there, but nothing that somebody else has written."""
     for entry in entries:
         folder_path, name = split_path(entry.temporary)
@@ -199,7 +201,7 @@ def sweep(root: Path, entries: Iterable[Entry]) -> None:
                     folder.sync()
 
 
-def give_back(root: Path, entries: Iterable[Entry]) -> None:
+def give_back(root: Path, entries: Iterable[RecordedFile]) -> None:
     """Put back what was taken out of a file's place and is none of the two contents: somebody's late save.
 
     A crash between the exchange and the look at what came out leaves that, under the temporary's name.
@@ -214,7 +216,7 @@ def give_back(root: Path, entries: Iterable[Entry]) -> None:
                     move_new(source, temporary, target, name)
 
 
-def find_save(root: Path, entry: Entry) -> bytes | None:
+def find_save(root: Path, entry: RecordedFile) -> bytes | None:
     """The text that somebody else saved and that lies under the temporary's name; None for none.
 
     It is left there by a crash, when the file's own place has been written to since.
@@ -232,7 +234,7 @@ def _is_due(root: Path, change: Change, tolerant: bool) -> bool:
     return side == "old"
 
 
-def _move(root: Path, entry: Entry, tolerant: bool) -> None:
+def _move(root: Path, entry: RecordedFile, tolerant: bool) -> None:
     """Put the new content in the file's place. What comes out is looked at, so that no save is ever lost."""
     with _both(root, entry) as (source, temporary, target, name):
         if entry.change.before is None:
@@ -252,7 +254,7 @@ def _move(root: Path, entry: Entry, tolerant: bool) -> None:
             _refuse(entry, tolerant)
 
 
-def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
+def _delete(root: Path, entry: RecordedFile, tolerant: bool) -> None:
     """Take a file away, look at what it was, and only then let it go."""
     with _both(root, entry) as (source, temporary, target, name):
         target.move(name, source, temporary)
@@ -266,19 +268,19 @@ def _delete(root: Path, entry: Entry, tolerant: bool) -> None:
         _refuse(entry, tolerant)
 
 
-def _refuse(entry: Entry, tolerant: bool) -> None:
+def _refuse(entry: RecordedFile, tolerant: bool) -> None:
     if not tolerant:
         raise TreeError(f"{show_path(entry.change.path)} was changed by another program meanwhile")
 
 
-def _came_out(root: Path, entry: Entry, folder: Folder, change: Change) -> bool:
+def _came_out(root: Path, entry: RecordedFile, folder: Folder, change: Change) -> bool:
     """True if the temporary has the content that `change` replaces, and no program is writing to it."""
     if is_being_written(folder, split_path(entry.temporary)[1]):
         return False
     return _has(root, entry.temporary, change.before, change.mode_before)
 
 
-def _is_foreign(root: Path, entry: Entry) -> bool:
+def _is_foreign(root: Path, entry: RecordedFile) -> bool:
     """True if the temporary's name holds neither the old content nor the new."""
     path, change = entry.temporary, entry.change
     return not (
@@ -297,7 +299,7 @@ def _has(root: Path, path: str, content: bytes | None, mode: int) -> bool:
 
 
 @contextmanager
-def _both(root: Path, entry: Entry) -> Iterator[tuple[Folder, str, Folder, str]]:
+def _both(root: Path, entry: RecordedFile) -> Iterator[tuple[Folder, str, Folder, str]]:
     """The folder and name of an entry's temporary, and those of its file."""
     (staged_in, temporary), (goes_to, name) = split_path(entry.temporary), split_path(entry.change.path)
     with (

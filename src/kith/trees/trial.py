@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
-from kith.core.workspace import Command, ExecLimits, Job, Trial
+from kith.core.workspace import ExecLimits, Job, ShellCommand, Trial
 from kith.trees.compare import BY_PRODUCTS, ByProducts, Stamp, Touched, compare, files_of, is_cache
 from kith.trees.files import (
     FileState,
@@ -152,7 +152,7 @@ class Ground(Protocol):
     async def ignored(self, paths: Collection[str]) -> set[str]:
         """Those of `paths` that the ignore rules, as they are in the trial, leave out."""
 
-    async def run(self, command: Command, limits: ExecLimits, clean: bool = False) -> Ran:
+    async def run(self, command: ShellCommand, limits: ExecLimits, clean: bool = False) -> Ran:
         """Run a command; with `clean`, what earlier ones left in /tmp and in their home is not there."""
 
     def has_own_history(self) -> bool:
@@ -164,7 +164,7 @@ class Ground(Protocol):
         Raises TreeError where it cannot be shared.
         """
 
-    async def run_job(self, command: Command, limits: ExecLimits, name: str) -> Ran:
+    async def run_job(self, command: ShellCommand, limits: ExecLimits, name: str) -> Ran:
         """Run a background process of a shared ground to its end; /tmp and its home are its own."""
 
     async def git(self, *args: str, input: bytes = b"") -> bytes | None:
@@ -240,11 +240,11 @@ class SideTrial:
             mode = found.mode if found else FILE
             self._put(real, None if data is None else FileState(data, mode, 0))
 
-    async def exec(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+    async def exec(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:
             return await self._ground.run(command, limits)
 
-    async def check(self, command: Command, limits: ExecLimits = _DEFAULT) -> Ran:
+    async def check(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:
             alone = self._sharing is None  # else a background process may have written it
             if alone:
@@ -260,7 +260,7 @@ class SideTrial:
         return tuple(self._jobs)
 
     async def launch(
-        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
+        self, command: ShellCommand, ended: Callable[[Job], object], limits: ExecLimits = _DEFAULT
     ) -> Job:
         async with self._turn:
             if not self._at_work:  # perhaps since it waited here

@@ -19,7 +19,7 @@ from kith.core.events import Event
 from kith.core.loop import check_args
 from kith.core.run import Run
 from kith.core.values import Answer, Question, ToolResult
-from kith.core.workspace import Command, Workspace
+from kith.core.workspace import ShellCommand, Workspace
 from kith.features.background.events import JobEnded, JobStarted
 from kith.features.background.tool import BACKGROUND
 from kith.memory.log import LOG_FILE, Log
@@ -125,7 +125,7 @@ def test_a_flood_is_cut_and_counted(tree: LocalTree) -> None:
             wait = "until [ -e {} ]; do sleep 0.01; done"
             flood = f"{wait.format('go')}; yes | head -c 5000000; echo end; touch gone; sleep 60"
             seen = [(await call(command=flood)).text]
-            await call.run.workspace.exec(Command(f"touch go; {wait.format('gone')}"))
+            await call.run.workspace.exec(ShellCommand(f"touch go; {wait.format('gone')}"))
             while "\nend" not in seen[-1]:
                 seen.append((await call(id=1)).text)
             assert "bytes of the output left out" in seen[1] and max(map(len, seen)) < 31_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.workspace import Command, Trial
+from kith.core.workspace import ShellCommand, Trial
 from kith.features.doctor.sandbox import Attempt, EscapeOutcome, _listening, _make, _stage, attempts
 from kith.trees.local import open_tree
 
@@ -64,7 +64,7 @@ def test_nothing_gets_out_beside_a_background_process(tmp_path: Path, sandbox: N
             if not tree.hosts_jobs:
                 pytest.skip("there are no overlays here")
             async with tree.trial() as trial, trial.turn(), _listening(stage):
-                await trial.launch(Command("while sleep 0.1; do date > dated; done"), lambda job: None)
+                await trial.launch(ShellCommand("while sleep 0.1; do date > dated; done"), lambda job: None)
                 stage.before = stage.look()
                 found = [await _make(attempt, trial, stage) for attempt in attempts()]
                 assert not trial.jobs[0].ended_by

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.events import RunStarted
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.features.fleet.checkpoints import pack, unpack
 from kith.memory.log import LOG_FILE, Log
 from kith.trees.environment import Surroundings
@@ -32,7 +32,7 @@ def test_a_run_moves_with_its_change_and_nothing_that_checks_made(tmp_path: Path
             async with open_overlay(root, state, Surroundings(), "session-1") as trial:
                 await trial.write("src/a.py", b"a = 2\n")
                 await trial.check(
-                    Command(
+                    ShellCommand(
                         "mkdir -p out node_modules/.cache && echo 1 > out/a.o && echo 2 > version.txt"
                         " && echo 3 > node_modules/.cache/x && echo 4 > coverage.xml && echo 5 >> readme"
                     )

@@ -9,7 +9,7 @@ import pytest
 
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import EXECUTABLE, FILE, Change
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.features.in_place.tree import InPlaceTree, open_in_place
 
 T = TypeVar("T")
@@ -38,14 +38,14 @@ def test_a_write_is_there_at_once_and_told_with_what_was_before(tree: InPlaceTre
         await trial.write("run.sh", b"echo 2\n")
         await trial.write("run.sh", b"echo 3\n")
         await trial.write("deep/new.txt", b"new\n")
-        await trial.exec(Command("echo other > other.txt"))
+        await trial.exec(ShellCommand("echo other > other.txt"))
         assert (tree.root / "run.sh").read_text() == "echo 3\n"
         assert (tree.root / "run.sh").stat().st_mode & 0o100
         assert await trial.changes() == (
             Change("run.sh", b"echo 1\n", b"echo 3\n", EXECUTABLE, EXECUTABLE),
             Change("deep/new.txt", None, b"new\n", FILE, FILE),
         )
-        await trial.exec(Command("echo echo 1 > run.sh; rm -r deep"))
+        await trial.exec(ShellCommand("echo echo 1 > run.sh; rm -r deep"))
         assert await trial.changes() == ()
 
     in_trial(tree, do)
@@ -84,13 +84,15 @@ def test_a_command_has_kiths_variables_without_the_private_ones(
 ) -> None:
     monkeypatch.setenv("HIDDEN_KEY", "hidden")
     monkeypatch.setenv("SHOWN", "shown")
-    ran = in_trial(tree, lambda trial: trial.exec(Command("echo $SHOWN:$HIDDEN_KEY:$DEBIAN_FRONTEND; pwd")))
+    ran = in_trial(
+        tree, lambda trial: trial.exec(ShellCommand("echo $SHOWN:$HIDDEN_KEY:$DEBIAN_FRONTEND; pwd"))
+    )
     assert ran.output == f"shown::noninteractive\n{tree.root}\n"
 
 
 def test_a_file_may_be_larger_than_in_a_trial(tree: InPlaceTree) -> None:
     limits = ExecLimits(file_size=1_000)
-    ran = in_trial(tree, lambda trial: trial.exec(Command("truncate -s 1000000 big.img"), limits))
+    ran = in_trial(tree, lambda trial: trial.exec(ShellCommand("truncate -s 1000000 big.img"), limits))
     assert ran.code == 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kith.core.values import Changes, Ran
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain, choose_clues, find_toolchains
 from kith.gates.toolchains.toolchain import Runner, narrow
 from kith.trees.local import open_tree
@@ -141,9 +141,9 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         contents = {path: await tree.read(path) for path in await tree.files()}
         (check,) = find_toolchains(contents, contents.get)
         async with tree.trial() as trial:
-            failed = await trial.exec(Command(check.test))
+            failed = await trial.exec(ShellCommand(check.test))
             await trial.write("sample.c", b"int main(void) { return 0; }\n")
-            return failed, await trial.exec(Command(check.test)), await trial.changes()
+            return failed, await trial.exec(ShellCommand(check.test)), await trial.changes()
 
     failed, passed, changes = asyncio.run(run())
     assert failed.code != 0 and "sample (Failed)" in failed.output

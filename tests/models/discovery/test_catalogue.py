@@ -11,7 +11,7 @@ from kith.models.discovery.advice import advise
 from kith.models.discovery.cards import Card
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.memory import GIB, Memory
-from kith.models.discovery.servers import Named, Places, Server
+from kith.models.discovery.servers import NamedServer, Places, Server
 from kith.models.discovery.stored import Stored
 from kith.models.traits import Header, Template, describe
 
@@ -115,7 +115,7 @@ def test_names_are_each_once() -> None:
 
 
 def test_advice_says_where_it_looked_and_what_fits() -> None:
-    box = Named("vllm", "http://10.0.0.7:9/v1")
+    box = NamedServer("vllm", "http://10.0.0.7:9/v1")
     words = advise(Places(named={"box": box}), (), Memory(16 * GIB, 12 * GIB))
     assert f"Ollama at {OLLAMA}" in words and "box at http://10.0.0.7:9" in words
     assert "8080, 1234, 8000" in words and "17.2 GB of memory" in words

@@ -17,7 +17,7 @@ from kith.models.discovery.cards import Card
 from kith.models.discovery.servers import (
     OFTEN,
     USUAL,
-    Named,
+    NamedServer,
     Place,
     Places,
     Server,
@@ -348,7 +348,9 @@ def test_an_address_that_is_none_is_named_by_its_setting() -> None:
 
 
 def test_a_full_name_is_one_that_can_be_given_back() -> None:
-    places = Places(named={"box": Named("vllm", "http://10.0.0.7:9/v1")}, openai_base_url="http://h:1/v1")
+    places = Places(
+        named={"box": NamedServer("vllm", "http://10.0.0.7:9/v1")}, openai_base_url="http://h:1/v1"
+    )
     assert full_name(Server("ollama", "http://127.0.0.1:11434", ()), "q", places) == "ollama/q"
     assert full_name(Server("llama-server", USUAL[0], ()), "q", places) == "llama-server/q"
     assert full_name(Server("llama-server", OFTEN[0], ()), "q", places) == "q"

@@ -14,7 +14,15 @@ from kith.core.events import Event, Notice, Progress
 from kith.features.demo.standin import serve
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
-from kith.models.discovery.servers import STARTS_S, Named, Place, Places, Wait, find_servers, wait_for_port
+from kith.models.discovery.servers import (
+    STARTS_S,
+    NamedServer,
+    Place,
+    Places,
+    Wait,
+    find_servers,
+    wait_for_port,
+)
 from kith.models.providers.facts import ASKED
 from kith.models.providers.faults import LostReplyError, UnreachableError
 from kith.models.providers.waiting import TOLD_S, waiting_for
@@ -122,7 +130,7 @@ def test_a_server_that_is_just_starting_is_waited_for() -> None:
 
 def test_a_closed_port_is_said_soon(own: OwnEngine) -> None:
     url, began = f"http://127.0.0.1:{free_port()}", time.monotonic()
-    where = places("", "vllm", named={"box": Named("ollama", url)})
+    where = places("", "vllm", named={"box": NamedServer("ollama", url)})
     with pytest.raises(UnreachableError, match=f"no model server answers at {url}; is it running"):
         asyncio.run(choose_provider("box/m", where, {"file": lambda: own}, lambda event: None))
     assert time.monotonic() - began < STARTS_S + 30

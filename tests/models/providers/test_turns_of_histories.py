@@ -24,8 +24,8 @@ from kith.models.providers.wire import Endpoint
 HERE = "http://127.0.0.1:1"
 CLAUDE, GEMINI = Anthropic("claude-x", Endpoint(HERE)), Gemini("gemini-3-x", Endpoint(HERE))
 A_CLAUDE, A_GEMINI = Behaviour(model="claude-x"), Behaviour(model="gemini-3-x")
-ABOUT = anthropic.About("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
-ABOUT_GEMINI = gemini.About("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
+ABOUT = anthropic.AnthropicModel("claude-x", 200_000, 64_000, frozenset(A_CLAUDE.modes), shapes=True)
+ABOUT_GEMINI = gemini.GeminiModel("gemini-3-x", "1", 1_000_000, 64_000, thinks=True)
 
 
 async def nothing(args: object, run: object) -> ToolResult:

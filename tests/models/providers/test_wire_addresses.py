@@ -16,8 +16,8 @@ from kith.features.demo.standin import serve
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
-from kith.models.discovery.servers import Named, Places, Server, addresses
-from kith.models.providers.anthropic import About, Anthropic, anthropic_endpoint, as_strict
+from kith.models.discovery.servers import NamedServer, Places, Server, addresses
+from kith.models.providers.anthropic import Anthropic, AnthropicModel, anthropic_endpoint, as_strict
 from kith.models.providers.gemini import gemini_endpoint
 from kith.models.providers.wire import Endpoint, is_cloud, leads_out
 
@@ -91,7 +91,9 @@ def choose(name: str, places: Places, own: OwnEngine) -> Any:
 
 
 def test_a_key_or_a_far_server_alone_chooses_nothing(own: OwnEngine) -> None:
-    keyed = replace(NOBODY, anthropic=Named("anthropic", key="k" * 20), gemini=Named("gemini", key="k" * 20))
+    keyed = replace(
+        NOBODY, anthropic=NamedServer("anthropic", key="k" * 20), gemini=NamedServer("gemini", key="k" * 20)
+    )
     with pytest.raises(NoModelError):
         choose("", keyed, own)
     far = Server("openai", FAR, (Card("big", loaded=True),), cloud=True)
@@ -102,7 +104,10 @@ def test_a_key_or_a_far_server_alone_chooses_nothing(own: OwnEngine) -> None:
 
 @pytest.mark.parametrize("name", ["anthropic/claude-x", "gemini/gemini-x", "openai/x", "far/x", "theirs/x"])
 def test_what_is_outside_can_be_closed_in_two_ways(own: OwnEngine, name: str) -> None:
-    named = {"far": Named("vllm", FAR), "theirs": Named("anthropic", "http://127.0.0.1:1", cloud=True)}
+    named = {
+        "far": NamedServer("vllm", FAR),
+        "theirs": NamedServer("anthropic", "http://127.0.0.1:1", cloud=True),
+    }
     places = replace(NOBODY, named=named, openai_base_url="https://api.openai.com/v1")
     with pytest.raises(NoModelError, match=r'^[^.]+(\.[^. ]+)* is outside .* cloud = "never" is set\.$'):
         choose(name, replace(places, cloud="never"), own)
@@ -112,7 +117,7 @@ def test_what_is_outside_can_be_closed_in_two_ways(own: OwnEngine, name: str) ->
 
 
 def test_a_key_that_is_missing_is_asked_for_by_its_name(own: OwnEngine) -> None:
-    named = {"work": Named("gemini", key_env="WORK_KEY"), "other": Named("anthropic")}
+    named = {"work": NamedServer("gemini", key_env="WORK_KEY"), "other": NamedServer("anthropic")}
     places = replace(NOBODY, named=named)
     for name, words in {
         "anthropic/claude-x": "set ANTHROPIC_API_KEY.",
@@ -126,7 +131,7 @@ def test_a_key_that_is_missing_is_asked_for_by_its_name(own: OwnEngine) -> None:
 
 def test_a_server_nearby_that_speaks_like_claude_needs_no_key(own: OwnEngine) -> None:
     assert choose(
-        "anthropic/x", replace(NOBODY, anthropic=Named("anthropic", "http://127.0.0.1:1")), own
+        "anthropic/x", replace(NOBODY, anthropic=NamedServer("anthropic", "http://127.0.0.1:1")), own
     ).name
 
 
@@ -146,7 +151,9 @@ def test_a_key_is_in_no_error_whatever_the_server_answers(make: Any) -> None:
     with pytest.raises(UsageError) as refused:
         make("", f"{key}\u2013x")
     assert key not in str(refused.value)
-    named = replace(NOBODY, named={"a": Named("anthropic", key=key)}, anthropic=Named("anthropic", key=key))
+    named = replace(
+        NOBODY, named={"a": NamedServer("anthropic", key=key)}, anthropic=NamedServer("anthropic", key=key)
+    )
     assert key not in repr(named)
 
 
@@ -214,7 +221,7 @@ def test_thinking_does_not_begin_in_the_middle_of_anothers_turn() -> None:
     history = (say("hi"), made, Message("tool", (ToolResult("a", "text"),), "kith"))
     model = Anthropic("m", anthropic_endpoint("http://127.0.0.1:1", ""))
     wish = Sampling(think=True, think_tokens=100, max_tokens=500)
-    older = About("m", 200_000, 64_000, frozenset({"enabled", "disabled"}))
+    older = AnthropicModel("m", 200_000, 64_000, frozenset({"enabled", "disabled"}))
     assert "thinking" not in model._body(Prompt("", history, sampling=wish), older)[0]
     body, _ = model._body(Prompt("", history[:1], sampling=wish), older)
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 1024} and body["max_tokens"] == 1524

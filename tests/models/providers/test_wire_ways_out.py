@@ -15,7 +15,7 @@ from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
-from kith.models.discovery.servers import Named, Places
+from kith.models.discovery.servers import NamedServer, Places
 from kith.models.pool import Member, Pool
 from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
@@ -94,7 +94,7 @@ def test_ollama_sends_on_to_its_cloud_in_no_protocol_unsaid(kind: str, tmp_path:
 
     async def run() -> Facts:
         async with listen(Listener(dict(REMOTE))) as server:
-            places = Places(**{"named": {"near": Named(kind, server.url)}, "usual": (), "cloud": "ask"})  # type: ignore[arg-type]
+            places = Places(**{"named": {"near": NamedServer(kind, server.url)}, "usual": (), "cloud": "ask"})  # type: ignore[arg-type]
             provider = await choose_provider("near/big", places, {"file": lambda: own}, events.append)
             try:
                 never = Places(named=places.named, usual=(), cloud="never")

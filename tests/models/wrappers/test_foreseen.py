@@ -16,7 +16,7 @@ from kith.models.providers.facts import Facts
 from kith.models.stack import look
 from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.prompt_cache import Meter
+from kith.models.wrappers.prompt_cache import CacheMeter
 
 WORDS = "one two three four five six seven eight nine ten " * 80  # 1,000 tokens of four letters
 FIRST = Prompt("You are kith.", (say(WORDS),), thread="task")
@@ -60,7 +60,7 @@ class Talk:
     short: bool = False
 
     def __post_init__(self) -> None:
-        meter = Meter(counts_cache=True)
+        meter = CacheMeter(counts_cache=True)
         foresight = Foresight(
             "server", "here", size, meter.expect, busy=lambda: self.busy, short_of_memory=lambda: self.short
         )
@@ -211,11 +211,11 @@ def test_without_calls_there_is_no_news() -> None:
 
 def test_the_rates_of_a_probe_are_a_beginning() -> None:
     card = {"read_rate": 500.0, "write_rate": 10.0}
-    foresight = foresight_of("server", Facts("server", "http://127.0.0.1:9"), card, size, Meter().expect)
+    foresight = foresight_of("server", Facts("server", "http://127.0.0.1:9"), card, size, CacheMeter().expect)
     forecast = foresight.expect(FIRST)
     assert forecast and forecast.read_s == pytest.approx(size(FIRST) / 500, rel=0.1)
     cloud = Facts("claude", "https://api.example.com", cloud=True)
-    assert foresight_of("claude", cloud, card, size, Meter().expect).expect(FIRST) is None
+    assert foresight_of("claude", cloud, card, size, CacheMeter().expect).expect(FIRST) is None
 
 
 def test_a_machine_has_a_name_that_stays(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kith.core.values import (
 )
 from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.prompt_cache import Meter, changed_link, judge, links, sent
+from kith.models.wrappers.prompt_cache import CacheMeter, changed_link, judge, links, sent
 
 
 async def nothing(args: object, run: object) -> ToolResult:
@@ -85,7 +85,7 @@ class Talk:
     """A conversation on a metered server, and what was told of it."""
 
     server: Server = field(default_factory=Server)
-    meter: Meter = field(default_factory=lambda: Meter(counts_cache=True))
+    meter: CacheMeter = field(default_factory=lambda: CacheMeter(counts_cache=True))
     window: int = 0
     events: list[Event] = field(default_factory=list)
     foresight: Foresight | None = None
@@ -344,7 +344,7 @@ def test_old_results_left_out_while_it_goes_on_are_a_compaction() -> None:
 
 
 def test_without_counts_the_reading_time_is_an_estimate_and_no_claim() -> None:
-    talk = Talk(Server(counts=False, load_s=2.0), Meter())
+    talk = Talk(Server(counts=False, load_s=2.0), CacheMeter())
     prompt = grow(talk, 20)
     assert all(use.estimated and use.cause == "" for use in talk.uses)
     assert sum(use.unavoidable for use in talk.uses) / sum(use.evaluated for use in talk.uses) > 0.95
@@ -360,20 +360,20 @@ def test_without_counts_a_slow_start_of_each_call_is_not_blamed() -> None:
             reply = await super().__call__(prompt, emit)
             return replace(reply, timing=replace(reply.timing, prefill_s=reply.timing.prefill_s + 0.3))
 
-    talk = Talk(Sluggish(counts=False, load_s=2.0), Meter())
+    talk = Talk(Sluggish(counts=False, load_s=2.0), CacheMeter())
     grow(talk, 10)
     assert all(use.cause == "" for use in talk.uses)
 
 
 def test_where_nothing_can_be_said_nothing_is() -> None:
-    talk = Talk(Server(counts=False), Meter())
+    talk = Talk(Server(counts=False), CacheMeter())
     grow(talk, 3)
     assert not talk.uses and not talk.notices
     assert sum(isinstance(event, Called) for event in talk.events) == 3
 
 
 def test_a_server_that_once_counted_is_believed_from_then_on() -> None:
-    talk = Talk(meter=Meter())
+    talk = Talk(meter=CacheMeter())
     prompt = grow(talk, 3)
     assert len(talk.uses) == 2  # the first call could not say
     talk.server.kept = []
@@ -398,7 +398,7 @@ def test_a_slow_server_never_looks_like_a_lost_cache(
             return replace(reply, timing=replace(reply.timing, prefill_s=read, total_s=2 * read))
 
     server = Slow(counts=counts, load_s=2.0, left=[(1.0, 0.0), *slowness])
-    meter = Meter(counts_cache=counts)
+    meter = CacheMeter(counts_cache=counts)
     talk = Talk(server, meter, foresight=Foresight("small", "here", lambda prompt: 1000, meter.expect))
     grow(talk, len(slowness) + 1)
     assert all(use.cause == "" for use in talk.uses)
@@ -420,7 +420,7 @@ def test_only_what_the_server_measured_is_claimed(
 ) -> None:
     prompt = Prompt(SYSTEM, (say("word " * 900),), TOOLS, thread="work")
     counts = usage.cached > 0 or prefill_s < 1
-    meter = Meter(counts_cache=counts, read_rate=1000.0)
+    meter = CacheMeter(counts_cache=counts, read_rate=1000.0)
     answer = Message("assistant", (Text("ok"),))
     meter.take(prompt, Reply(answer, "end", "small", Usage(1000, 10), Timing(prefill_s=1.0)))
     use = meter.take(prompt, Reply(answer, "end", "small", usage, Timing(load_s, prefill_s=prefill_s)))
@@ -504,7 +504,7 @@ def test_what_is_too_short_for_a_clouds_cache_is_not_missed_there() -> None:
     short = Prompt("", (say("word " * 40),), thread="t")
     grown = Prompt("", (*short.messages, say("word " * 40)), thread="t")
     long = Prompt("", (*grown.messages, say("word " * 9000)), thread="t")
-    meter = Meter(counts_cache=True, least_cached=4096)
+    meter = CacheMeter(counts_cache=True, least_cached=4096)
 
     def take(prompt: Prompt, tokens: int) -> str:
         reply = Reply(Message("assistant", (Text("ok"),)), "end", "m", Usage(tokens, 1))

@@ -14,7 +14,7 @@ from kith.core.values import CacheUse, Message, Sampling, Text, ToolCall, ToolRe
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.metered import Metered
-from kith.models.wrappers.prompt_cache import Meter
+from kith.models.wrappers.prompt_cache import CacheMeter
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ class Session:
 
     def __init__(self, url: str, **fields: Any) -> None:
         self.provider = OpenAILike("tiny", Endpoint(url), "llama-server", fields)
-        self.meter = Meter(counts_cache=True)
+        self.meter = CacheMeter(counts_cache=True)
         self.events: list[Event] = []
 
     async def ask(self, prompt: Prompt) -> Message:

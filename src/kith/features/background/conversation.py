@@ -7,7 +7,7 @@ from kith.agent.asking.hidden import find_masked
 from kith.core.errors import UsageError
 from kith.core.events import Engaged
 from kith.core.trial_names import trials_of
-from kith.core.workspace import Command, Job, Trial
+from kith.core.workspace import Job, ShellCommand, Trial
 from kith.features.background.events import start_job
 from kith.features.background.words import job_line
 from kith.memory.session import Session
@@ -55,7 +55,7 @@ async def _start(talk: Talk, session: Session, trial: Trial, line: str) -> None:
     in_cloud = any(isinstance(event, Engaged) and event.cloud for event in engaged)
     hidden = await find_masked(talk.project) if in_cloud else ()
     limits = talk.project.exec_limits(0)
-    job = await start_job(Command(line, hidden=hidden), trial, limits, session.emit)
+    job = await start_job(ShellCommand(line, hidden=hidden), trial, limits, session.emit)
     talk.say(job_line(job))
     if hidden:
         talk.say(f"Hidden from it, since the model is in the cloud: {printable(listed(hidden))}", "dim")

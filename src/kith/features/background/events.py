@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kith.core.events import FeatureEvent
-from kith.core.workspace import Command, EndedBy, ExecLimits, Job, Trial
+from kith.core.workspace import EndedBy, ExecLimits, Job, ShellCommand, Trial
 
 
 class JobStarted(FeatureEvent, frozen=True):
@@ -25,7 +25,7 @@ class JobEnded(FeatureEvent, frozen=True):
 
 
 async def start_job(
-    command: Command, trial: Trial, limits: ExecLimits, emit: Callable[[JobStarted | JobEnded], object]
+    command: ShellCommand, trial: Trial, limits: ExecLimits, emit: Callable[[JobStarted | JobEnded], object]
 ) -> Job:
     """Start a command in a trial. Raises TreeError where the trial cannot do this."""
 

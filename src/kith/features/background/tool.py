@@ -10,7 +10,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, ToolResult
-from kith.core.workspace import Command, Job, Trial
+from kith.core.workspace import Job, ShellCommand, Trial
 from kith.features.background import BackgroundSettings
 from kith.features.background.events import start_job
 from kith.features.background.words import job_line, job_state
@@ -68,7 +68,7 @@ async def _execute(args: Mapping[str, Any], run: Run) -> ToolResult:
 async def _start(line: str, trial: Trial, run: Run) -> ToolResult:
     if not line.strip() or "\0" in line:
         return refused(_EMPTY)
-    job = await start_job(Command(line), trial, run.limits.exec, run.emit)
+    job = await start_job(ShellCommand(line), trial, run.limits.exec, run.emit)
     await job.wait(_START_S, for_news=True)
     await job.wait(_MORE_S)
     result = _report(job, run)

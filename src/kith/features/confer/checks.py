@@ -9,7 +9,7 @@ from msgspec import Struct
 from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.features.confer.council_rules import Proposal
 from kith.features.confer.messages import Objection
 from kith.features.review.evidence import find_quote
@@ -120,7 +120,7 @@ async def _check_command(
     if shows and (len(shows.strip()) < _SHORTEST or shows.strip() in command):
         return unchecked("what it wants to see stands in the command itself")
     async with run.workspace.trial() as trial:
-        ran = await trial.exec(Command(command, env=CALM), LIMITS)
+        ran = await trial.exec(ShellCommand(command, env=CALM), LIMITS)
         written = [change.path for change in await trial.changes()]
     if written:
         return unchecked(f"its command writes to {written[0]}, which proves nothing")

@@ -8,7 +8,7 @@ from msgspec import Struct
 from kith.core.errors import KithError
 from kith.core.run import Run
 from kith.core.values import Changes, Ran
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.edits.hunks import unified_diff
 from kith.features.confer.checks import CALM, LIMITS, NO_SANDBOX, fails_as_test
 from kith.features.confer.members import Council, ask
@@ -47,7 +47,7 @@ async def _try(run: Run, test: Discriminator, changes: Changes) -> Ran:
         if test.path in await trial.files():
             raise KithError(f"its file {test.path} is there already")
         await trial.write(test.path, test.text.encode())
-        return await trial.exec(Command(test.command, env=CALM), LIMITS)
+        return await trial.exec(ShellCommand(test.command, env=CALM), LIMITS)
 
 
 def _compare(test: Discriminator, ran: Mapping[str, Ran]) -> Told:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.settings import Settings
 from kith.trees.environment import python_inside
 from kith.trees.local import open_tree
@@ -271,7 +271,7 @@ async def _make(attempt: Attempt, trial: Trial, stage: _Stage) -> EscapeOutcome:
     program = program_of(attempt, stage.given(), platform.machine())
     stage.heard.clear()
     await trial.write("probe.py", program.encode())
-    command = Command(shlex.join([python_inside(), "-I", "-S", "probe.py"]))
+    command = ShellCommand(shlex.join([python_inside(), "-I", "-S", "probe.py"]))
     ran = await trial.exec(command, _PATIENT if attempt.ends else LIMITS)
     await asyncio.sleep(_SETTLES_S)
     escape = _escape(ran, stage) or ("it did not come to an end" if attempt.ends and ran.timed_out else "")

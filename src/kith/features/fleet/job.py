@@ -84,7 +84,7 @@ class Machine(Struct, frozen=True):
         return shutil.disk_usage(self.folder).free // _MB
 
 
-class Ended(Struct, frozen=True):
+class JobEnd(Struct, frozen=True):
     """The end of kith's process, and its costs."""
 
     why: Why
@@ -189,7 +189,7 @@ class Job:
         base = await self._clone()
         resume = await self._restore()
         if (standing := await self._wait_for_slot()) != "go on":
-            await self._end_early(Ended(standing, 0, Spent()))
+            await self._end_early(JobEnd(standing, 0, Spent()))
             return
         ended = await self._work(resume)
         self.spent = ended.spent
@@ -239,7 +239,7 @@ class Job:
 
     # --- at work -------------------------------------------------------------------------------
 
-    async def _work(self, resume: str) -> Ended:
+    async def _work(self, resume: str) -> JobEnd:
         task = self.attempt.task
         env = without_dsn(os.environ) | {"XDG_STATE_HOME": str(self.home)}
         words = command_line(task, self.tree, resume, self.attempt.left_usd)
@@ -258,7 +258,7 @@ class Job:
         watch = kith.watch
         if why == "drained" and kith.code is not None and kith.code >= 0 and watch.applied:
             why = "ended"  # it was about to end anyway
-        return Ended(why, kith.code or 0, watch.spent, watch.applied, bytes(watch.output))
+        return JobEnd(why, kith.code or 0, watch.spent, watch.applied, bytes(watch.output))
 
     async def _watch(self, kith: Started[Events]) -> Why:
         """Report, keep checkpoints, and hear what the database wants, until kith ends or has to."""
@@ -325,7 +325,7 @@ class Job:
 
     # --- after ---------------------------------------------------------------------------------
 
-    async def _end_early(self, ended: Ended) -> None:
+    async def _end_early(self, ended: JobEnd) -> None:
         """Record the end of an attempt that was stopped."""
         fleet = self.machine.fleet
         if ended.why == "superseded":
@@ -343,7 +343,7 @@ class Job:
             why = _GIVEN_BACK[ended.why]
             await fleet.give_back(self.attempt, ended.spent, why, failed=ended.why == "cut off")
 
-    async def _finish(self, ended: Ended, base: str) -> None:
+    async def _finish(self, ended: JobEnd, base: str) -> None:
         """Settle what kith decided; give back what its machine prevented."""
         if ended.code < 0 or ended.code > 128 or ended.code in _ELSEWHERE:
             raise TreeError(f"kith ended with {ended.code}: {self._said()}")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kith.core.errors import AbsentError, TreeError
 from kith.core.run import new_id
 from kith.core.values import FILE, Change, Changes, Ran
-from kith.core.workspace import Command, ExecLimits, Job, SizeLimits, Trial
+from kith.core.workspace import ExecLimits, Job, ShellCommand, SizeLimits, Trial
 from kith.trees.exec import run_process
 from kith.trees.files import (
     FileState,
@@ -86,10 +86,10 @@ class InPlaceTrial:
         else:
             delete_file(self.root, real)
 
-    async def exec(self, command: Command, limits: ExecLimits = _PLAIN) -> Ran:
+    async def exec(self, command: ShellCommand, limits: ExecLimits = _PLAIN) -> Ran:
         return await self._tree.exec(command, limits)
 
-    async def check(self, command: Command, limits: ExecLimits = _PLAIN) -> Ran:
+    async def check(self, command: ShellCommand, limits: ExecLimits = _PLAIN) -> Ran:
         return await self._tree.exec(command, limits)
 
     @property
@@ -103,7 +103,7 @@ class InPlaceTrial:
         yield
 
     async def launch(
-        self, command: Command, ended: Callable[[Job], object], limits: ExecLimits = _PLAIN
+        self, command: ShellCommand, ended: Callable[[Job], object], limits: ExecLimits = _PLAIN
     ) -> Job:
         """Raises TreeError."""
         raise TreeError("Here a command itself starts what goes on: end it with &")
@@ -184,7 +184,7 @@ async def _open_trial(tree: InPlaceTree) -> AsyncIterator[Trial]:
 
 
 async def _run(
-    scratch: Path, private: Collection[str], root: Path, command: Command, limits: ExecLimits
+    scratch: Path, private: Collection[str], root: Path, command: ShellCommand, limits: ExecLimits
 ) -> Ran:
     """Run a shell command as somebody would who is logged in; what it starts in the background stays."""
     folder = root if command.folder in ("", ".") else root / follow_links(root, command.folder)

@@ -18,7 +18,7 @@ from kith.core.events import Notice
 from kith.core.model import Emit, Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, ToolResult
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.settings.brought import TOOLS
 from kith.tools.answers import in_words
 from kith.tools.shell import report
@@ -115,7 +115,7 @@ def make_tool(path: str, header: Header) -> Tool:
 
     @in_words
     async def use(args: Mapping[str, Any], run: Run) -> ToolResult:
-        asked = Command(line, input=json.dumps(dict(args), ensure_ascii=False).encode())
+        asked = ShellCommand(line, input=json.dumps(dict(args), ensure_ascii=False).encode())
         seconds = min(header.seconds, run.limits.exec.seconds)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
         return report(ran, seconds)

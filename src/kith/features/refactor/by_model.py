@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.agent.attempt import Outcome, Progress, attempt
+from kith.agent.attempt import Outcome, TaskProgress, attempt
 from kith.agent.direct import files_holding
 from kith.agent.judges import Judges
 from kith.agent.relay import Leg
@@ -64,7 +64,7 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)
-    return await attempt(run, leg, say(words), locked, earlier=Progress(compared=True))
+    return await attempt(run, leg, say(words), locked, earlier=TaskProgress(compared=True))
 
 
 async def _refuse(run: Run, judges: Judges, rules: Rules) -> Outcome | None:

@@ -20,7 +20,7 @@ from kith.core.loop import begin_turn, converse
 from kith.core.model import Billed, Role, Tool
 from kith.core.run import Run, Thread, new_id, nobody_speaks
 from kith.core.values import CallTarget, Changes, Charge, Ran, ToolResult, Usage, say
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.edits import summarise
 from kith.features.measure.measured_rows import read_measured
 from kith.features.measure.speed_and_success import describe_models
@@ -177,7 +177,7 @@ async def _work(
             ran = None
             refusal, by = landed.feedback, "edits"
         else:
-            ran = await trial.check(Command(errand.check), limits) if errand.check else None
+            ran = await trial.check(ShellCommand(errand.check), limits) if errand.check else None
             if ran is None or ran.code == 0:
                 return words, ran
             refusal, by = f"`{errand.check}` ends with {ran.code}:\n{ran.output[-_OUTPUT:]}", "check"

@@ -13,7 +13,7 @@ from kith.core.errors import TreeError
 from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.values import Finding
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ExecLimits, ShellCommand
 from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.known_linters import Linter
@@ -85,7 +85,7 @@ async def _ask_coverage_py(run: Run, place: ProjectPaths) -> Covered:
     if not run.workspace.confined or not await read_all(run, [".coverage"]):
         return Covered()
     async with run.workspace.trial() as trial:
-        ran = await trial.check(Command(f"{PYTHON} -m coverage json -q -o {_OWN}"), _TOOL_LIMITS)
+        ran = await trial.check(ShellCommand(f"{PYTHON} -m coverage json -q -o {_OWN}"), _TOOL_LIMITS)
         told = await read_all(run.inside(trial), [_OWN]) if ran.code == 0 else {}
     coverage = read_coverage({"coverage.json": told.get(_OWN, b"")}, place)
     return Covered(coverage.share, ".coverage") if coverage else Covered()

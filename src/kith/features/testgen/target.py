@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kith.context.symbols import find_symbols
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Change
-from kith.core.workspace import Command, Trial, Workspace
+from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.edits import split_hunks
 from kith.features.testgen.mutants import Lines, can_mutate
 from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchains
@@ -133,7 +133,7 @@ async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
     """The same place; where nothing was tested before and pytest is not installed, unittest's."""
     if place.toolchain.runner != "pytest" or place.example:
         return place
-    if not (await trial.check(Command(f"{PYTHON} -c 'import pytest'"))).code:
+    if not (await trial.check(ShellCommand(f"{PYTHON} -c 'import pytest'"))).code:
         return place
     files = sorted({*await trial.files(), place.out})
     found = find_toolchains(files, {place.out: b"import unittest\n"}.get)

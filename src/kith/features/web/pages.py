@@ -13,7 +13,15 @@ from kith.features.web.api.dependencies import Id, OneDesk, OneProject
 from kith.features.web.browsing import read_file
 from kith.features.web.desk import Desk
 from kith.features.web.direct_tools import direct_tools, model_tools
-from kith.features.web.html.listing import Choices, Row, composer, items, model_options, overview, sidebar
+from kith.features.web.html.listing import (
+    Choices,
+    ListedSession,
+    composer,
+    items,
+    model_options,
+    overview,
+    sidebar,
+)
 from kith.features.web.html.page import frame, page, plain_page
 from kith.features.web.html.project import file_html, files_html, tools_html
 from kith.features.web.html.scene import NEWEST
@@ -81,7 +89,7 @@ async def models_piece(desk: OneDesk, first: Annotated[str, Query(max_length=300
     return model_options(rates, first, found=bool(rates or chosen.model))
 
 
-def rows_of(desk: Desk) -> list[Row]:
+def rows_of(desk: Desk) -> list[ListedSession]:
     """The sessions of all projects: those that ask something, those at work, then the newest."""
     several, at_work = len(desk.projects) > 1, desk.log.open_ids()
     waiting = {*waiting_sessions(desk.log.path.parent)}.difference(at_work)
@@ -93,15 +101,17 @@ def rows_of(desk: Desk) -> list[Row]:
     names = {id(project): name for name, project in desk.projects.items()} if several else {}
     for session, project, letter in desk.begun():
         model = str((letter.flags or {}).get("model", ""))
-        rows.append(Row(session, letter.words, time.time(), "working", model, names.get(id(project), "")))
+        rows.append(
+            ListedSession(session, letter.words, time.time(), "working", model, names.get(id(project), ""))
+        )
     return sorted(rows, key=lambda row: (_FIRST.get(row.status, len(_FIRST)), -row.at))[:_MOST]
 
 
-def _row(desk: Desk, summary: Summary, project: str, waits: bool) -> Row:
+def _row(desk: Desk, summary: Summary, project: str, waits: bool) -> ListedSession:
     status = summary.status
     if status == "unfinished" and desk.is_working(summary.id):
         status = "asks" if desk.question(summary.id) else "working"
-    return Row(summary.id, summary.title, summary.at, status, summary.model, project, waits)
+    return ListedSession(summary.id, summary.title, summary.at, status, summary.model, project, waits)
 
 
 # The pages of a project: its files, and the tools that need no model.

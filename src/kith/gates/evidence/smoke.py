@@ -13,7 +13,7 @@ from msgspec import Struct
 from kith.core.evidence import Blocked, CheckEvidence, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
-from kith.core.workspace import Command, ExecLimits, Trial, Workspace
+from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.results.uninstalled import read_required
 from kith.gates.soundness.imports import SCRIPTS, find_imports
 from kith.gates.toolchains import PYTHON
@@ -136,7 +136,7 @@ async def _not_found(trial: Trial, ask: Callable[[str], str], names: Collection[
     """Those of the names that a tool of the project cannot find; none where the tool does not answer."""
     if not names:
         return []
-    ran = await trial.check(Command(ask(shlex.quote(json.dumps(sorted(names))))), ExecLimits(_SECONDS))
+    ran = await trial.check(ShellCommand(ask(shlex.quote(json.dumps(sorted(names))))), ExecLimits(_SECONDS))
     try:
         said = json.loads(ran.output.strip().rpartition("\n")[2])
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def _line_for(change: Change) -> tuple[str, str] | None:
 
 async def _ends_badly(trial: Trial, line: str) -> str:
     """Return the output of a failed command; "" for one that succeeded."""
-    ran = await trial.check(Command(line), ExecLimits(_SECONDS))
+    ran = await trial.check(ShellCommand(line), ExecLimits(_SECONDS))
     return (ran.output.strip()[-_TOLD:] or f"exit code {ran.code}") if ran.code else ""
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Ran
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.failure_output import failing_tests
 from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
 from kith.gates.results.cpp import (
@@ -264,7 +264,7 @@ async def run_suite(
     line = compose(chosen, coverage=coverage) if leaves_reports() else chosen.test
     # Tests are named anywhere in the output; what is kept of it is what the caller asked for.
     wide = replace(limits, output=max(limits.output, _MOST_PRINTED))
-    printed = replace(await trial.check(Command(line), wide), command=chosen.test)
+    printed = replace(await trial.check(ShellCommand(line), wide), command=chosen.test)
     ran = shorten(printed, limits.output)
     files = await _read_reports(trial)
     if toolchain.runner == "ctest":
@@ -328,6 +328,6 @@ async def _ask_again(trial: Trial, programs: Sequence[Program], limits: ExecLimi
         for program in programs
     ]
     script = "\n".join([f'root="$PWD"; mkdir -p {folder}', *lines])
-    await trial.check(Command(f"({script}) >/dev/null 2>&1"), limits)
+    await trial.check(ShellCommand(f"({script}) >/dev/null 2>&1"), limits)
     names = [f"catch2/{program.report}" for program in programs]
     return {name: await _read_or_nothing(trial, name) for name in names}

@@ -17,7 +17,7 @@ REPORT = Path(__file__).resolve().with_name("unittest.xml")
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Result(unittest.TextTestResult):
+class TimedResult(unittest.TextTestResult):
     """The standard result of unittest, plus every test that began and its seconds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -36,7 +36,7 @@ class Result(unittest.TextTestResult):
 class Runner(unittest.TextTestRunner):
     """The usual runner, which writes its report when all tests have run."""
 
-    resultclass: Any = Result
+    resultclass: Any = TimedResult
 
     def run(self, test: Any) -> Any:
         result = super().run(test)

@@ -16,7 +16,7 @@ from kith.core.errors import TreeError
 from kith.core.git import list_paths
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.core.workspace import Command, ExecLimits, Trial
+from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.packages import Declared, is_manifest, read_declared
 from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.find_faults import find_suspects
@@ -102,7 +102,7 @@ async def ask_tools(run: Run, suspects: Suspects, declared: Declared) -> ToolAns
 
 
 async def _shell_parses(trial: Trial, path: str) -> bool:
-    ran = await trial.check(Command(f"bash -n -- {shlex.quote(f'./{path}')}"), _LIMITS)
+    ran = await trial.check(ShellCommand(f"bash -n -- {shlex.quote(f'./{path}')}"), _LIMITS)
     return ran.code != 2  # a syntax error; any other end says nothing
 
 
@@ -110,7 +110,7 @@ async def _ask_python(trial: Trial, question: Mapping[str, Any]) -> Mapping[str,
     """Its answers, empty when there are none."""
     script = files(__package__ or "").joinpath("ask_python.py").read_text("utf-8")
     line = f"{PYTHON} -I -c {shlex.quote(script)}"
-    ran = await trial.check(Command(line, input=json.dumps(question).encode()), _LIMITS)
+    ran = await trial.check(ShellCommand(line, input=json.dumps(question).encode()), _LIMITS)
     try:
         said = json.loads(ran.output.strip().rpartition("\n")[2])
     except (ValueError, RecursionError):

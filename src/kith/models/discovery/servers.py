@@ -247,7 +247,7 @@ async def _listens(url: str, *, named: bool) -> bool:
 CLOUDS: tuple[ServerKind, ...] = ("anthropic", "gemini")
 
 
-class Named(Struct, frozen=True):
+class NamedServer(Struct, frozen=True):
     """An endpoint that the person gave a name, or one that has its name from its maker.
 
     `key_env` is the variable that the key comes from; `cloud` says whether it is outside of the person's own
@@ -272,13 +272,13 @@ class Places(Struct, frozen=True):
     without a byte before a server counts as hung; `connect_s`: for a connection, None as in `Endpoint`.
     """
 
-    named: Mapping[str, Named] = field(default_factory=dict)
+    named: Mapping[str, NamedServer] = field(default_factory=dict)
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ollama_host: str = ""
     openai_base_url: str = ""
     openai_key: str = ""
-    anthropic: Named = Named("anthropic", key_env="ANTHROPIC_API_KEY")
-    gemini: Named = Named("gemini", key_env="GEMINI_API_KEY")
+    anthropic: NamedServer = NamedServer("anthropic", key_env="ANTHROPIC_API_KEY")
+    gemini: NamedServer = NamedServer("gemini", key_env="GEMINI_API_KEY")
     offline: bool = False
     cloud: Literal["never", "ask", "allow"] = "ask"
     window: int = 0
@@ -333,7 +333,7 @@ async def servers_of(
     return await find_servers(looked, details=details, wait=wait)
 
 
-def endpoint_of(place: Named, places: Places) -> Endpoint:
+def endpoint_of(place: NamedServer, places: Places) -> Endpoint:
     """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
     makers = {"anthropic": _anthropic_endpoint, "gemini": _gemini_endpoint}
     make = makers[place.kind].load() if place.kind in makers else Endpoint

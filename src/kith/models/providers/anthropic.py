@@ -37,7 +37,7 @@ URL = "https://api.anthropic.com"
 _REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothing
 
 
-class About(Struct, frozen=True):
+class AnthropicModel(Struct, frozen=True):
     """A model in the server's list. Sizes in tokens; 0 and None where unknown.
 
     `id` is its own name, where another was asked for. `modes` are the types of `thinking` that it takes.
@@ -65,7 +65,7 @@ def anthropic_endpoint(url: str, key: str, *, cloud: bool | None = None, stall_s
     return endpoint
 
 
-async def read_about(endpoint: Endpoint, model: str) -> About:
+async def read_about(endpoint: Endpoint, model: str) -> AnthropicModel:
     """Look a model up. Raises ModelError, and NoModelError when it is not there.
 
     Source: https://platform.claude.com/docs/en/api/models/retrieve. A server without this endpoint
@@ -79,7 +79,7 @@ async def read_about(endpoint: Endpoint, model: str) -> About:
         return await _listed(endpoint, model)
     able = part(row, "capabilities")
     types = part(part(able, "thinking"), "types")
-    return About(
+    return AnthropicModel(
         string(row.get("id")) or model,
         whole(row.get("max_input_tokens")),
         whole(row.get("max_tokens")),
@@ -88,13 +88,13 @@ async def read_about(endpoint: Endpoint, model: str) -> About:
     )
 
 
-async def _listed(endpoint: Endpoint, model: str) -> About:
+async def _listed(endpoint: Endpoint, model: str) -> AnthropicModel:
     try:
         found = rows(await endpoint.get("/v1/models"), "data")
     except ModelError:
-        return About(model)
+        return AnthropicModel(model)
     row = next((row for row in found if row.get("id") == model), found[0] if len(found) == 1 else {})
-    return About(model, whole(part(row, "meta").get("n_ctx")) or whole(row.get("max_model_len")))
+    return AnthropicModel(model, whole(part(row, "meta").get("n_ctx")) or whole(row.get("max_model_len")))
 
 
 def _is_supported(able: Row, what: str) -> bool:
@@ -233,7 +233,7 @@ def _put(strict: dict[str, Any], key: str, value: Any) -> bool:
 # --- streamed answers ----------------------------------------------------------------------------
 
 
-class Stream(Struct):
+class AnthropicStream(Struct):
     """One answer. `stop`: why it ended; `ended`: it came whole; `heard`: anything at all did."""
 
     draft: Draft
@@ -332,7 +332,7 @@ class Anthropic(Struct, frozen=True, eq=False):
     fields: Mapping[str, Any] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
-    _known: list[About] = field(default_factory=list)
+    _known: list[AnthropicModel] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -351,10 +351,10 @@ class Anthropic(Struct, frozen=True, eq=False):
             self._refused.update(signatures(prompt.messages))
             return await self._ask(prompt, about, emit)
 
-    async def _ask(self, prompt: Prompt, about: About, emit: Emit) -> Reply:
+    async def _ask(self, prompt: Prompt, about: AnthropicModel, emit: Emit) -> Reply:
         body, left_out = self._body(prompt, about)
         tell_once(left_out, self._told, emit)
-        stream = Stream(Draft(emit, used_ids(prompt.messages)))
+        stream = AnthropicStream(Draft(emit, used_ids(prompt.messages)))
         try:
             async with self.endpoint.stream_events(_MESSAGES, body) as events:
                 async for event in events:
@@ -405,12 +405,12 @@ class Anthropic(Struct, frozen=True, eq=False):
         """Close the connections that are open."""
         await self.endpoint.close()
 
-    async def _about(self) -> About:
+    async def _about(self) -> AnthropicModel:
         if not self._known:
             self._known.append(await read_about(self.endpoint, self.model))
         return self._known[0]
 
-    def _body(self, prompt: Prompt, about: About) -> tuple[Row, tuple[str, ...]]:
+    def _body(self, prompt: Prompt, about: AnthropicModel) -> tuple[Row, tuple[str, ...]]:
         fields, left_out = sampling_fields("anthropic", prompt.sampling, about.reply)
         turns = take_turns(prompt.messages, self.name, self._refused)
         body: Row = {"model": self.model, "stream": True, **self.fields, **fields}
@@ -425,7 +425,7 @@ class Anthropic(Struct, frozen=True, eq=False):
         return body, (*left_out, *([no_switch.format(name=self.name)] if no_switch else ()))
 
 
-def _think(body: Row, wish: Sampling, about: About) -> str:
+def _think(body: Row, wish: Sampling, about: AnthropicModel) -> str:
     """Set how much the model thinks, if anything is wished; or else a sentence why it cannot be.
 
     Models take a budget (`enabled`), or decide for themselves (`adaptive`), and some cannot be stopped.
@@ -449,7 +449,7 @@ def _think(body: Row, wish: Sampling, about: About) -> str:
     return ""
 
 
-def _hold(body: Row, shape: Mapping[str, Any], about: About) -> bool:
+def _hold(body: Row, shape: Mapping[str, Any], about: AnthropicModel) -> bool:
     """Hold the reply to a schema; False where that takes a tool which the model has to call.
 
     No tool can be forced on a model that thinks: where that cannot be stopped, the words have to do.

@@ -39,7 +39,7 @@ _REPLY = 16_384  # tokens; thoughts count too, and what is not used costs nothin
 _OLDER = ("gemini-1", "gemini-2", "gemma", "learnlm")
 
 
-class About(Struct, frozen=True):
+class GeminiModel(Struct, frozen=True):
     """A model of the list. Sizes in tokens; 0 where nobody says. `version` is its maker's own."""
 
     id: str
@@ -73,7 +73,7 @@ def path_of(model: str, action: str = "") -> str:
     return f"/v1beta/models/{quote(model.removeprefix('models/'), safe='')}{f':{action}' if action else ''}"
 
 
-async def read_about(endpoint: Endpoint, model: str) -> About:
+async def read_about(endpoint: Endpoint, model: str) -> GeminiModel:
     """Look a model up. Raises ModelError, and NoModelError when it is not there.
 
     Source: https://ai.google.dev/api/models#method:-models.get.
@@ -83,8 +83,8 @@ async def read_about(endpoint: Endpoint, model: str) -> About:
     except MissingModelError as error:
         raise await missing("gemini", endpoint, model) from error
     except NoRouteError:
-        return About(model)
-    return About(
+        return GeminiModel(model)
+    return GeminiModel(
         string(row.get("name")).removeprefix("models/") or model,
         string(row.get("version")),
         whole(row.get("inputTokenLimit")),
@@ -231,7 +231,7 @@ _WHY: Final[Mapping[str, str]] = {
 }
 
 
-class Stream(Struct):
+class GeminiStream(Struct):
     """One answer. `finish` is the reason for its end; `heard`: anything at all came."""
 
     draft: Draft
@@ -338,7 +338,7 @@ class Gemini(Struct, frozen=True, eq=False):
     fields: Mapping[str, Any] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
-    _known: list[About] = field(default_factory=list)
+    _known: list[GeminiModel] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -356,10 +356,10 @@ class Gemini(Struct, frozen=True, eq=False):
             self._refused.update(signatures(prompt.messages))
             return await self._ask(prompt, about, emit)
 
-    async def _ask(self, prompt: Prompt, about: About, emit: Emit) -> Reply:
+    async def _ask(self, prompt: Prompt, about: GeminiModel, emit: Emit) -> Reply:
         body, left_out = self._body(prompt, about)
         tell_once(left_out, self._told, emit)
-        stream = Stream(Draft(emit, used_ids(prompt.messages)))
+        stream = GeminiStream(Draft(emit, used_ids(prompt.messages)))
         path = path_of(self.model, "streamGenerateContent?alt=sse")
         try:
             async with self.endpoint.stream_events(path, body) as chunks:
@@ -411,12 +411,12 @@ class Gemini(Struct, frozen=True, eq=False):
         """Close the connections that are open."""
         await self.endpoint.close()
 
-    async def _about(self) -> About:
+    async def _about(self) -> GeminiModel:
         if not self._known:
             self._known.append(await read_about(self.endpoint, self.model))
         return self._known[0]
 
-    def _body(self, prompt: Prompt, about: About) -> tuple[Row, tuple[str, ...]]:
+    def _body(self, prompt: Prompt, about: GeminiModel) -> tuple[Row, tuple[str, ...]]:
         config, left_out = sampling_fields("gemini", prompt.sampling, about.reply)
         turns = take_turns(prompt.messages, self.name, self._refused)
         body: Row = {**self.fields}
@@ -433,7 +433,7 @@ class Gemini(Struct, frozen=True, eq=False):
         return body, left_out
 
 
-def thinking_config(wish: Sampling, about: About) -> Row:
+def thinking_config(wish: Sampling, about: GeminiModel) -> Row:
     """Convert thinking options for the model's generation; its thoughts are shown in short.
 
     Source: https://ai.google.dev/gemini-api/docs/thinking. No model of the third generation can turn thinking

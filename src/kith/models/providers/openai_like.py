@@ -23,7 +23,7 @@ from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint
 
 
-class Stream(Struct):
+class OpenAIStream(Struct):
     """One answer. `ended`: its end mark came; `heard`: anything at all did."""
 
     draft: Draft
@@ -122,7 +122,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
             raise
 
     async def _ask(self, prompt: Prompt, body: Row, emit: Emit) -> Reply:
-        stream = Stream(Draft(emit, used_ids(prompt.messages), restores=True), emit)
+        stream = OpenAIStream(Draft(emit, used_ids(prompt.messages), restores=True), emit)
         async with self.endpoint.stream_events(_CHAT, body) as chunks:
             async for chunk in chunks:
                 if chunk is None:

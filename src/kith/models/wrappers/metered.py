@@ -14,7 +14,7 @@ from kith.core.values import Bill, Charge, Reply, Timing, Usage
 from kith.models.account import Account, Price, know_no_price
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.foreseen import Foresight
-from kith.models.wrappers.prompt_cache import Meter
+from kith.models.wrappers.prompt_cache import CacheMeter
 
 
 class Metered(Wrapped, frozen=True, eq=False):
@@ -31,7 +31,7 @@ class Metered(Wrapped, frozen=True, eq=False):
 
     clock: Callable[[], float] = time.monotonic
     window: int = 0
-    meter: Meter = field(default_factory=Meter)
+    meter: CacheMeter = field(default_factory=CacheMeter)
     tells: bool = True
     foresight: Foresight | None = None
     account: Account = field(default_factory=Account)

@@ -76,7 +76,7 @@ class Sent(Struct, frozen=True):
         return self.chain[0].own
 
 
-class Meter(Struct):
+class CacheMeter(Struct):
     """The recent prompts of one server, from any model: only digests, of the last few calls.
 
     `counts_cache`: the server reports cached tokens; this is also detected. `read_rate` (tokens/s) is its

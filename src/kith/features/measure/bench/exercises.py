@@ -21,7 +21,7 @@ from kith.core.errors import LimitError, ModelError, TreeError, UsageError
 from kith.core.model import Billed
 from kith.core.run import Limits, Run, Thread
 from kith.core.values import Answer, Charge, Question, say
-from kith.core.workspace import Command, ExecLimits, SizeLimits, Workspace
+from kith.core.workspace import ExecLimits, ShellCommand, SizeLimits, Workspace
 from kith.features.measure.bench.result import Score, TriedExercise
 
 _FILE: Final = re.compile(r"^## (\S+)\n```\w*\n(.*?)^```$\n?", re.M | re.S)
@@ -175,7 +175,7 @@ async def _judge(exercise: Exercise, tree: Workspace) -> str:
         async with tree.trial() as trial:
             for path in exercise.tests:
                 await trial.write(path, exercise.files[path].encode())
-            ran = await trial.check(Command(exercise.check), CHECK)
+            ran = await trial.check(ShellCommand(exercise.check), CHECK)
     except TreeError as error:
         return str(error)
     return "" if ran.code == 0 else "its tests fail"

@@ -64,7 +64,7 @@ class Step(TypedDict):
     tasks: list[ListedTodo]
 
 
-class Story(Struct):
+class TaskStory(Struct):
     """A task in steps, and the last words that the model said of it."""
 
     steps: list[Step] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Story(Struct):
     _ids: dict[str, int] = field(default_factory=dict)  # by the text of a line
     _lists: dict[str, list[ListedTodo]] = field(default_factory=dict)  # after each call that set one
 
-    def tell(self, told: Iterable[tuple[Event, tuple[str, ...]]]) -> "Story":
+    def tell(self, told: Iterable[tuple[Event, tuple[str, ...]]]) -> "TaskStory":
         """Fold the events of a task, with their paths, into steps."""
         events, call = [each for each in told if not isinstance(each[0], Forked)], ""
         for event, _ in events:
@@ -167,7 +167,7 @@ class TaskLimits(Sent):
         return {name: value for name, value in named.items() if value is not None}
 
 
-class Wanted(Sent):
+class AgentTask(Sent):
     """A task, with the conversation so far: the client's own, since the server keeps none for it.
 
     `toolType` and `contextHistory` are other names of `tool` and `context`.
@@ -224,7 +224,7 @@ class Outcome(TypedDict):
     response_model=Outcome,
     responses=problems(),
 )
-async def do_task(desk: OneDesk, body: Wanted, request: Request) -> Response:
+async def do_task(desk: OneDesk, body: AgentTask, request: Request) -> Response:
     flags = desk.flags | chosen_flags(body.model, body.read_only, body.check) | body.limits.flags()
     history = as_messages(body.context)
     letter = Letter(body.prompt, who(request), tool=body.tool, flags=flags, history=history)
@@ -277,11 +277,11 @@ def _why(stands: SessionState, seconds: float, working: bool) -> str:
     return stands.text
 
 
-def _told(log: Path, session: str) -> tuple[Story, dict[str, Any]]:
+def _told(log: Path, session: str) -> tuple[TaskStory, dict[str, Any]]:
     """The steps and the receipt, read with a connection of its own."""
     with closing(Log(log)) as own:
         told = ((record.event, record.path) for record in own.events(session))
-        return Story().tell(told), describe_run(session, own.past(session))
+        return TaskStory().tell(told), describe_run(session, own.past(session))
 
 
 router = versioned(_routes)

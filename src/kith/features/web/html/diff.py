@@ -194,7 +194,7 @@ def _tools(which: str) -> Html:
 _OPEN_END: Final = '<i class="mark">no line break at the end</i>'
 
 
-class Row(Struct):
+class DiffRow(Struct):
     """A line of a piece: its sign, its words, and its numbers before and after ("" where it is not)."""
 
     sign: str
@@ -225,7 +225,7 @@ def has_crlf(piece: Piece) -> bool:
     return all(line.endswith("\r") for line in piece.lines if line[0] != "\\")
 
 
-def _read(piece: Piece) -> Iterator[Row]:
+def _read(piece: Piece) -> Iterator[DiffRow]:
     old, new = piece.start or 0, piece.new_start or 0
     end = "\r" if has_crlf(piece) else ""
     lines = (*piece.lines, "")
@@ -235,11 +235,11 @@ def _read(piece: Piece) -> Iterator[Row]:
             continue
         is_old, is_new = sign in " -", sign in " +"
         words = visible(line[1:].removesuffix(end))
-        yield Row(sign, words, str(old) * is_old, str(new) * is_new, open_end=after.startswith("\\"))
+        yield DiffRow(sign, words, str(old) * is_old, str(new) * is_new, open_end=after.startswith("\\"))
         old, new = old + is_old, new + is_new
 
 
-def _colour(rows: Sequence[Row], path: str) -> None:
+def _colour(rows: Sequence[DiffRow], path: str) -> None:
     """Each side is read as one text, so that what begins in one line and ends in another is known."""
     for sign in sorted({row.sign for row in rows} - {" "}, reverse=True):
         side = [row for row in rows if row.sign in (sign, " ")]
@@ -247,14 +247,14 @@ def _colour(rows: Sequence[Row], path: str) -> None:
             row.tokens = tokens
 
 
-def _mark_words(block: Sequence[Row]) -> None:
+def _mark_words(block: Sequence[DiffRow]) -> None:
     """Hold the removed rows against the added ones, one by one."""
     removed, added = ([row for row in block if row.sign == sign] for sign in "-+")
     for old, new in zip(removed, added, strict=False):
         old.changed, new.changed = changed_words(old.words, new.words)
 
 
-def _row(row: Row) -> str:
+def _row(row: DiffRow) -> str:
     words = _marked(row) + (_OPEN_END if row.open_end else "")
     numbers = f"<td>{row.old}</td><td>{row.new}</td><td>{words}</td>"
     if row.sign == " ":
@@ -262,7 +262,7 @@ def _row(row: Row) -> str:
     return f'<tr class="{"del" if row.sign == "-" else "add"}">{numbers}</tr>'
 
 
-def _marked(row: Row) -> str:
+def _marked(row: DiffRow) -> str:
     """The words of a row as HTML: colours, and what changed in the element that means it."""
     element = "del" if row.sign == "-" else "ins"
     out, done = [], 0
@@ -272,7 +272,7 @@ def _marked(row: Row) -> str:
     return "".join([*out, _coloured(row, done, len(row.words))])
 
 
-def _coloured(row: Row, begin: int, end: int) -> str:
+def _coloured(row: DiffRow, begin: int, end: int) -> str:
     out = []
     for left, right, name in row.tokens:
         left, right = max(left, begin), min(right, end)

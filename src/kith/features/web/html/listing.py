@@ -26,7 +26,7 @@ _PROMISES: Final = (
 )
 
 
-class Row(Struct, frozen=True):
+class ListedSession(Struct, frozen=True):
     """A session in the list; `status` is how it ended, or "working" or "asks". `at` counts in seconds."""
 
     id: str
@@ -48,17 +48,17 @@ class Choices(Struct, frozen=True):
 # --- what there is ---------------------------------------------------------------------------
 
 
-def items(rows: Sequence[Row], now: float, here: str = "") -> Html:
+def items(rows: Sequence[ListedSession], now: float, here: str = "") -> Html:
     """The list's items; `here` is the session that is shown."""
     return joined(_item(row, now, row.id == here) for row in rows)
 
 
-def sidebar(rows: Sequence[Row], now: float, here: str = "") -> Html:
+def sidebar(rows: Sequence[ListedSession], now: float, here: str = "") -> Html:
     """All sessions, beside one of them."""
     return element("nav", _find(), _list(rows, now, here), class_="side", aria_label="Sessions")
 
 
-def overview(rows: Sequence[Row], now: float) -> Html:
+def overview(rows: Sequence[ListedSession], now: float) -> Html:
     """All sessions, with room."""
     head = element("header", element("h2", "Sessions", id="listing"), _find())
     listed = element("section", head, _list(rows, now), class_="listing wide", aria_labelledby="listing")
@@ -88,7 +88,7 @@ def _find() -> Html:
     return element("div", field, class_="find script")
 
 
-def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
+def _list(rows: Sequence[ListedSession], now: float, here: str = "") -> Html:
     source = f"/pieces/sessions?here={here}" if here else "/pieces/sessions"
     return joined(
         [
@@ -100,7 +100,7 @@ def _list(rows: Sequence[Row], now: float, here: str = "") -> Html:
     )
 
 
-def _item(row: Row, now: float, current: bool) -> Html:
+def _item(row: ListedSession, now: float, current: bool) -> Html:
     title = title_of(row.task)
     words, style = _WORDS.get(row.status, (row.status, ""))
     words = f"{words}, change waits" if row.waits else words
