@@ -35,7 +35,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # kith as a process with servers beside it, and packages of others to build in: for every folder of tests.
-pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres", "disturbed"]
+pytest_plugins = ["outside_fixtures", "package_fixtures", "postgres", "disturbed", "rewritten"]
 
 ROOT = Path(__file__).parent.parent
 _numbers = itertools.count()

@@ -73,7 +73,7 @@ def test_a_model_in_the_cloud_gets_nothing_private(kith: Kith, cloud: Server, re
     done = kith("run", "-m", "far/standin", "--yes", "--read-only", words)
     said = str(cloud.requests[-1]["messages"])
     assert "only for me" not in said and "ghp_" not in said and "Two helpers" in said
-    assert "Not sent: local.txt is ignored by git" in " ".join(done.stderr.split())
+    assert "Not sent: local.txt is ignored by git." in " ".join(done.stderr.split())
     known = files_shown([say(each["content"]) for each in cloud.requests[-1]["messages"] if each["content"]])
     assert "README.md" in known and "local.txt" not in known, "a person is told which files go there"
 

@@ -95,7 +95,7 @@ async def read_named(
         if result is None:
             continue
         if not result.ok:
-            why = result.text.partition(", so ")[0].rstrip(".")  # what follows is advice for a model
+            why = str(result.detail.get("why") or result.text).rstrip(".")
             run.emit(Notice(f"Not sent: {why}."))
             continue
         shown.append(f"{NAMED} ({visible(each.path)})\n{result.text}")

@@ -59,6 +59,14 @@ class AbsentError(TreeError):
     """The file that is to be read or taken away is not there."""
 
 
+class HiddenError(TreeError):
+    """The file is kept from the model. `why` is the reason alone, without the advice for the model."""
+
+    def __init__(self, why: str, advice: str) -> None:
+        super().__init__(f"{why}, so {advice}")
+        self.why = why
+
+
 class BusyError(KithError):
     """Another kith holds what this one needs."""
 

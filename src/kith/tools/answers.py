@@ -18,9 +18,13 @@ def told(text: str, line: str, **detail: Any) -> ToolResult:
     return ToolResult("", text, detail={"line": line, **detail})
 
 
-def refused(text: str, fault: Fault = "") -> ToolResult:
-    """Report a mistake that the model can correct: the error, and what to do instead."""
-    return ToolResult("", text, ok=False, detail={"line": text.split("\n", 1)[0]}, fault=fault)
+def refused(text: str, fault: Fault = "", why: str = "") -> ToolResult:
+    """Report a mistake that the model can correct: the error, and what to do instead.
+
+    `why` is the reason alone, for a person, where it is known apart from the advice.
+    """
+    detail = {"line": text.split("\n", 1)[0]} | ({"why": why} if why else {})
+    return ToolResult("", text, ok=False, detail=detail, fault=fault)
 
 
 def fault_of(error: TreeError) -> Fault:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import output_room
-from kith.core.errors import TreeError
+from kith.core.errors import HiddenError, TreeError
 from kith.core.line_ranges import Passage, passage_of
 from kith.core.model import Tool
 from kith.core.run import Run
@@ -171,7 +171,8 @@ async def _unreadable(run: Run, path: str, error: TreeError) -> ToolResult:
     below = inside(files, path)
     if below:
         return _listing(below, path)
-    return refused(sentence(error) + ("" if path in files else similar(path, files)))
+    why = error.why if isinstance(error, HiddenError) else ""
+    return refused(sentence(error) + ("" if path in files else similar(path, files)), why=why)
 
 
 # --- list ------------------------------------------------------------------------------------

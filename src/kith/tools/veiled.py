@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.errors import TreeError
+from kith.core.errors import HiddenError
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import Changes, Ran, ToolResult
@@ -17,8 +17,11 @@ from kith.core.workspace import ExecLimits, Job, ShellCommand, Trial, Workspace
 from kith.tools.paths import clean_path, visible
 
 _DEFAULT = ExecLimits()
-_SECRET = "{} looks like it holds secrets, so you do not get to see it: work without it, or ask the person"
-_IGNORED = "{} is ignored by git, so it is not read here; if a command writes it, let the command print it"
+
+
+def _secret(path: str) -> HiddenError:
+    why = f"{visible(path)} looks like it holds secrets"
+    return HiddenError(why, "you do not get to see it: work without it, or ask the person")
 
 
 class Veil(Struct, frozen=True):
@@ -52,12 +55,14 @@ class Veiled(Struct, frozen=True):
     async def read(self, path: str) -> bytes:
         plain = clean_path(path)
         if plain in self.veil.hidden:
-            raise TreeError(_SECRET.format(visible(path)))
+            raise _secret(path)
         data = await self.inner.read(path)
         if sha256(data).hexdigest() in self.veil.digests:
-            raise TreeError(_SECRET.format(visible(path)))
+            raise _secret(path)
         if plain not in await self.inner.files():
-            raise TreeError(_IGNORED.format(visible(path)))
+            why = f"{visible(path)} is ignored by git"
+            advice = "it is not read here; if a command writes it, let the command print it"
+            raise HiddenError(why, advice)
         return data
 
     async def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
@@ -67,7 +72,7 @@ class Veiled(Struct, frozen=True):
 
     async def write(self, path: str, data: bytes | None) -> None:
         if clean_path(path) in self.veil.hidden:
-            raise TreeError(_SECRET.format(visible(path)))
+            raise _secret(path)
         await self.inner.write(path, data)
 
     async def exec(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
