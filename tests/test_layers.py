@@ -53,12 +53,15 @@ SELDOM = {
 
 
 FILES = sorted(SOURCE.rglob("*.py"))
+# A statement has a line of its own, as the format wants it, or some lines in brackets.
+_IMPORT = re.compile(r"^[ \t]*((?:from|import) kith\b(?:[^\n(]|\([^)]*\))*)", re.MULTILINE)
 
 
 @cache
 def imports_in(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Every import statement of a file, wherever it stands."""
-    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    """Every import of kith in a file, wherever it stands. Only these lines are parsed: it is quicker."""
+    lines = _IMPORT.findall(file.read_text(encoding="utf-8"))
+    nodes = ast.parse("\n".join(lines)).body
     return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
 
 
