@@ -115,7 +115,7 @@ async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
     patterns = {name: _pattern_of(name) for name in names if "." not in name or named_paths([name], files)}
     if not patterns:
         return Uses()
-    query = Query("|".join(pattern.pattern for pattern in patterns.values()))
+    query = Query("|".join(pattern.pattern for pattern in patterns.values()), in_order=False)
     try:
         every, whole = await asyncio.wait_for(find_lines(run, query, files, _LIMITS), 2 * _LIMITS.seconds)
     except TimeoutError:  # without an engine, in a large tree
