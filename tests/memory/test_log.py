@@ -8,7 +8,7 @@ import pytest
 
 from kith.core.errors import BusyError, NewerError, UsageError
 from kith.core.events import Applied, Carded, Delta, Notice, RunEnded, RunStarted, Said, ToolBegan, ToolEnded
-from kith.core.values import Message, ToolCall, ToolResult, say
+from kith.core.values import Message, Text, ToolCall, ToolResult, say
 from kith.memory.log import Log
 from kith.memory.past import fold
 from kith.memory.salvage import mark
@@ -146,14 +146,18 @@ def test_a_card_holds_the_newest_of_each_fact_also_of_what_another_process_adds(
     assert log.card("") == log.card("unknown") == {}
 
 
-def test_the_disk_is_waited_for_before_a_tool_begins_and_when_all_of_them_have_answered(log: Log) -> None:
-    call = ToolCall("c1", "bash", {"command": "make"})
+def test_the_disk_is_waited_for_with_each_reply_and_before_a_tool_that_reaches_further(log: Log) -> None:
+    read, command = ToolCall("c1", "read", {"paths": ["a"]}), ToolCall("c2", "bash", {"command": "make"})
     events = (
         say("Build it."),
-        Message("assistant", (call,)),
-        ToolBegan("c1", "bash", "run", "make"),
-        ToolEnded("c1", "bash", True, 0.1),
-        Message("tool", (ToolResult("c1", "built"),)),
+        Message("assistant", (read, command)),
+        ToolBegan("c1", "read", "read", "a"),
+        ToolEnded("c1", "read", True, 0.1),
+        Message("tool", (ToolResult("c1", "a"),)),
+        ToolBegan("c2", "bash", "exec", "make"),
+        ToolEnded("c2", "bash", True, 0.1),
+        Message("tool", (ToolResult("c2", "built"),)),
+        Message("assistant", (Text("It is built."),)),
     )
     waited, level = list[bool](), 0
 
@@ -168,8 +172,10 @@ def test_the_disk_is_waited_for_before_a_tool_begins_and_when_all_of_them_have_a
         log._db.set_trace_callback(trace)
         for event in events:
             session.emit(Said("t", event) if isinstance(event, Message) else event)
-    assert waited == [True, False, True, False, True]
+    assert waited == [True, True, *(False, False, False), *(True, False, False), True]
     assert log.query("PRAGMA synchronous") == [(2,)]
     assert [type(each.event).__name__ for each in log.events("s1")][1:] == [
-        *("Said", "Said", "ToolBegan", "ToolEnded", "Said")
+        *("Said", "Said"),
+        *("ToolBegan", "ToolEnded", "Said") * 2,
+        "Said",
     ]

@@ -1,14 +1,14 @@
 """Write a task's first message to the model, the checks, and the news."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kith.agent.judges import Judges, Stands
 from kith.agent.project import Project
-from kith.context.brief import ALL, Fitting, Showing, brief, fit_nothing
+from kith.context.brief import ALL, FindFitting, Showing, brief, know_nothing
 from kith.context.budget import fit_middle, output_room
 from kith.core.model import Tool, ToolFn
 from kith.core.non_answers import TASK_HEADING
@@ -23,28 +23,36 @@ from kith.memory.past import Past
 # itself.
 
 
+async def no_checks() -> str:
+    """Nothing is told of checks."""
+    return ""
+
+
 async def open_task(
     run: Run,
     task: str,
     budget: int,
-    fitting: Fitting = fit_nothing,
+    known: FindFitting = know_nothing,
     showing: Showing = ALL,
-    checks: str = "",
+    tell_checks: Callable[[], Awaitable[str]] = no_checks,
 ) -> str:
     """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
-    `fitting` scores files by the index; `checks` gives the checks' results before the change.
+    `known` scores files by the index; `tell_checks` gives the checks' results before the change. Both are
+    waited for while the tree is looked at.
     """
-    layout, *rest = await opening_parts(run, task, budget, fitting, showing)
+    (layout, *rest), checks = await asyncio.gather(
+        opening_parts(run, task, budget, known, showing), tell_checks()
+    )
     parts = (layout, ("checks", checks), *rest) if rest else (("checks", checks), layout)
     return join_parts(tuple(part for part in parts if part[1]))
 
 
 async def opening_parts(
-    run: Run, task: str, budget: int, fitting: Fitting = fit_nothing, showing: Showing = ALL
+    run: Run, task: str, budget: int, known: FindFitting = know_nothing, showing: Showing = ALL
 ) -> tuple[tuple[str, str], ...]:
     """Return the parts of `open_task`, as (name, text) of each non-empty part."""
-    layout = await brief(run, task, int(budget * showing.room), fitting, showing)
+    layout = await brief(run, task, int(budget * showing.room), known, showing)
     parts = (("project layout", layout), ("task", f"{TASK_HEADING}\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
 

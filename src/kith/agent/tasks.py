@@ -28,7 +28,7 @@ from kith.agent.project import Project, Result, with_servers
 from kith.agent.relay import GivenUp, Leg, goal_of
 from kith.agent.reminders import Reminders
 from kith.agent.start_state import find_commit
-from kith.agent.task_prompt import ToldChecks, open_task, with_news
+from kith.agent.task_prompt import ToldChecks, no_checks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import NoModelError, UsageError
@@ -387,9 +387,9 @@ async def _open_task(job: SessionTask, asking: _Asking, window: int, adaptation:
     if job.past.todo:  # in a conversation that begins, only a person can have set it
         steps = "\n".join(f"{number}. {item.text}" for number, item in enumerate(job.past.todo, 1))
         words = f"{words}\n\nThe person set your list of steps:\n{steps}"
-    checks = "" if job.project.settings.read_only else await asking.standing.first_words()
-    fitting = await asking.known.fitting()
-    return await open_task(job.run, words, opening_room(window), fitting, adaptation.showing, checks)
+    tell_checks = no_checks if job.project.settings.read_only else asking.standing.first_words
+    room, known = opening_room(window), asking.known.fitting
+    return await open_task(job.run, words, room, known, adaptation.showing, tell_checks)
 
 
 # --- going on after a crash --------------------------------------------------------------

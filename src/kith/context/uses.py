@@ -115,12 +115,12 @@ async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
     patterns = {name: _pattern_of(name) for name in names if "." not in name or named_paths([name], files)}
     if not patterns:
         return Uses()
-    looked = [path for path in files if kind_of(path) != "secret"]
-    query = Query("|".join(pattern.pattern for pattern in patterns.values()))
+    query = Query("|".join(pattern.pattern for pattern in patterns.values()), in_order=False)
     try:
-        hits, whole = await asyncio.wait_for(find_lines(run, query, looked, _LIMITS), 2 * _LIMITS.seconds)
+        every, whole = await asyncio.wait_for(find_lines(run, query, files, _LIMITS), 2 * _LIMITS.seconds)
     except TimeoutError:  # without an engine, in a large tree
         return Uses()
+    hits = [hit for hit in every if kind_of(hit.path) != "secret"]
     lines = {name: [hit for hit in hits if pattern.search(hit.text)] for name, pattern in patterns.items()}
     held = tuple(
         name

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 
 from kith.core.codec import KINDS, encode_event
 from kith.core.errors import BusyError, KithError, NewerError, UsageError
-from kith.core.events import Answered, Applied, Called, Carded, Event, RunStarted, Said, ToolEnded
+from kith.core.events import Answered, Applied, Called, Carded, Event, RunStarted, Said, ToolBegan, ToolEnded
 from kith.core.locks import hold_now, let_go, sweep_locks, try_lock
 from kith.core.old_logs import SUBJECTS
 from kith.core.values import Subject
@@ -46,9 +46,15 @@ FROM events made WHERE kind = 'Applied' ORDER BY seq
 """
 
 
-def _is_followed(event: Event) -> bool:
-    """True for what another event follows at once: the disk is waited for once, after that one."""
-    return isinstance(event, Called | ToolEnded) or (isinstance(event, Said) and bool(event.message.calls))
+def _is_made_again(event: Event) -> bool:
+    """True for what a power cut may take along.
+
+    A reply is safe once it is said. The tools that it calls answer again after it, unless one has begun that
+    reaches further than the session's own copy of the tree.
+    """
+    if isinstance(event, ToolBegan):
+        return event.effect in ("read", "write")
+    return isinstance(event, Called | ToolEnded) or (isinstance(event, Said) and event.message.role == "tool")
 
 
 class Log:
@@ -142,7 +148,7 @@ class Log:
         row = (session, time.time(), "/".join(path), type(event).__name__, encode_event(event))
         insert = "INSERT INTO events (session, at, path, kind, body) VALUES (?, ?, ?, ?, ?)"
         with self._in_words("written"):
-            if not _is_followed(event) or self._db.in_transaction:
+            if not _is_made_again(event) or self._db.in_transaction:
                 return self._db.execute(insert, row).lastrowid or 0
             with not_waiting(self._db):
                 return self._db.execute(insert, row).lastrowid or 0

@@ -172,7 +172,7 @@ async def _convene(terms: Terms, motion: Motion, opened: dict[str, Opened], hurr
         members[label] = Member(seat, ledger.bill(label, role), *about, hosts[label])
     window = min(each.window or ASSUMED_WINDOW for each in opened.values())
     async with open_known(project, run.emit) as known:
-        shown = await open_task(run, motion.question, opening_room(window), await known.fitting())
+        shown = await open_task(run, motion.question, opening_room(window), known.fitting)
     notes = tell_notes_of(project.settings, window)
     shown = f"{notes}\n\n{shown}" if notes else shown
     tested = motion.apply and await project.is_tested(run)

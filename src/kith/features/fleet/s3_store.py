@@ -54,7 +54,10 @@ class S3Store:
                 obstore.delete(self._bucket, shard(digest))
 
     def _is_young(self, digest: str, seconds: float) -> bool:
-        """True if an artefact is there that was put so many seconds ago at most."""
+        """True if an artefact is there that was put so many seconds ago at most, by this machine's clock.
+
+        S3 itself refuses the requests of a machine whose clock is 15 minutes off (RequestTimeTooSkewed).
+        """
         import obstore
 
         try:
