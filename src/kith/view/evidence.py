@@ -80,7 +80,7 @@ def _why(evidence: Evidence) -> str:
 
 
 def _late(evidence: Evidence) -> str:
-    """How long the check was allowed to take, and the setting that allows more."""
+    """Say the time that the check was allowed to take, and the setting that allows more."""
     ends = (each.after for each in evidence.checks if each.reason == "out_of_time" and each.after)
     took = next((stands.seconds for stands in ends if stands.timed_out), None)
     return _WHY["out_of_time"] + (f", {took:.0f} s (check_timeout allows more)" if took else "")

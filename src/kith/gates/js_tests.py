@@ -1,0 +1,173 @@
+"""The tests of a file for jest and vitest: titles, tables, and which row of a table a report means."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from kith.core.patterns import lazy_pattern
+from kith.gates.suites import Part
+
+JS_ENDINGS: Final = (".js", ".jsx", ".ts", ".tsx", ".cjs", ".mjs", ".cts", ".mts")
+BETWEEN: Final = " > "  # the titles of suites and test, as vitest prints them
+_ROW: Final = ", "  # the values of a row, behind its test's name
+
+_CALL: Final = lazy_pattern(
+    r"(?<![\w.$])(?P<kind>test|it|fit|xit|xtest|describe|fdescribe|xdescribe|suite)(?P<how>(?:\.\w+)*)"
+    r"\s*(?:<[^()\n;]*>)?\s*(?=[(`])"
+)
+_TITLE: Final = lazy_pattern(
+    r"\(\s*(?:(?P<quote>['\"])(?P<text>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"
+    r"|`(?P<shape>(?:\\.|[^`\\])*)`|(?:\w+\.)*(?P<name>[A-Za-z_$][\w$]*)\s*,)",
+    re.S,
+)
+# What brackets must not be counted in, then the brackets.
+_TOKEN: Final = lazy_pattern(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|[()]", re.S
+)
+_VALUE: Final = lazy_pattern(r"%[psdifjoOc#$]|\$\{[^}]*\}|\$#|\$[A-Za-z_]\w*(?:\.\w+)*")
+_ASSERTING: Final = lazy_pattern(r"\b(?:expect|assert)\w*\s*[.(]")
+
+
+class _Call(Struct, frozen=True):
+    """One `test`, `it` or `describe` with the whole call, from its word to its last bracket.
+
+    Its title is between `body` and `inside`: a table is before that.
+    """
+
+    title: str
+    start: int
+    body: int
+    inside: int
+    end: int
+    is_test: bool
+
+
+def is_js(path: str) -> bool:
+    """True for a source of JavaScript or TypeScript."""
+    return path.lower().endswith(JS_ENDINGS)
+
+
+def find_js(source: bytes) -> tuple[Part, ...]:
+    """Each test under the titles of its suites, its text without its own title; a table is one test."""
+    text = source.decode("utf-8", "replace")
+    calls = list(_calls(text))
+    return tuple(
+        Part(
+            BETWEEN.join(each.title for each in (*_around(call, calls), call)),
+            len(text[: call.start].encode()),
+            len(text[: call.end].encode()),
+            bool(_ASSERTING.search(text, call.start, call.end)),
+            text[call.start : call.body] + text[call.inside : call.end],
+        )
+        for call in calls
+        if call.is_test
+    )
+
+
+def beside_tests(source: bytes | None) -> str:
+    """The text of a file around its tests: what they share, and tables of whole suites."""
+    text = (source or b"").decode("utf-8", "replace")
+    for call in reversed(list(_calls(text))):
+        if call.is_test:
+            text = text[: call.start] + text[call.end :]
+    return text
+
+
+def find_templates(source: bytes) -> tuple[str, ...]:
+    """The titles of a file that hold values: those of tables, and of tests made in loops."""
+    titles = {call.title for call in _calls(source.decode("utf-8", "replace")) if _VALUE.search(call.title)}
+    return tuple(sorted(titles, key=len, reverse=True))
+
+
+def name_test(titles: Sequence[str], templates: Iterable[str]) -> str:
+    """A test's name by its reported titles; of a row `sums > adds %i and %i[1, 2]`."""
+    names, values = list[str](), list[str]()
+    for title in titles:
+        name, found = next(_rows(title, templates), (title, ()))
+        names.append(name)
+        values += found
+    return BETWEEN.join(names) + (f"[{_ROW.join(values)}]" if values else "")
+
+
+def pattern_of(name: str) -> str:
+    """A pattern for `-t` of a test by its name here; of a row it takes the whole table."""
+    table, values = _split(name)
+    parts = (re.sub(r"([.^$*+?()\[\]{}|\\])", r"\\\1", each) for each in _VALUE.split(table))
+    unsure = "" if table == name or values else ".*"
+    return ".*".join(parts).replace(BETWEEN, " (?:> )?") + unsure
+
+
+def title_of(name: str) -> str:
+    """The last title as the runner prints it, with the values of a row."""
+    table, values = _split(name)
+    rest = iter(values)
+    return _VALUE.sub(lambda value: next(rest, value[0]), table).rpartition(BETWEEN)[2]
+
+
+def _split(name: str) -> tuple[str, Sequence[str]]:
+    """A name without its row, and the values; these are not told apart where one holds a comma."""
+    places = [each.start() for each in re.finditer(r"\[", name)] if name.endswith("]") else []
+    tables = [place for place in places if _VALUE.search(name, 0, place)]
+    for place in tables:
+        values = name[place + 1 : -1].split(_ROW)
+        if len(_VALUE.findall(name, 0, place)) == len(values):
+            return name[:place], values
+    return (name[: tables[0]] if tables else name), ()
+
+
+def _rows(title: str, templates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for template in templates:
+        parts = map(re.escape, _VALUE.split(template))
+        if found := re.fullmatch("(.*?)".join(parts), title, re.S):
+            yield template, found.groups()
+
+
+def _around(call: _Call, calls: Sequence[_Call]) -> Iterator[_Call]:
+    """The suites that hold a call, the outermost first."""
+    return (each for each in calls if each.body < call.start and call.end < each.end and not each.is_test)
+
+
+def _calls(text: str) -> Iterator[_Call]:
+    """Each call in the order of the text; what is commented out or quoted is none."""
+    quiet = [found.span() for found in _TOKEN.finditer(text) if found[0] not in "()"]
+    spans = iter(quiet)
+    begin, end = next(spans, (len(text), len(text)))
+    for found in _CALL.finditer(text):
+        while end <= found.start():
+            begin, end = next(spans, (len(text) + 1, len(text) + 1))
+        if begin <= found.start():
+            continue
+        opening = found.end()
+        if found["how"].endswith((".each", ".for")):
+            opening = _behind_table(text, opening)
+        title = _TITLE.match(text, opening) if opening >= 0 else None
+        last = _closing(text, opening) if title else -1
+        if title and last >= 0:
+            told = title["text"] or title["shape"] or title["name"] or ""
+            plain = re.sub(r"\\(.)", r"\1", told, flags=re.S)
+            kind = found["kind"].removeprefix("f").removeprefix("x")
+            yield _Call(plain, found.start(), opening, title.end(), last, kind in ("test", "it"))
+
+
+def _behind_table(text: str, opening: int) -> int:
+    """The place of the bracket before the title; -1 if the table has no end."""
+    if text[opening] == "`":
+        found = _TOKEN.match(text, opening)
+        end = found.end() if found else -1
+    else:
+        end = _closing(text, opening)
+    behind = re.compile(r"\s*(?=\()").match(text, end) if end >= 0 else None
+    return behind.end() if behind else -1
+
+
+def _closing(text: str, opening: int) -> int:
+    """The place behind the bracket that closes the one at `opening`; -1 when none does."""
+    depth = 0
+    for token in _TOKEN.finditer(text, opening):
+        if token[0] in "()":
+            depth += 1 if token[0] == "(" else -1
+            if not depth:
+                return token.end()
+    return -1
