@@ -213,3 +213,17 @@ def test_names_and_titles_belong_together() -> None:
 )
 def test_another_matcher_is_another_claim(old: str, new: str, kept: bool) -> None:
     assert keeps_claims(old, new) is kept
+
+
+def test_places_are_those_of_the_bytes() -> None:
+    source = "/* ä */ describe('é', () => { it('ö', () => expect(1).toBe(1)); });\n".encode()
+    (part,) = find_js(source)
+    assert source[part.start : part.end].decode() == "it('ö', () => expect(1).toBe(1))"
+    assert (part.name, part.asserts) == ("é > ö", True)
+
+
+@pytest.mark.parametrize("piece", ["`\\", "test ", "test<", "/*a", "describe('a', () => {", "test.each(["])
+def test_endless_text_is_read_in_one_pass(piece: str) -> None:
+    """A pattern that goes back would take minutes."""
+    assert not find_js(piece.encode() * 40_000)
+    assert not find_js(b"test" + piece[-1].encode() * 40_000)

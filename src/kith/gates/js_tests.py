@@ -15,7 +15,7 @@ _ROW: Final = ", "  # the values of a row, behind its test's name
 
 _CALL: Final = lazy_pattern(
     r"(?<![\w.$])(?P<kind>test|it|fit|xit|xtest|describe|fdescribe|xdescribe|suite)(?P<how>(?:\.\w+)*)"
-    r"\s*(?:<[^()\n;]*>)?\s*(?=[(`])"
+    r"\s*(?:<[^()\n;]{0,200}>\s*)?(?=[(`])"
 )
 _TITLE: Final = lazy_pattern(
     r"\(\s*(?:(?P<quote>['\"])(?P<text>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"
@@ -24,9 +24,11 @@ _TITLE: Final = lazy_pattern(
 )
 # What brackets must not be counted in, then the brackets.
 _TOKEN: Final = lazy_pattern(
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|[()]", re.S
+    r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n]){0,2000}+\"|'(?:\\.|[^'\\\n]){0,2000}+'|`(?:\\.|[^`\\])*+`?|[()]",
+    re.S,
 )
 _VALUE: Final = lazy_pattern(r"%[psdifjoOc#$]|\$\{[^}]*\}|\$#|\$[A-Za-z_]\w*(?:\.\w+)*")
+_SPACE: Final = lazy_pattern(r"\s*")
 _ASSERTING: Final = lazy_pattern(r"\b(?:expect|assert)\w*\s*[.(]")
 
 
@@ -52,18 +54,22 @@ def is_js(path: str) -> bool:
 def find_js(source: bytes) -> tuple[Part, ...]:
     """Each test under the titles of its suites, its text without its own title; a table is one test."""
     text = source.decode("utf-8", "replace")
-    calls = list(_calls(text))
-    return tuple(
-        Part(
-            BETWEEN.join(each.title for each in (*_around(call, calls), call)),
-            len(text[: call.start].encode()),
-            len(text[: call.end].encode()),
-            bool(_ASSERTING.search(text, call.start, call.end)),
-            text[call.start : call.body] + text[call.inside : call.end],
-        )
-        for call in calls
-        if call.is_test
-    )
+    found, around = list[Part](), list[_Call]()
+    done = place = 0
+    for call in _calls(text):
+        while around and around[-1].end < call.start:
+            around.pop()
+        if not call.is_test:
+            around.append(call)
+            continue
+        place += len(text[done : call.start].encode())
+        done = call.start
+        name = BETWEEN.join(each.title for each in (*around, call))
+        end = place + len(text[call.start : call.end].encode())
+        asserts = bool(_ASSERTING.search(text, call.start, call.end))
+        said = text[call.start : call.body] + text[call.inside : call.end]
+        found.append(Part(name, place, end, asserts, said))
+    return tuple(found)
 
 
 def beside_tests(source: bytes | None) -> str:
@@ -124,50 +130,40 @@ def _rows(title: str, templates: Iterable[str]) -> Iterator[tuple[str, tuple[str
             yield template, found.groups()
 
 
-def _around(call: _Call, calls: Sequence[_Call]) -> Iterator[_Call]:
-    """The suites that hold a call, the outermost first."""
-    return (each for each in calls if each.body < call.start and call.end < each.end and not each.is_test)
-
-
 def _calls(text: str) -> Iterator[_Call]:
     """Each call in the order of the text; what is commented out or quoted is none."""
-    quiet = [found.span() for found in _TOKEN.finditer(text) if found[0] not in "()"]
-    spans = iter(quiet)
-    begin, end = next(spans, (len(text), len(text)))
+    ends, quiet = _read_tokens(text)
+    spans = iter([*quiet, (len(text) + 1, len(text) + 1)])
+    begin, end = next(spans)
     for found in _CALL.finditer(text):
         while end <= found.start():
-            begin, end = next(spans, (len(text) + 1, len(text) + 1))
+            begin, end = next(spans)
         if begin <= found.start():
             continue
         opening = found.end()
         if found["how"].endswith((".each", ".for")):
-            opening = _behind_table(text, opening)
-        title = _TITLE.match(text, opening) if opening >= 0 else None
-        last = _closing(text, opening) if title else -1
-        if title and last >= 0:
+            behind = _SPACE.match(text, ends[opening]) if opening in ends else None
+            opening = behind.end() if behind else len(text)
+        title = _TITLE.match(text, opening) if opening in ends else None
+        if title:
             told = title["text"] or title["shape"] or title["name"] or ""
             plain = re.sub(r"\\(.)", r"\1", told, flags=re.S)
             kind = found["kind"].removeprefix("f").removeprefix("x")
-            yield _Call(plain, found.start(), opening, title.end(), last, kind in ("test", "it"))
+            is_test = kind in ("test", "it")
+            yield _Call(plain, found.start(), opening, title.end(), ends[opening], is_test)
 
 
-def _behind_table(text: str, opening: int) -> int:
-    """The place of the bracket before the title; -1 if the table has no end."""
-    if text[opening] == "`":
-        found = _TOKEN.match(text, opening)
-        end = found.end() if found else -1
-    else:
-        end = _closing(text, opening)
-    behind = re.compile(r"\s*(?=\()").match(text, end) if end >= 0 else None
-    return behind.end() if behind else -1
-
-
-def _closing(text: str, opening: int) -> int:
-    """The place behind the bracket that closes the one at `opening`; -1 when none does."""
-    depth = 0
-    for token in _TOKEN.finditer(text, opening):
-        if token[0] in "()":
-            depth += 1 if token[0] == "(" else -1
-            if not depth:
-                return token.end()
-    return -1
+def _read_tokens(text: str) -> tuple[dict[int, int], list[tuple[int, int]]]:
+    """The end of each pair of brackets and of each template by its start; comments and strings."""
+    ends, quiet, waiting = dict[int, int](), list[tuple[int, int]](), list[int]()
+    for token in _TOKEN.finditer(text):
+        if token[0] == "(":
+            waiting.append(token.start())
+        elif token[0] == ")":
+            if waiting:
+                ends[waiting.pop()] = token.end()
+        else:
+            quiet.append(token.span())
+            if token[0][0] == "`":
+                ends[token.start()] = token.end()
+    return ends, quiet
