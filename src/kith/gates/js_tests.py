@@ -125,9 +125,25 @@ def _split(name: str) -> tuple[str, Sequence[str]]:
 
 def _rows(title: str, templates: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for template in templates:
-        parts = map(re.escape, _VALUE.split(template))
-        if found := re.fullmatch("(.*?)".join(parts), title, re.S):
-            yield template, found.groups()
+        values = _values(title, _VALUE.split(template))
+        if values is not None:
+            yield template, values
+
+
+def _values(title: str, parts: Sequence[str]) -> tuple[str, ...] | None:
+    """The texts between the parts of a template, each as short as can be; None where they do not fit."""
+    first, *between, last = parts
+    place, end = len(first), len(title) - len(last)
+    if not title.startswith(first) or not title.endswith(last) or end < place:
+        return None
+    values = []
+    for part in between:
+        at = title.find(part, place, end)
+        if at < 0:
+            return None
+        values.append(title[place:at])
+        place = at + len(part)
+    return (*values, title[place:end])
 
 
 def _calls(text: str) -> Iterator[_Call]:
