@@ -159,3 +159,50 @@ def test_a_test_broken_on_purpose_is_no_green_tick() -> None:
     style, line = line_of(GateVerdict("1", (), 0.0, Judged("pytest", True, 1, ran=ran, evidence=check)))
     assert style == "note"
     assert line == "  ! pytest: 1 broken, which the model insists on (test_clamp)  8.2 s"
+
+
+# The check is quick before the change, and does not end where `utils.py` has the word in it.
+LATE = "grep -q {word} utils.py && sleep 60\ngrep -q zero utils.py || exit 3\n"
+SLOW = ("    return min(high, max(number, low))  # slow, zero\n", "    return max(low, number)  # zero\n")
+
+
+def late(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (kith.folder / "utils.py").read_text().replace(CLAMP[0], CLAMP[0].rstrip() + "  # zero\n")
+    commit(kith.folder, {"check.sh": LATE.format(word="slow"), "utils.py": text})
+    monkeypatch.setenv("KITH_CHECK", "sh check.sh")
+    monkeypatch.setenv("KITH_CHECK_TIMEOUT", "1")
+
+
+def test_a_late_check_is_told_once_and_waits(
+    kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late(kith, monkeypatch)
+    server = serve([edit(CLAMP[0].rstrip() + "  # zero\n", SLOW[0]), DONE, DONE])
+    report = kith.run("--yes", "improve it", code=6)
+    assert (report["status"], report["receipt"]["evidence"]["reason"]) == ("held", "out_of_time")
+    assert "check_timeout" in report["text"] and "--unproven" in report["text"]
+    assert len(server.requests) == 3
+    assert "So nothing is known about your change" in server.requests[2]["messages"][-1]["content"]
+    assert "slow" in kith("diff", report["session"]).stdout
+
+
+def test_a_late_check_costs_no_try(kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    late(kith, monkeypatch)
+    old = CLAMP[0].rstrip() + "  # zero\n"
+    wrong, right = "    return max(low, number)\n", "    return max(low, min(high, number))  # zero\n"
+    steps = [(old, SLOW[0]), (SLOW[0], wrong), (wrong, right)]
+    serve([reply for step in steps for reply in (edit(*step), DONE)])
+    report = kith.run("--yes", "--tries", "2", "improve it")
+    assert report["status"] == "done" and right in (kith.folder / "utils.py").read_text()
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("ok", [False, True])
+def test_a_late_check_is_no_green_tick(counted: bool, ok: bool) -> None:
+    before = Standing(0, 9, seconds=4.0, counted=counted)
+    after = Standing(124, 2, seconds=68.0, counted=counted, timed_out=True)
+    check = CheckEvidence("pytest", "unproven", "out_of_time", before, after)
+    ran = (Ran("pytest", 124, "", 68.0, timed_out=True),)
+    style, line = line_of(GateVerdict("1", (), 0.0, Judged("pytest", ok, 1, ran=ran, evidence=check)))
+    assert style != "good" and "timed out" in line and "as before" not in line
+    assert word_evidence(combine([check])).endswith("in its time, 68 s (check_timeout allows more).")

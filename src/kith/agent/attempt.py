@@ -77,7 +77,8 @@ class TaskProgress(Struct, frozen=True):
     while the model has not been told of it. `compared`: the checks have run on the untouched tree, as
     `before` tells; `evidence` is what they said of the last change. `landed`: the edits in the last message
     are in the trial. `given_up`: who worked on it before, while the present model has not been told of that.
-    `linted`: the model was told what linters found in a change that passed. `plan`: what was agreed on.
+    `linted`: the model was told what linters found in a change that passed. `late`: it was told that a
+    check did not end in its time, which costs no try once. `plan`: what was agreed on.
     """
 
     attempts: int = 0
@@ -89,6 +90,7 @@ class TaskProgress(Struct, frozen=True):
     given_up: GivenUp | None = None
     evidence: Evidence | None = None
     linted: bool = False
+    late: bool = False
     plan: Plan | None = None
 
 
@@ -102,9 +104,11 @@ class Tried(Struct, frozen=True):
     def after(self, progress: TaskProgress) -> TaskProgress:
         """Return the progress after this attempt."""
         no = None if self.verdict.ok else self.verdict
+        late = bool(no and no.evidence and no.evidence.reason == "out_of_time")
         return replace(
             progress,
-            refusals=progress.refusals + bool(no),
+            refusals=progress.refusals + bool(no and (progress.late or not late)),
+            late=progress.late or late,
             refusal=no,
             compared=progress.compared or self.verdict.by not in ("edits", HOOKS),
             before=progress.before or self.before,

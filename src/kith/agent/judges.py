@@ -118,8 +118,8 @@ class Checking(Struct, frozen=True):
     question even without a sandbox. `named`: files that run automatically and may change without a
     warning. `standard`: the evidence required where nobody looks. `request` is the person's request.
     `kept` and `digests` let results be reused; `environment` names what else they depend on. A suite that
-    takes longer than `long_s` runs the tests that reach the change first. `lint`: new findings of linters
-    and type checkers reject the change.
+    takes longer than `long_s` runs the tests that reach the change first. With the change it may take at
+    least `least_s`. `lint`: new findings of linters and type checkers reject the change.
     """
 
     commands: tuple[str, ...] | None
@@ -135,13 +135,20 @@ class Checking(Struct, frozen=True):
     digests: Digests | None = None
     environment: str = ""
     long_s: float = LONG_S
+    least_s: float = 0.0
     lint: bool = False
 
 
 def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
     """The judges of a run on `run.workspace`, the person's own tree."""
     bench = Bench(
-        run.workspace, checking.limits, checking.kept, checking.digests, checking.environment, checking.long_s
+        run.workspace,
+        checking.limits,
+        checking.kept,
+        checking.digests,
+        checking.environment,
+        checking.long_s,
+        checking.least_s,
     )
     checks = _Checks(run, checking, bench)
     person = human_gate(named=checking.named, standard=checking.standard)

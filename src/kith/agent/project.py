@@ -388,6 +388,7 @@ class Project(Struct, frozen=True):
             kept=KeptResults(chosen.cache, chosen.state),
             digests=self.tree.digests,
             environment=name_environment(self.root),
+            least_s=chosen.check_timeout if "check_timeout" in chosen.origin else 0.0,
             lint=chosen.lint == "require",
         )
 

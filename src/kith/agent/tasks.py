@@ -484,5 +484,6 @@ def _progress_of(past: Past) -> TaskProgress:
         past.edits_landed,
         given_up,
         linted=past.linted,
+        late=past.late,
         plan=past.plan,
     )

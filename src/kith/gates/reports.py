@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kith.core.values import Ran
 
@@ -88,6 +89,10 @@ class SuiteReport(Struct, frozen=True, dict=True):
         """True if a test ran and did not pass."""
         return id in self.by_id and self.by_id[id].outcome in ("failed", "error")
 
+    def skips(self, id: str) -> bool:
+        """True if a test was skipped."""
+        return id in self.by_id and self.by_id[id].outcome == "skipped"
+
     def lacks(self, id: str) -> bool:
         """True if the report has tests, and this one is not among them."""
         return bool(self.cases) and id not in self.by_id
@@ -96,6 +101,13 @@ class SuiteReport(Struct, frozen=True, dict=True):
     def ok(self) -> bool:
         """True when the command said so and no test says otherwise."""
         return self.ran.code == 0 and not self.failed
+
+
+def join_reports(first: SuiteReport, second: SuiteReport) -> SuiteReport:
+    """Two parts of one suite."""
+    worst = max(first, second, key=lambda report: (report.ran.timed_out, report.ran.code))
+    ran = replace(worst.ran, seconds=first.ran.seconds + second.ran.seconds)
+    return replace(worst, ran=ran, cases=(*first.cases, *second.cases), built=first.built and second.built)
 
 
 # Where in the project a report points: paths and frames as tools write them, against the files there

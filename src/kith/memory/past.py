@@ -93,6 +93,7 @@ class Past(Struct):
     refusals: int = 0  # noes of gates since a person last spoke
     refusal: Judged | None = None  # the last one, while the model has not been told of it
     edits_landed: bool = False  # the edits in the last message are in the trial already
+    late: bool = False  # it was told that a check did not end in its time
     linted: bool = False  # the model was told what linters found in its change
     routes: list[Routed] = field(default_factory=list)
     relays: int = 0  # how often another model took over in the session
@@ -251,7 +252,9 @@ class Past(Struct):
             self.verdicts.append(event)
         # Attempt 0 is a look at what the person kept, which no model has tried.
         if not event.ok and event.when == "after" and event.attempt:
-            self.refusals, self.refusal = self.refusals + 1, event
+            late = event.evidence is not None and event.evidence.reason == "out_of_time"
+            self.refusals += self.late or not late
+            self.late, self.refusal = self.late or late, event
 
     @property
     def usage(self) -> Usage:

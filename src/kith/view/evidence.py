@@ -25,7 +25,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "no_tests": "this project has no tests that kith found",
     "blocked": "the tests cannot run on this machine",
     "same_failure": "the check fails exactly as before the change",
-    "out_of_time": "the tests did not finish in time",
+    "out_of_time": "the check did not end in its time",
     "not_allowed": "the check was not allowed to run",
     "disputed": "the model insists on a change that a check rejects",
     "uninstalled": "the change needs a package that is not installed here",
@@ -70,11 +70,20 @@ def word_held_back(question: Question) -> str:
 
 def _why(evidence: Evidence) -> str:
     """The reason, with the tests that show it."""
+    if evidence.reason == "out_of_time":
+        return _late(evidence)
     tests = next((each.fixed for each in evidence.checks if each.fixed), None)
     if evidence.reason != "fixed" or not tests:
         return _WHY[evidence.reason]
     why = "tests that failed before pass now" if tests.count > 1 else _WHY["fixed"]
     return f"{why} ({word_names(tests)})"
+
+
+def _late(evidence: Evidence) -> str:
+    """Say the time that the check was allowed to take, and the setting that allows more."""
+    ends = (each.after for each in evidence.checks if each.reason == "out_of_time" and each.after)
+    took = next((stands.seconds for stands in ends if stands.timed_out), None)
+    return _WHY["out_of_time"] + (f", {took:.0f} s (check_timeout allows more)" if took else "")
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[str]:

@@ -293,7 +293,9 @@ def _judged_line(event: Judged) -> tuple[str, str]:
     fault = f"\n      {_first_line(event.feedback)}" if event.feedback else ""
     if event.ok:
         if event.evidence and event.evidence.reason in ("same_failure", "out_of_time"):
-            return ("tool", f"  · {gate} {ended} as before the change  {ran.seconds:.1f} s{fault}")
+            was = event.evidence.before
+            same = " as before the change" if was and was.timed_out == ran.timed_out else ""
+            return ("tool", f"  · {gate} {ended}{same}  {ran.seconds:.1f} s{fault}")
         return ("good", f"  ✓ {gate} {how}  {ran.seconds:.1f} s")
     return ("bad", f"  ✗ {gate} {how}  {ran.seconds:.1f} s{fault}")
 
@@ -310,6 +312,11 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
     flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
     why = _first_line(event.feedback)
+    if evidence.reason == "out_of_time":
+        return (
+            "note",
+            f"  ! {gate}: timed out, {after.passed:,} pass until then{old}  {after.seconds:.1f} s",
+        )
     if event.ok and evidence.reason == "disputed":
         first = f" ({evidence.broken.first[0]})" if evidence.broken.first else ""
         stands = f"{evidence.broken.count:,} broken, which the model insists on{first}"

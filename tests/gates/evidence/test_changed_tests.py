@@ -51,10 +51,11 @@ def test_cpp_tests_that_are_disabled_are_weakened() -> None:
     assert not find_tampering(EditedTests(edit(CPP.replace("area(", "surface("), CPP, "test_x.cpp"))).weakened
 
 
-def test_other_languages_by_their_whole_files() -> None:
+@pytest.mark.parametrize(("path", "weakened"), [("a.test.js", "a.test.js::a"), ("a_spec.rb", "")])
+def test_other_languages_by_their_tests_or_whole_files(path: str, weakened: str) -> None:
     old = "test('a', () => { expect(f(1)).toBe(2); });\n"
-    assert find_tampering(EditedTests(edit("", old, "a.test.js"))).weakened == ("a.test.js",)
-    assert not find_tampering(EditedTests(edit(old.replace("f(", "g("), old, "a.test.js"))).weakened
+    assert find_tampering(EditedTests(edit("", old, path))).weakened == (weakened or path,)
+    assert not find_tampering(EditedTests(edit(old.replace("f(", "g("), old, path))).weakened
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ SCRIPT = "test('area', () => {\\n  assert.equal(area(2, 3), 6);\\n});\\n"
 def test_in_a_file_whose_tests_cannot_be_told_apart_all_claims_count() -> None:
     def compare(new: str, request: str = "") -> tuple[frozenset[str], frozenset[str]]:
         code = Change("lib.js", b"function area(a, b) {}", b"function surface(a, b) {}")
-        changes = (*edit(new, SCRIPT, "lib.test.js"), code)
+        changes = (*edit(new, SCRIPT, "lib_test.exs"), code)
         passed, failed = (SuiteReport(Ran("run", 0, "", 1.0), (CaseResult("area", how),)) for how in ENDS)
         found = compare_older(passed, passed, failed, EditedTests(changes), find_renames((code,), request))
         return found.adapted, found.altered

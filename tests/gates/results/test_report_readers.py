@@ -170,7 +170,7 @@ def test_go() -> None:
     ("runner", "files", "ids"),
     [
         ("node", {"node.xml": NODE}, ["adds", "outer > breaks", "outer > later"]),
-        ("jest", {"jest.json": JEST}, ["outer adds", "outer breaks", "outer later"]),
+        ("jest", {"jest.json": JEST}, [f"a.test.js::outer {name}" for name in ("adds", "breaks", "later")]),
     ],
 )
 def test_node_and_jest(runner: Runner, files: dict[str, str], ids: list[str]) -> None:
@@ -190,10 +190,11 @@ def test_vitest_and_mocha() -> None:
         "Failed to load url ./nowhere.js",
     )
     for cases in (vitest, read("mocha", {"mocha.json": MOCHA})):
+        file = "a.test.js::" if cases is vitest else ""
         assert brief(tuple(cases)) == [
-            ("half halves", "passed", ""),
-            ("half breaks", "failed", "a.test.js:6" if cases is vitest else "a.test.js:2"),
-            ("half later", "skipped", ""),
+            (f"{file}half halves", "passed", ""),
+            (f"{file}half breaks", "failed", "a.test.js:6" if cases is vitest else "a.test.js:2"),
+            (f"{file}half later", "skipped", ""),
         ]
         assert cases[1].error == "AssertionError" and "2" in cases[1].message
 

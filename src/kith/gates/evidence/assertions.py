@@ -14,6 +14,7 @@ from kith.core.patterns import lazy_pattern
 _CLAIMS: Final = lazy_pattern(
     r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\b\d[\w.]*|[=!<>]=|(?<![-=<])[<>](?![=<>])"
     r"|\b(?:not|in|is|None|True|False|true|false|null|nullptr)\b"
+    r"|(?:(?<=\)\.)|(?<=\bnot\.)|(?<=\bresolves\.)|(?<=\brejects\.))to[A-Z]\w*|(?<=\bassert\.)\w+"
     r"|\b(?:assert\w*|(?:EXPECT|ASSERT|REQUIRE|CHECK)\w*|\w+(?:Error|Exception|Warning))\b"
 )
 SKIP: Final = lazy_pattern(

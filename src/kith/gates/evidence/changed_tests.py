@@ -15,7 +15,8 @@ from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import SKIP, keeps_claims
 from kith.gates.evidence.compare import find_renewed
-from kith.gates.evidence.edited_tests import EditedTests, may_hold
+from kith.gates.evidence.edited_tests import EditedTests
+from kith.gates.js_tests import BETWEEN, is_js, title_of
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_runner_file, runner_settings
 
@@ -147,7 +148,10 @@ def compare_older(
             kept[sides] = keeps_claims(_follow(sides[0], renames), sides[1])
         return kept[sides]
 
-    blind_keep = all(keeps((_decoded(change.before), _decoded(change.after))) for change in tests.blind)
+    def all_keep(unread: Collection[Change]) -> bool:
+        files = {each.path: each for each in (*tests.blind, *unread)}.values()
+        return all(keeps((_decoded(each.before), _decoded(each.after))) for each in files)
+
     by_chance = find_renewed(reworded, was, unedited)  # other ids at each run
     for id in reworded:
         found = tests.sides(id)
@@ -159,7 +163,7 @@ def compare_older(
         if id in unedited.passed and not (only_tests and found):
             continue  # it needs no edit
         if found is None:
-            if not blind_keep and any(may_hold(id, change.path) for change in tests.blind):
+            if (unread := tests.find_unread(id)) and not all_keep(unread):
                 altered.add(id)
             elif id in was.passed and unedited.fails(id):
                 adapted.add(id)  # it is not edited itself: what it uses is
@@ -228,7 +232,8 @@ class Claims(Struct, frozen=True, dict=True):
 
     def allow(self, test: str) -> bool:
         """True if the request asks for this test, its file, or tests in general to change."""
-        named = (each for each in (_short(test), *_files_of(test)) if each and each.lower() in self._lower)
+        words = (_short(test), table_of(test), *_files_of(test))
+        named = (each for each in words if each and each.lower() in self._lower)
         names = (rf"(?<![\w/]){re.escape(each)}(?![\w/])" for each in named)
         return self._allows_tests or any(map(self._asks_to_change, names))
 
@@ -265,7 +270,7 @@ class Claims(Struct, frozen=True, dict=True):
 
     def want(self, test: str) -> bool:
         """True if the test is to pass: the request names it, or its file as one with failures to fix."""
-        if mentions(self.request, _short(test)):
+        if mentions(self.request, _short(test)) or mentions(self.request, table_of(test)):
             return True
         files = (re.escape(each) for each in _files_of(test) if each.lower() in self._lower)
         return any(
@@ -306,8 +311,16 @@ def mentions(text: str, name: str) -> bool:
 
 def _short(test: str) -> str:
     """The last part of a test's name, without its parameters and the number of its program."""
-    rest = test.partition("::")[2]
+    file, _, rest = test.partition("::")
+    if rest and is_js(file):
+        return title_of(rest)
     return re.sub(r"\[.*$| \(\d+\)$", "", rest.rpartition("::")[2] or test.rpartition(".")[2])
+
+
+def table_of(test: str) -> str:
+    """The title of a table of jest or vitest as its file has it; "" for all else."""
+    file, _, rest = test.partition("::")
+    return re.sub(r"\[.*$", "", rest.rpartition(BETWEEN)[2], flags=re.S) if is_js(file) else ""
 
 
 def _files_of(test: str) -> Iterator[str]:

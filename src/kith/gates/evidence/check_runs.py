@@ -27,7 +27,7 @@ GROWTH: Final = 2.0  # the change may take so many times as long as the untouche
 SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
-_FORM: Final = "3"  # of what is kept; another one is not read
+_FORM: Final = "4"  # of what is kept; another one is not read
 
 
 class ResultStore(Protocol):
@@ -78,14 +78,16 @@ class Bench:
         digests: Digests | None = None,
         environment: str = "",
         long_s: float = LONG_S,
+        least_s: float = 0.0,
     ) -> None:
-        self.home, self.limits, self.long_s = home, limits, long_s
+        self.home, self.limits, self.long_s, self.least_s = home, limits, long_s, least_s
         self._kept, self._read_digests, self._environment = kept, digests, environment
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
         self._digests: Mapping[str, str] | None = None
         self._trees: dict[Changes, str] = {}  # a name for the content of the whole tree with these changes
         self._alone = asyncio.Lock()
+        self._late: set[Changes] = set()
 
     async def before(self, run: Run, group: Sequence[Toolchain]) -> Before:
         """Return the checks of the untouched tree, by the toolchain of the group with most passing tests."""
@@ -145,11 +147,20 @@ class Bench:
             await trial.apply(changes)
             return await run_suite(run.inside(trial), before.toolchain, limits, only=ids)
 
+    def is_new(self, changes: Changes) -> bool:
+        """True at the first call for a change: nobody was told yet that its check did not end."""
+        known = changes in self._late
+        self._late.add(changes)
+        return not known
+
     def _patience(self, before: SuiteReport) -> float:
-        """Seconds for a change: by what the untouched tree took, however near to the limit that was."""
+        """Seconds for a change: by what the untouched tree took, however near to the limit that was.
+
+        `least_s` is what the person asked for.
+        """
         if before.ran.timed_out or not before.cases:
             return self.limits.seconds
-        return GROWTH * before.ran.seconds + SPARE_S
+        return max(GROWTH * before.ran.seconds + SPARE_S, self.least_s)
 
     # --- the untouched tree ------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.values import Change, Changes
-from kith.gates.evidence.assertions import Asserted, keeps_asserted, read_asserted
+from kith.gates.evidence.assertions import Asserted, keeps_asserted, keeps_claims, read_asserted
+from kith.gates.js_tests import beside_tests, find_js, is_js
 from kith.gates.suites import Part, can_split, find_part, find_parts, is_program, possible_names
 from kith.gates.untouched import is_test_file
 
@@ -39,7 +40,7 @@ class EditedTests:
         self._successors: dict[str, str] = {}
         self._holders: dict[str, dict[str, Change]] | None = None
         self._new: Mapping[str, list[_New]] | None = None
-        whole = {each.path for each in self.files if not can_split(each.path) or self._is_one(each)}
+        whole = {each.path for each in self.files if not self._can_split(each)}
         self.blind = tuple(each for each in self.files if each.path in whole)
         self._split = tuple(each for each in self.files if each.path not in whole)
 
@@ -60,7 +61,12 @@ class EditedTests:
         """The test as it was; "" for one that the change does not edit."""
         if found := self.sides(id):
             return found[0]
-        return "\n".join(_text(each.before) for each in self.blind if may_hold(id, each.path))
+        return "\n".join(_text(each.before) for each in self.find_unread(id))
+
+    def find_unread(self, id: str) -> list[Change]:
+        """The edited files that may hold a test which is not found in them: the whole file counts."""
+        unread = (*self.blind, *(each for each in self._split if is_js(each.path)))
+        return [each for each in unread if may_hold(id, each.path)]
 
     def is_renamed(self, id: str) -> bool:
         """True if the test `id` still exists under another name, as strict as before."""
@@ -78,6 +84,14 @@ class EditedTests:
         for new in likely:
             if old and keeps_asserted(old, new.asserted) and _are_alike(text, new.text):
                 yield new.name
+
+    def _can_split(self, change: Change) -> bool:
+        """True if each test can be told apart, and all that an edit alters is told by their texts."""
+        if is_js(change.path):
+            then, now = (beside_tests(source) for source in (change.before, change.after))
+            known = self.parts(change.path, change.before)
+            return bool(known) and (change.after is None or keeps_claims(then, now))
+        return can_split(change.path) and not self._is_one(change)
 
     def _is_one(self, change: Change) -> bool:
         return is_program(change.path, change.before or b"") and not self.parts(change.path, change.before)
@@ -113,7 +127,8 @@ class EditedTests:
 
     def _find_new(self) -> Iterator[_New]:
         for change in self.changes:
-            if change.after is None or not self.is_test(change.path) or not can_split(change.path):
+            splits = can_split(change.path) or is_js(change.path)
+            if change.after is None or not self.is_test(change.path) or not splits:
                 continue
             known = self.parts(change.path, change.before)
             for name, part in self.parts(change.path, change.after).items():
@@ -122,14 +137,15 @@ class EditedTests:
 
 
 def may_hold(id: str, path: str) -> bool:
-    """True if a test with this id may be in the file: pytest's ids tell the path, others may not."""
-    file = id.partition("::")[0]
-    return file == path or not file.endswith(".py")
+    """True if a test with this id may be in the file: those of pytest, jest and vitest tell the path."""
+    file, inside, _ = id.partition("::")
+    return file == path or not (file.endswith(".py") or (inside and is_js(file)))
 
 
 def _parse(path: str, source: bytes) -> Mapping[str, Part]:
     try:
-        return {part.name: part for part in reversed(find_parts(path, source))}
+        parts = find_js(source) if is_js(path) else find_parts(path, source)
+        return {part.name: part for part in reversed(parts)}
     except (SyntaxError, ValueError, RecursionError):
         return {}
 

@@ -193,6 +193,16 @@ def write_exit(after: SuiteReport) -> str:
     return f"{explain_report(after, FEEDBACK_CHARS)}\n\n{_ask(after)}"
 
 
+def write_late(after: SuiteReport, was: SuiteReport) -> str:
+    """A check that was stopped by its time limit: it says nothing of the change."""
+    return (
+        f"{explain_report(after, FEEDBACK_CHARS)}\n\n"
+        f"`{name_check(after.ran.command)}` ended in {was.ran.seconds:.0f} s before your change, and was "
+        f"stopped after {after.ran.seconds:.0f} s with it. So nothing is known about your change. If it can "
+        "loop or wait for ever, correct that. If not, edit nothing and end: then a person decides."
+    )
+
+
 def tell_blocked(check: str, missing: Iterable[Blocked], problem: str) -> str:
     """Explain why a check has no result, and how to fix that."""
     first = next(iter(missing), None)

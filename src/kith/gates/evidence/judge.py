@@ -41,10 +41,17 @@ from kith.gates.evidence.compare import (
     touched_names,
 )
 from kith.gates.evidence.edited_tests import EditedTests
-from kith.gates.evidence.feedback import first_fault, tell_blocked, write_exit, write_goal, write_regressions
+from kith.gates.evidence.feedback import (
+    first_fault,
+    tell_blocked,
+    write_exit,
+    write_goal,
+    write_late,
+    write_regressions,
+)
 from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.failure_output import TROUBLE
-from kith.gates.reports import SuiteReport
+from kith.gates.reports import SuiteReport, join_reports
 from kith.gates.results.missing_needs import blocked_cases, why_blocked
 from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
@@ -135,13 +142,38 @@ class _Case(Struct, frozen=True, dict=True):
                 return await case._by_tests(more, reach)
         if not was.cases and not after.cases:
             return await self._by_exit(after, reach)
-        if not after.cases and after.ran.timed_out:
-            return self._out_of_time(after, reach)
         return await self._by_tests(after, reach)
 
     # --- results per test --------------------------------------------------------------------
 
     async def _by_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
+        judge = self._by_some_tests if after.ran.timed_out else self._by_all_tests
+        return await judge(after, reach)
+
+    async def _by_some_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
+        """A run that was stopped: nothing is known of the tests that it did not come to.
+
+        What did run decides, where that is all that reaches the change.
+        """
+        was = self.before.report
+        left = frozenset(was.by_id.keys() - after.by_id.keys())
+        if not after.cases:
+            told = replace(self._told("unproven", "out_of_time", after), not_run=Names.of(left))
+            return self._out_of_time(told, after)
+        kept = replace(was, cases=tuple(case for case in was.cases if case.id not in left))
+        case = replace(self, before=replace(self.before, report=kept))
+        verdict = await case._by_all_tests(after, reach)
+        assert verdict.evidence is not None
+        told = replace(verdict.evidence.checks[0], before=standing_of(was), not_run=Names.of(left))
+        certain = told.grade == "unproven" and told.reason not in ("not_reached", "unmet")
+        if certain or (told.reason == "unmet" and after.failed):
+            return replace(verdict, evidence=combine([told]))
+        all_that_reach = not any(reach.covers(id, self.before.toolchain.runner) for id in left)
+        if told.grade != "unproven" and all_that_reach and not (was.ran.timed_out or self.check.goal):
+            return self._yes(told, after)
+        return self._out_of_time(told, after)
+
+    async def _by_all_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
         was = self.before.report
         found = compare(was, after, self.changes)
         tampering = self._tampering
@@ -226,7 +258,7 @@ class _Case(Struct, frozen=True, dict=True):
         if after.lacks(id):
             names = self._removed & _words(self._tests.text_before(id))
             return self.claims.allow(id) or self.claims.speak_of(names) or self._loses_its_module(id)
-        return _is_skipped(id, after) and self.claims.allow(id)
+        return after.skips(id) and self.claims.allow(id)
 
     @cached_property
     def _removed(self) -> frozenset[str]:
@@ -359,7 +391,7 @@ class _Case(Struct, frozen=True, dict=True):
         if not paths or not stripped:
             return frozenset()
         report = await self.bench.after(self.run, self.before, stripped)
-        if not report.cases:
+        if not report.cases or report.ran.timed_out:
             return frozenset()
         lost = compare(self.before.report, report, stripped).lost - found.lost
         return lost - await self._flaky(lost, report, stripped)
@@ -369,6 +401,8 @@ class _Case(Struct, frozen=True, dict=True):
     async def _by_exit(self, after: SuiteReport, reach: Reach) -> Verdict:
         was = self.before.report.ran
         told = self._told("unproven", "not_reached", after)
+        if after.ran.timed_out:
+            return self._out_of_time(told, after)
         if after.ran.code == 0:
             if settings := self._unasked_settings():
                 stripped = without_tampering(self.changes, settings)
@@ -381,14 +415,9 @@ class _Case(Struct, frozen=True, dict=True):
                 return self._yes(replace_grade(told, "proven", "fixed"), after)
             return self._yes(replace_grade(told, "held", "reached") if reach else told, after)
         if was.code == 0:
-            if (
-                not after.ran.timed_out
-                and (await self.bench.again(self.run, self.before, self.changes, ())).ok
-            ):
+            if (await self.bench.again(self.run, self.before, self.changes, ())).ok:
                 return self._yes(replace(told, flaky=Names.of([self.command])), after)
             return await self._by_exit_worse(told, after)
-        if was.timed_out and after.ran.timed_out:
-            return self._yes(replace_grade(told, "unproven", "out_of_time"), after)
         print_now = fingerprint(after.ran.output)
         if print_now != fingerprint(was.output) and self._blames_change(after):
             return await self._by_exit_worse(told, after)
@@ -450,11 +479,11 @@ class _Case(Struct, frozen=True, dict=True):
         text = tell_blocked(self.command, told.missing, was.problem)
         return Verdict(True, text, self.command, evidence=combine([told]))
 
-    def _out_of_time(self, after: SuiteReport, reach: Reach) -> Verdict:
-        was = self.before.report
-        told = self._told("unproven", "out_of_time", after)
-        if not was.ran.timed_out and was.cases:
-            return self._no(told, write_exit(after), after)
+    def _out_of_time(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
+        """Nothing is known of the change: the model hears of it once, then it waits for a person."""
+        told, was = replace_grade(told, "unproven", "out_of_time"), self.before.report
+        if not was.ran.timed_out and self.claims.tries == "more" and self.bench.is_new(self.changes):
+            return self._no(told, write_late(after, was), after)
         return self._yes(told, after)
 
     # --- running -----------------------------------------------------------------------------
@@ -472,6 +501,8 @@ class _Case(Struct, frozen=True, dict=True):
         inside = tests_in(was.by_id, affected)
         mine = tuple(case for case in was.cases if case.id in inside)
         rest = tuple(case for case in was.cases if case.id not in inside)
+        if first.ran.timed_out:
+            return first
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
         deleted = {change.path for change in self.changes if change.after is None}
@@ -479,7 +510,7 @@ class _Case(Struct, frozen=True, dict=True):
         if self.before.toolchain.runner != "pytest" or not others:
             return await self.bench.after(self.run, self.before, self.changes)
         second = await self.bench.after(self.run, self.before, self.changes, only=others)
-        return _joined(first, second)
+        return join_reports(first, second)
 
     @cached_property
     def _tests_of_change(self) -> tuple[Change, ...]:
@@ -563,17 +594,6 @@ class _Case(Struct, frozen=True, dict=True):
 
 def replace_grade(told: CheckEvidence, grade: Grade, reason: Reason) -> CheckEvidence:
     return replace(told, grade=grade, reason=reason)
-
-
-def _joined(first: SuiteReport, second: SuiteReport) -> SuiteReport:
-    """Two parts of one suite."""
-    worst = max(first, second, key=lambda report: (report.ran.timed_out, report.ran.code))
-    ran = replace(worst.ran, seconds=first.ran.seconds + second.ran.seconds)
-    return replace(worst, ran=ran, cases=(*first.cases, *second.cases), built=first.built and second.built)
-
-
-def _is_skipped(id: str, after: SuiteReport) -> bool:
-    return id in after.by_id and after.by_id[id].outcome == "skipped"
 
 
 def _words(text: str) -> set[str]:

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, Final
 
+from kith.gates.js_tests import find_templates, name_test
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
 from kith.gates.results.python import tell_apart, worst_of
+
+SOURCES: Final = "sources/"  # of files of tests, beside the reports
 
 _RUST_PROGRAM: Final = re.compile(r"^running \d+ tests?$", re.M)
 _RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
@@ -133,21 +136,42 @@ def read_node(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResu
 
 
 def read_jest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are full names, as `-t` takes them; of a file that could not be loaded, its path."""
+    """Ids are `path::suite > test`, with a row's values in brackets.
+
+    A file that cannot be loaded has its path. The files of tests tell which tests are rows of one table.
+    """
     try:
-        data = json.loads(files.get("jest.json", b"") or files.get("vitest.json", b""))
-        return worst_of(case for file in data["testResults"] for case in _jest_file(file, place))
+        told = _jest_report(files)["testResults"]
+        return worst_of(case for file in told for case in _jest_file(file, files, place))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return ()
 
 
-def _jest_file(file: Any, place: ProjectPaths) -> Iterator[CaseResult]:
+def jest_sources(files: Mapping[str, bytes], place: ProjectPaths) -> list[str]:
+    """The files of tests that a report of jest or vitest names."""
+    try:
+        paths = (place.locate(str(file.get("name", ""))) for file in _jest_report(files)["testResults"])
+        return sorted({path for path in paths if path})
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def _jest_report(files: Mapping[str, bytes]) -> Any:
+    return json.loads(files.get("jest.json", b"") or files.get("vitest.json", b""))
+
+
+def _jest_file(file: Any, files: Mapping[str, bytes], place: ProjectPaths) -> Iterator[CaseResult]:
+    path = place.locate(str(file.get("name", "")))
+    templates = find_templates(files.get(f"{SOURCES}{path}", b""))
     for test in file["assertionResults"]:
         text = "\n".join(map(str, test.get("failureMessages") or ()))
         outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
         seconds = test.get("duration")
         took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
-        yield _js_case(str(test["fullName"]).strip(), outcome, text, place, took)
+        titles = [str(title) for title in test.get("ancestorTitles") or ()]
+        titles = [*titles, str(test["title"])] if "title" in test else [str(test["fullName"]).strip()]
+        name = name_test([title for title in titles if title], templates)
+        yield _js_case(f"{path}::{name}" if path else name, outcome, text, place, took)
     if not file["assertionResults"] and file.get("status") == "failed":
         path = str(file.get("name", "")).removeprefix(f"{place.root}/")
         yield _js_case(path, "error", str(file.get("message") or ""), place)

@@ -25,7 +25,9 @@ from kith.gates.results.cpp import (
     read_program,
 )
 from kith.gates.results.other_languages import (
+    SOURCES,
     go_output,
+    jest_sources,
     read_cargo,
     read_go,
     read_jest,
@@ -274,6 +276,9 @@ async def run_suite(
     place = ProjectPaths(
         files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files())
     )
+    if toolchain.runner in ("jest", "vitest"):
+        known = await trial.read_many(await asyncio.to_thread(jest_sources, files, place))
+        files |= {f"{SOURCES}{path}": data for path, data in known.items()}
     ran = repair_output(toolchain, files, ran)
     printed = repair_output(toolchain, files, printed)
     # A large report takes seconds to read, and a face must stay alive meanwhile.

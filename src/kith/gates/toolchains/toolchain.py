@@ -9,6 +9,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.gates.js_tests import is_js, pattern_of
+
 Read = Callable[[str], bytes | None]
 Runner = Literal[
     "pytest",
@@ -170,9 +172,11 @@ def _go(line: str, only: tuple[str, ...]) -> str:
 
 
 def _jest(line: str, only: tuple[str, ...]) -> str:
-    files = [test for test in only if re.search(r"\.[cm]?[jt]sx?$", test)]
-    names = shlex.quote(f"^({'|'.join(map(_escape, only))})$")
-    return hand_on(line, shlex.join(files) if files else f"-t {names}")
+    """An id is `path::name`; `-t` takes names of all files, and of a table all rows."""
+    files = [test for test in only if "::" not in test and is_js(test)]
+    names = (test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only)
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in names))
+    return hand_on(line, shlex.join(files) if files else f"-t {shlex.quote(f'^({patterns})$')}")
 
 
 def _mocha(line: str, only: tuple[str, ...]) -> str:

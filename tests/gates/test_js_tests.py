@@ -1,0 +1,229 @@
+"""Tests of jest and vitest: rows of tables are told from other tests, by the titles of their files."""
+
+import json
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from kith.core.values import Change, Ran
+from kith.gates.evidence.assertions import keeps_claims
+from kith.gates.evidence.changed_tests import Claims, compare_older
+from kith.gates.evidence.compare import compare, find_renewed
+from kith.gates.evidence.edited_tests import EditedTests
+from kith.gates.js_tests import beside_tests, find_js, find_templates, name_test, pattern_of, title_of
+from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
+from kith.gates.results.other_languages import SOURCES, jest_sources, read_jest
+from kith.gates.toolchains import Toolchain
+from kith.gates.toolchains.toolchain import narrow
+
+PATH = "src/sum.test.ts"
+SOURCE = """\
+import { add, sub } from './sum'; // test('commented out', () => {})
+
+test.each<Row>([
+  [1, 1, 2],
+  [1, 2, 3],
+])('add(%i, %i) is %i', (a, b, want) => {
+  expect(add(a, b)).toBe(want);
+});
+
+describe.each([{ a: 3, b: 2, want: 1 }])('sub of $a and $b', ({ a, b, want }) => {
+  it("gives the difference", () => expect(sub(a, b)).toBe(want));
+  it.each`
+    x    | y
+    ${1} | ${1}
+  `('keeps $x = $y', ({ x, y }) => expect(x).toBe(y));
+});
+
+for (const n of [1, 2]) test(`halves ${n}`, () => expect(n / 2).toBeLessThan(n));
+
+test('plain [one]', () => expect(add(1, 1)).toBe(2));
+"""
+ROWS = ["add(%i, %i) is %i[1, 1, 2]", "add(%i, %i) is %i[1, 2, 3]"]
+DIFFERENCE = "sub of $a and $b > gives the difference[3, 2]"
+REPORT = {  # as jest 30 and vitest 4 write it, without what kith does not read
+    "testResults": [
+        {
+            "name": f"/p/{PATH}",
+            "assertionResults": [
+                {"ancestorTitles": suites, "title": title, "fullName": " ".join([*suites, title])}
+                | {"status": "passed"}
+                for suites, title in (
+                    ([], "add(1, 1) is 2"),
+                    ([], "add(1, 2) is 3"),
+                    (["sub of 3 and 2"], "gives the difference"),
+                    (["sub of 3 and 2"], "keeps 1 = 1"),
+                    ([], "halves 1"),
+                    ([], "plain [one]"),
+                )
+            ],
+        }
+    ]
+}
+FILES = {"jest.json": json.dumps(REPORT).encode(), f"{SOURCES}{PATH}": SOURCE.encode()}
+PLACE = ProjectPaths("/p", frozenset({PATH}))
+
+
+def cases(source: str = SOURCE) -> tuple[str, ...]:
+    return tuple(case.id for case in read_jest({**FILES, f"{SOURCES}{PATH}": source.encode()}, PLACE))
+
+
+def ids(*names: str) -> list[str]:
+    return [f"{PATH}::{name}" for name in names]
+
+
+def report(passed: Collection[str], failed: Collection[str] = ()) -> SuiteReport:
+    found = [*(CaseResult(id, "passed") for id in passed), *(CaseResult(id, "failed", "no") for id in failed)]
+    return SuiteReport(Ran("jest", int(bool(failed)), "", 1.0), tuple(found))
+
+
+def edited(*pairs: tuple[str, str]) -> EditedTests:
+    text = SOURCE
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return EditedTests((Change("src/sum.ts", b"a", b"b"), Change(PATH, SOURCE.encode(), text.encode())))
+
+
+def test_rows_of_tables_have_the_title_of_their_file() -> None:
+    rest = ["sub of $a and $b > keeps $x = $y[3, 2, 1, 1]", "halves ${n}[1]", "plain [one]"]
+    assert cases() == tuple(ids(*ROWS, DIFFERENCE, *rest))
+    assert jest_sources(FILES, PLACE) == [PATH]
+    assert cases("") == tuple(
+        ids("add(1, 1) is 2", "add(1, 2) is 3", "sub of 3 and 2 > gives the difference")
+        + ids("sub of 3 and 2 > keeps 1 = 1", "halves 1", "plain [one]")
+    )
+
+
+def test_a_file_names_its_tests_and_what_they_share() -> None:
+    assert [part.name for part in find_js(SOURCE.encode())] == [
+        "add(%i, %i) is %i",
+        "sub of $a and $b > gives the difference",
+        "sub of $a and $b > keeps $x = $y",
+        "halves ${n}",
+        "plain [one]",
+    ]
+    shared = beside_tests(SOURCE.encode())
+    assert "want: 1" in shared and "[1, 2, 3]" not in shared and "commented out" in shared
+
+
+@pytest.mark.parametrize(
+    "source", ["test.each([", "test.each`", "it('a", "describe(", "`" * 9, "it.each([1])("]
+)
+def test_what_does_not_end_holds_no_test(source: str) -> None:
+    assert find_js(source.encode()) == find_templates(source.encode()) == ()
+
+
+@pytest.mark.parametrize(
+    ("only", "run"),
+    [
+        (ids(ROWS[0]), r"npx jest -t '^(add\(.*, .*\) is .*)$'"),
+        (ids(ROWS[0], ROWS[1]), r"npx jest -t '^(add\(.*, .*\) is .*)$'"),
+        (ids(DIFFERENCE), "npx jest -t '^(sub of .* and .* (?:> )?gives the difference)$'"),
+        (ids("plain [one]"), r"npx jest -t '^(plain \[one\])$'"),
+        (ids("says %s[a, b]"), "npx jest -t '^(says .*.*)$'"),  # a value with a comma
+        ([PATH], f"npx jest {PATH}"),
+    ],
+)
+def test_a_row_runs_again_with_its_table(only: list[str], run: str) -> None:
+    assert narrow(Toolchain("jest", "", "", "npx jest", "jest"), only).run == run
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        ("make add(1, 2) is 3 pass", [ROWS[1]]),
+        ("make 'add(%i, %i) is %i' pass", ROWS),
+        ("the test 'gives the difference' fails", [DIFFERENCE]),
+        (f"fix the failing tests in {PATH}", [*ROWS, DIFFERENCE, "plain [one]"]),
+        ("make add() quicker", []),
+    ],
+)
+def test_a_request_names_a_row_a_table_or_a_file(request_: str, wanted: list[str]) -> None:
+    known = [*ROWS, DIFFERENCE, "plain [one]"]
+    assert [name for name in known if Claims(request_).want(f"{PATH}::{name}")] == wanted
+    assert Claims("remove the test 'gives the difference'").allow(f"{PATH}::{DIFFERENCE}")
+
+
+def test_a_row_with_other_values_is_the_same_table() -> None:
+    before, after = report(ids(*ROWS)), report(ids(ROWS[0], "add(%i, %i) is %i[1, 2, 4]"))
+    gone = ids(ROWS[1])
+    assert find_renewed(gone, before, after) == set(gone)
+    assert not find_renewed(gone, before, report(ids(ROWS[0])))
+    assert compare(before, report(ids(ROWS[0])), ()).lost == set(gone)
+
+
+def test_a_file_that_loads_at_last_is_fixed() -> None:
+    before = SuiteReport(Ran("jest", 1, "", 1.0), (CaseResult(PATH, "error", "no such module"),))
+    assert compare(before, report(ids(*ROWS)), ()).fixed == set(ids(*ROWS))
+
+
+@pytest.mark.parametrize(
+    ("pair", "id", "renamed"),
+    [
+        (("add(%i, %i) is %i", "%i + %i = %i"), ROWS[0], True),
+        (("gives the difference", "subtracts"), DIFFERENCE, True),
+        (("  [1, 2, 3],\n", ""), "sub of $a and $b > gone[3, 2]", False),
+    ],
+)
+def test_a_renamed_test_is_found(pair: tuple[str, str], id: str, renamed: bool) -> None:
+    assert edited(pair).is_renamed(f"{PATH}::{id}") is renamed
+
+
+@pytest.mark.parametrize(
+    ("pair", "altered"),
+    [
+        (("[1, 2, 3]", "[1, 2, 3], [2, 2, 4]"), []),
+        (("add(a, b)", "sum(a, b)"), []),
+        (("toBe(want);\n});\n\ndesc", "toBeTruthy();\n});\n\ndesc"), ROWS),
+        (("[1, 2, 3]", "[1, 2, 4]"), ROWS),  # one test with all its rows
+        (("want: 1 }", "want: 2 }"), [DIFFERENCE, *ROWS]),  # shared: the whole file counts
+    ],
+)
+def test_edited_rows_are_held_against_the_change(pair: tuple[str, str], altered: list[str]) -> None:
+    passed = report(ids(*ROWS, DIFFERENCE))
+    found = compare_older(passed, passed, report([], ids(*ROWS, DIFFERENCE)), edited(pair))
+    assert found.altered == set(ids(*altered))
+
+
+@pytest.mark.parametrize("id", ["sub of 3 and 2 gives the difference", "made up by a loop"])
+def test_a_test_that_no_file_shows_counts_as_its_whole_file(id: str) -> None:
+    passed, unedited = report([id]), report([], [id])
+    assert compare_older(passed, passed, unedited, edited(("[1, 2, 3]", "[1, 2, 4]"))).altered == {id}
+    assert compare_older(passed, passed, unedited, edited(("add(a", "sum(a"))).adapted == {id}
+
+
+def test_names_and_titles_belong_together() -> None:
+    templates: Mapping[str, tuple[str, ...]] = {"a": ("%s of $b",)}
+    name = name_test(["suite", "1 of 2"], templates["a"])
+    assert (name, title_of(name)) == ("suite > %s of $b[1, 2]", "1 of 2")
+    assert title_of("suite > parses [a]") == "parses [a]" and pattern_of("a.b") == r"a\.b"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("expect(f(1)).toBe(a)", "expect(f(1)).toBeTruthy()", False),
+        ("expect(f(1)).not.toBe(a)", "expect(f(1)).not.toBeNull()", False),
+        ("await expect(f(1)).rejects.toThrow()", "await expect(f(1)).rejects.toBeDefined()", False),
+        ("assert.strictEqual(f(1), a)", "assert.ok(f(1), a)", False),
+        ("expect(f(1)).toBe(a)", "expect(g(1)).toBe(b)", True),
+        ("expect(f(1)).toBe(a)", "expect(f(1)).toBe(a); expect(f(2)).toBe(b)", True),
+    ],
+)
+def test_another_matcher_is_another_claim(old: str, new: str, kept: bool) -> None:
+    assert keeps_claims(old, new) is kept
+
+
+def test_places_are_those_of_the_bytes() -> None:
+    source = "/* ä */ describe('é', () => { it('ö', () => expect(1).toBe(1)); });\n".encode()
+    (part,) = find_js(source)
+    assert source[part.start : part.end].decode() == "it('ö', () => expect(1).toBe(1))"
+    assert (part.name, part.asserts) == ("é > ö", True)
+
+
+@pytest.mark.parametrize("piece", ["`\\", "test ", "test<", "/*a", "describe('a', () => {", "test.each(["])
+def test_endless_text_is_read_in_one_pass(piece: str) -> None:
+    """A pattern that goes back would take minutes."""
+    assert not find_js(piece.encode() * 40_000)
+    assert not find_js(b"test" + piece[-1].encode() * 40_000)
