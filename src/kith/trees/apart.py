@@ -1,4 +1,4 @@
-"""What commands wrote into submodules and other repositories of the tree: no change holds it."""
+"""Find what commands wrote into submodules and other repositories of the tree, and undo it."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
