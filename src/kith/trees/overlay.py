@@ -133,7 +133,7 @@ class Layers(Struct, frozen=True):
         return Apart(touched, new)
 
     def _touched_below(self, folder: str) -> Touched:
-        """What the upper layer holds of a folder of the lower one, and which files it hides."""
+        """List what the upper layer has in a folder of the lower one, and the files that it hides."""
         present, hidden = list[str](), list[str]()
         for visit in walk(self.upper / folder):
             visit.folders = [name for name in visit.folders if name not in UNVISITED]

@@ -152,7 +152,7 @@ class Ground(Protocol):
         """The paths to compare, ignored ones that are present among them."""
 
     def apart(self) -> Apart:
-        """What may have been written in submodules and other repositories of the tree."""
+        """Find what may have been written in submodules and other repositories of the tree."""
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         """Those of `paths` that the ignore rules, as they are in the trial, leave out."""
