@@ -342,7 +342,8 @@ async def build(tree: Path, environ: dict[str, str], task: str, chance: random.R
         script.unlink()
         written = "def median" in (project / "utils.py").read_text()
         ended.trouble = "did not end by itself" if hung else ended.trouble
-        if not cut and not (ended.code == 0 and written):
+        full = "No space left on device" in ended.said  # the other kith's full disk
+        if not cut and not full and not (ended.code == 0 and written):
             ended.trouble = f"ended with {ended.code}, median written: {written}"
         return ended
 
