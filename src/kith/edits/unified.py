@@ -265,9 +265,10 @@ class _Reader:
             self.row += 1
         if self._is_header(self.row):
             self._names(section)
-        elif self._at(self.row + 1).startswith("@@"):  # only one of both lines: git's own names hold
-            if lone_name(self._at(self.row), self.known) in (section.old, section.new):
-                self.row += 1
+        elif self._at(self.row + 1).startswith("@@") and (
+            lone_name(self._at(self.row), self.known) in (section.old, section.new)
+        ):  # only one of both lines: git's own names hold
+            self.row += 1
 
     def _file_header(self) -> None:
         section = Section()
