@@ -1,6 +1,7 @@
 """What every tree promises, whatever it stands on: local, overlay, copy in a sandbox, plain copy."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -501,10 +502,11 @@ def test_what_a_command_writes_into_a_repository_inside_is_undone(
     for name, text in files.items():
         (sub / name).write_text(text)
     git(sub, "init", "-q")
+    shutil.copytree(sub, project / "build/fetched")
     commands = (
         "echo 2 > sub/a.py; rm sub/src/b.py; echo > sub/new.py; echo built > sub/built.o; echo 2 > own.py",
-        "rm -r sub/src",
-        "cat sub/a.py sub/src/b.py sub/src/c.py sub/built.o; ls sub",
+        "rm -r sub/src; echo 2 > build/fetched/a.py",
+        "cat sub/a.py sub/src/b.py sub/src/c.py sub/built.o build/fetched/a.py; ls sub",
     )
 
     async def main() -> None:
@@ -512,7 +514,7 @@ def test_what_a_command_writes_into_a_repository_inside_is_undone(
             first, second, third = [await trial.exec(Command(line)) for line in commands]
             assert first.undone == ("sub/a.py", "sub/new.py", "sub/src/b.py")
             assert second.undone == ("sub/src/b.py", "sub/src/c.py")
-            assert third.output == "a = 1\nb = 1\nc = 1\nbuilt\na.py\nbuilt.o\nsrc\n"
+            assert third.output == "a = 1\nb = 1\nc = 1\nbuilt\n2\na.py\nbuilt.o\nsrc\n"
             assert third.undone == third.apart == ()
             assert [change.path for change in await trial.changes()] == ["own.py"]
 

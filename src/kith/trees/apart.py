@@ -1,7 +1,7 @@
 """Find what commands wrote into submodules and other repositories of the tree, and undo it."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -44,17 +44,23 @@ def files_below(root: Path, path: str) -> Iterator[str]:
 
 
 async def put_back(
-    root: Path, apart: Apart, look: Look, put: Callable[[str, FileState | None], None]
+    root: Path,
+    apart: Apart,
+    look: Look,
+    put: Callable[[str, FileState | None], None],
+    ignored_here: Callable[[Collection[str]], Awaitable[set[str]]],
 ) -> tuple[str, ...]:
     """Give the files in the user's repositories their content again; returns the paths that differed.
 
-    What is ignored there stays: it is what was built.
+    What is ignored stays, in them and around them: it is what was built, or fetched for that.
     """
     undone = list[str]()
     for folder, touched in apart.touched.items():
         with suppress(TreeError):  # too much to compare, or nothing that kith could read
             found = compare(touched, files_of(root), look)
             inside = [change.path.removeprefix(f"{folder}/") for change in found]
+            if not inside or folder in await ignored_here([folder]):
+                continue
             built = {f"{folder}/{path}" for path in await ignored(root / folder, inside)}
             changes = [change for change in found if change.path not in built]
             for change in sorted(changes, key=lambda change: change.before is not None):

@@ -254,10 +254,11 @@ class SideTrial:
     async def _without_apart(self, ran: Ran) -> Ran:
         """Undo at once what a command wrote where no change reaches, as an edit there is refused at once."""
         apart = await asyncio.to_thread(self._ground.apart)
-        undone = await put_back(self._ground.root, apart, self._ground.look, self._ground.put)
+        ground = self._ground
+        undone = await put_back(ground.root, apart, ground.look, ground.put, ground.ignored)
         new = set(apart.new) - self._apart
         inside = {f"{folder}/{_ANY}": folder for folder in new}
-        new -= {inside[path] for path in await self._ground.ignored(inside) if path in inside}
+        new -= {inside[path] for path in await ground.ignored(inside) if path in inside}
         self._apart |= new
         return replace(ran, undone=undone, apart=tuple(sorted(new))) if undone or new else ran
 
