@@ -73,7 +73,10 @@ class Used(Struct):
 
 
 class Starved:
-    """How long a process, what it started, and this soak waited for a processor: no fault of kith's."""
+    """How long a process, what it started, and this soak waited for a processor: no fault of kith's.
+
+    Of each process the thread that waited longest counts: threads wait at the same time.
+    """
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -82,23 +85,28 @@ class Starved:
     def begin(self) -> None:
         """Count from now."""
         self.since = time.monotonic()
-        self._first, self._last = dict[int, int](), dict[int, int]()
+        self._first, self._last = dict[tuple[int, int], int](), dict[tuple[int, int], int]()
         self.look()
 
     @property
     def seconds(self) -> float:
-        return sum(last - self._first[task] for task, last in self._last.items()) / 1e9
+        longest = dict[int, int]()
+        for task, last in self._last.items():
+            longest[task[0]] = max(longest.get(task[0], 0), last - self._first[task])
+        return sum(longest.values()) / 1e9
 
     def look(self) -> None:
-        """Read what each thread has waited so far; a new one has waited since now."""
+        """Read what each thread has waited so far; one that comes later has waited only since."""
+        begins = not self._last
         waiting = [os.getpid(), self._pid]
         for pid in waiting:
             for task in Path(f"/proc/{pid}/task").glob("*"):
                 with suppress(OSError, ValueError, IndexError):
                     if pid != os.getpid():
                         waiting += map(int, (task / "children").read_text().split())
-                    number, waited = int(task.name), int((task / "schedstat").read_text().split()[1])
-                    self._first.setdefault(number, 0 if self._last else waited)
+                    number = pid, int(task.name)
+                    waited = int((task / "schedstat").read_text().split()[1])
+                    self._first.setdefault(number, waited if begins else 0)
                     self._last[number] = waited
 
     async def wait(self, process: asyncio.subprocess.Process, seconds: float) -> bool:
@@ -342,7 +350,8 @@ async def build(tree: Path, environ: dict[str, str], task: str, chance: random.R
         script.unlink()
         written = "def median" in (project / "utils.py").read_text()
         ended.trouble = "did not end by itself" if hung else ended.trouble
-        if not cut and not (ended.code == 0 and written):
+        full = "No space left on device" in ended.said  # the other kith's full disk
+        if not cut and not full and not (ended.code == 0 and written):
             ended.trouble = f"ended with {ended.code}, median written: {written}"
         return ended
 

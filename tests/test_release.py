@@ -93,6 +93,21 @@ def test_every_action_is_pinned_and_gets_only_what_it_needs() -> None:
     assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text()
 
 
+def test_the_soak_runs_each_week_with_pinned_actions_and_no_rights() -> None:
+    file = ROOT / ".github" / "workflows" / "soak.yml"
+    workflow = yaml.safe_load(file.read_text())
+    (job,) = workflow["jobs"].values()
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
+    assert (workflow["permissions"], job["permissions"]) == ({}, {"contents": "read"})
+    assert set(workflow[True]) == {"schedule", "workflow_dispatch"}  # YAML takes `on` for a yes
+    assert ".ci/soak" in job["steps"][-1]["run"] and "secrets." not in file.read_text()
+    script = ROOT / ".ci" / "soak"
+    assert script.stat().st_mode & 0o100
+    for each in re.findall(r"\S+\.py", script.read_text()):
+        assert (ROOT / each).is_file(), each
+
+
 def test_a_wheel_comes_with_its_pins_and_checksums(tmp_path: Path) -> None:
     version = PROJECT["project"]["version"]
     wheel = tmp_path / f"kith_agent-{version}-py3-none-any.whl"

@@ -237,6 +237,17 @@ def test_kiths_own_folders_are_no_part_of_any_project(home: Path) -> None:
         Project.open(home, {})
 
 
+def test_a_state_folder_beside_a_project_may_be_named_from_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", f"{root}/../state")
+    assert Project.open(root, {}).tree.root == root
+    (tmp_path / "link").symlink_to(root)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "link"))
+    with pytest.raises(KithError, match="own state"):
+        Project.open(root, {})
+
+
 def test_a_repository_without_a_working_tree_cannot_be_made(root: Path) -> None:
     project = Project.open(root, {})
     parts = {"HEAD": b"ref: refs/heads/main\n", "objects/x": b"x\n", "refs/x": b"x\n"}

@@ -65,9 +65,14 @@ def test_links_and_programs_are_told_by_what_they_are() -> None:
         ("setup.cfg", "plugins = evil", "name = x"),
         (".pylintrc", "init-hook='import evil'", "disable=C0114"),
         ("pytest.ini", "addopts = -q -p evil", "addopts = -q"),
+        ("pytest.ini", "addopts=-p evil", "addopts=-p no:cacheprovider"),
+        ("tox.ini", "addopts = -q\n    -x -pevil", "addopts = -q\n    --pdb -p no:xdist"),
+        ("setup.cfg", "    -p", "    mkdir -p x"),
+        ("pytest.toml", "addopts = ['-p', 'evil']", "addopts = ['-q', '-p', 'no:xdist']"),
+        ("mypy.ini", "PLUGINS: evil", "warn_unused_ignores: true"),
+        ("pyproject.toml", "tool.mypy.plugins = ['evil']", "tool.mypy.strict = true"),
         (".eslintrc.json", '{"plugins": ["./evil"]}', '{"rules": {"semi": 2}}'),
         (".rubocop.yml", "require: ./evil", "Max: 3"),
-        ("Cargo.toml", 'build = "src/x.rs"', 'serde = "1"'),
         ("gradle.properties", "org.gradle.jvmargs=-javaagent:x.jar", "org.gradle.jvmargs=-Xmx2g"),
         ("action.yml", "    - run: evil", "description: x"),
         (".python-version", "./bin/python", "3.12.1"),
@@ -78,10 +83,10 @@ def test_links_and_programs_are_told_by_what_they_are() -> None:
     ],
 )
 def test_a_line_tells(path: str, line: str, harmless: str) -> None:
-    old = b"first\n"
+    old = b"first = 1\n"
     assert runs_by_itself(Change(path, old, old + line.encode() + b"\n"))
     assert not runs_by_itself(Change(path, old, old + harmless.encode() + b"\n"))
-    assert not runs_by_itself(Change(path, line.encode(), line.encode() + b"\nmore\n"))
+    assert not runs_by_itself(Change(path, line.encode(), line.encode() + b"\n# more\n"))
 
 
 def package(before: object, after: object) -> str:
@@ -110,6 +115,24 @@ def test_a_python_project_is_warned_of_when_what_builds_it_is_its_own() -> None:
     assert project(own) and project(own, known) and not project(own + "[tool.x]\na = 1\n", own)
     assert project(known + '[tool.hatch.build.hooks.custom]\npath = "x.py"\n', known)
     assert project("payload\nnot TOML")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'package.build = "evil.rs"',
+        'package = {name = "x", "build" = "evil.rs"}',
+        "[lib]\n'proc-macro' = true",
+        'lib.crate-type = ["proc-macro"]',
+        "[package",
+    ],
+)
+def test_a_crate_is_warned_of_when_cargo_runs_or_loads_what_it_names(text: str) -> None:
+    plain = b'[package]\nname = "x"\n[build-dependencies]\ncc = "1"\n'
+    assert runs_by_itself(Change("a/Cargo.toml", plain, text.encode()))
+    assert not runs_by_itself(Change("a/Cargo.toml", text.encode(), plain))
+    if text != "[package":
+        assert not runs_by_itself(Change("a/Cargo.toml", text.encode(), b"# more\n" + text.encode()))
 
 
 def test_what_a_life_cycle_script_starts_counts_as_well() -> None:

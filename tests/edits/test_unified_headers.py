@@ -166,3 +166,24 @@ def test_a_new_file_may_be_named_without_prefixes() -> None:
         "diff --git b/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n", {"a": b""}
     )
     assert list(made) == ["b/x"]
+
+
+@pytest.mark.parametrize("name", ["d/x.py", "sp ace.py"])
+def test_git_may_be_told_to_write_other_prefixes(name: str) -> None:
+    """`git -c diff.srcPrefix=old/`: also of a file that is new or goes, where only one line has a name."""
+    head = f"diff --git old/{name} new/{name}\n"
+    tab = "\t" if " " in name else ""
+    new = f"{head}new file mode 100644\n--- /dev/null\n+++ new/{name}{tab}\n@@ -0,0 +1 @@\n+y\n"
+    gone = f"{head}deleted file mode 100644\n--- old/{name}{tab}\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    assert {path: each.after for path, each in apply(new, {}).items()} == {name: b"y\n"}
+    assert {path: each.after for path, each in apply(gone, {name: b"x\n"}).items()} == {name: None}
+
+
+def test_git_s_own_names_are_enough_where_a_line_is_missing() -> None:
+    gone = "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n@@ -1 +0,0 @@\n-x\n"
+    assert {path: each.after for path, each in apply(gone, {"f": b"x\n"}).items()} == {"f": None}
+    with pytest.raises(EditError, match="something else"):
+        apply(gone, {"f": b"x\nz\n"})
+    for line in ("--- a/f\n", "+++ b/g\n"):
+        moved = apply(f"diff --git a/f b/g\nsimilarity index 50%\n{MOVE}{line}{BODY}", {"f": b"x\n"})
+        assert {path: each.after for path, each in moved.items()} == {"f": None, "g": b"y\n"}

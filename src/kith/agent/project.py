@@ -164,7 +164,8 @@ class Project(Struct, frozen=True):
     def open(cls, root: Path, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> "Project":
         """Read the settings, open the log and the tree."""
         settings = load_settings(root, flags, environ)
-        if root == settings.state or root in settings.state.parents:
+        state = settings.state.resolve()
+        if root == state or root in state.parents:
             raise UsageError(f"{root} holds kith's own state; go to a project's folder.")
         log = Log(settings.state / LOG_FILE)
         return cls(root, settings, log, tree_at(root, settings))

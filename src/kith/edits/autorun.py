@@ -146,10 +146,31 @@ def _events_of(package: Mapping[str, Any]) -> set[str]:
     return found | ({f"plugins: {plugins}"} if plugins else set())
 
 
+def _cargo(before: bytes, after: bytes) -> str:
+    old, new = _toml(before), _toml(after)
+    if new is None or (_run_by_cargo(new) and _run_by_cargo(new) != _run_by_cargo(old or {})):
+        return "cargo and editors run what this names when they look at the package"
+    return ""
+
+
+def _run_by_cargo(manifest: Mapping[str, Any]) -> list[str]:
+    """The program that cargo runs before a build, and the library that it loads into the compiler."""
+    package, library = ({**each} if isinstance(each := manifest.get(key), dict) else {} for key in _PARTS)
+    script = package.get("build")
+    loaded = (
+        library.get("proc-macro")
+        or library.get("proc_macro")
+        or "proc-macro" in (library.get("crate-type") or ())
+    )
+    return [*([str(script)] if isinstance(script, str | list) else []), *(["library"] if loaded else [])]
+
+
+_PARTS: Final = ("package", "lib")
 _LOOKS: Final[tuple[tuple[re.Pattern[str], Callable[[bytes, bytes], str]], ...]] = (
     (re.compile(r"^package\.json5?$"), _package),
     (re.compile(r"^pyproject\.toml$"), _pyproject),
     (re.compile(r"^composer\.json$"), _composer),
+    (re.compile(r"^cargo\.toml$"), _cargo),
 )
 
 

@@ -17,7 +17,7 @@ from kith.edits.paths import path_in, unquote
 NOTHING = "/dev/null"
 # One name twice, which may hold blanks; or two names, in quotes where they need them.
 _LONGEST = 9_000  # characters of two paths; looking for a name that stands twice takes the square of it
-_GIT_SAME = lazy_pattern(r'^diff --git ((?:[abciow12]/)?)([^"]+) ((?:[abciow12]/)?)\2$')
+_GIT_SAME = lazy_pattern(r'^diff --git ((?:[^\s"/]+/)?)([^"]+) ((?:[^\s"/]+/)?)\2$')
 _GIT_NAMES = lazy_pattern(r'^diff --git ("(?:\\.|[^"])*"|\S+) ("(?:\\.|[^"])*"|\S+)$')
 _PREFIXES = frozenset(
     "abciow12"
@@ -40,6 +40,7 @@ class Section(Struct):
     new: str = ""
     mode: int | None = None
     by_git: bool = False
+    said: tuple[str, ...] = ()  # git's own names, with what tells the two sides apart
     there: bool = False  # git says that the file exists
     created: bool = False
     deleted: bool = False
@@ -56,7 +57,7 @@ def begin_section(line: str, known: Collection[str]) -> Section:
         old, new = same[1] + same[2], same[3] + same[2]
     elif names := _GIT_NAMES.match(words):
         old, new = unquote(names[1]), unquote(names[2])
-    return Section(*_plain(old, new, known), by_git=True)
+    return Section(*_plain(old, new, known), by_git=True, said=(old.strip(), new.strip()))
 
 
 def take_extended(section: Section, line: str) -> bool:
@@ -103,7 +104,7 @@ def take_names(section: Section, minus: str, plus: str, known: Collection[str]) 
         section.old, section.new = plain
         return
     # git's own line has the names exactly; blanks at their ends are lost where no tab follows.
-    expected = {section.old.strip(), section.new.strip(), NOTHING}
+    expected = {section.old.strip(), section.new.strip(), NOTHING, *section.said}
     for said, name in zip(raw, plain, strict=True):
         if expected.isdisjoint((said, name, _bare(name).strip())):
             raise EditError(f"The header names {section.new!r} first, and then {name!r}; which file is it?")
@@ -264,6 +265,10 @@ class _Reader:
             self.row += 1
         if self._is_header(self.row):
             self._names(section)
+        elif self._at(self.row + 1).startswith("@@") and (
+            lone_name(self._at(self.row), self.known) in (section.old, section.new)
+        ):  # only one of both lines: git's own names hold
+            self.row += 1
 
     def _file_header(self) -> None:
         section = Section()

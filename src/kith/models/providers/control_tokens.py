@@ -14,7 +14,7 @@ from typing import Any, Final
 MARK: Final = "\u200b"  # in the vocabulary of most models, and nothing that one needs to write
 _NAMES: Final = (
     r"/?(?:s|bos|eos|start_of_turn|end_of_turn|(?:SPECIAL|extra_id|reserved|unused)_?\d+|seed:[be]os|eo[hastm]"
-    r"|so[ap])"
+    r"|so[ap]|_(?:user|bot|system|end)|end_of_utterance|longcat_(?:user|assistant|system|s))"
 )
 _LISTS: Final = (
     r"INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|MODEL_SETTINGS|ARGS|CALL_ID"
@@ -25,6 +25,7 @@ _TOKENS: Final = (
     r"<｜[^｜<>\n]{1,60}｜>",  # DeepSeek: the bars are wide
     rf"<{_NAMES}>",
     r"<</?SYS>>",
+    r"<role>[A-Z]{4,11}</role>",  # Ling
     rf"\[/?(?:{_LISTS})\]",
     r"\[gMASK\]",
     r"\[\|[a-z]{1,20}\|\]",

@@ -11,6 +11,7 @@ from kith.core.errors import KithError, UsageError
 from kith.core.event_loop import call_in
 from kith.core.events import Event
 from kith.core.run import short_session
+from kith.terminal.conversation.commands.help import leave
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
@@ -176,7 +177,9 @@ class Driver:
 
     def _take(self, words: str) -> None:
         talk = self.talk
-        if talk.working and (look := _at_any_time(words)):
+        look = _at_any_time(words)
+        # Whoever leaves while what they sent before has not begun does not wait for its end either.
+        if look and (talk.working or (talk.pending.queue and look is leave)):
             talk.terminal.echo(words)
             self._look(look, words.partition(" ")[2].strip())
         elif talk.at_work and not words.startswith(("/", "!")):
