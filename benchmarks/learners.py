@@ -10,7 +10,7 @@ model, and the calls to the strong model with the mean half-width of their inter
 
 `--by-pair` shows a table for each pair of models, and one of kith beside the best of the simple learners.
 `--mixes` adds three mixtures of all streams, each with other pairs. `--false-pass` and `--false-fail` are
-the shares of wrong and right answers about which the check errs. `--keep DIR` reads and keeps each router's runs.
+the shares of wrong and right answers about which the check errs. `--keep DIR` keeps each router's runs.
 """
 
 import argparse
@@ -37,7 +37,7 @@ Pair = tuple[str, str]
 
 
 class Seed(NamedTuple):
-    """One run: value, regret against the best single model, calls to the strong model, and lift, as shares."""
+    """One run, in shares: value, regret against the best single model, calls to the strong one, lift."""
 
     value: float
     regret: float
@@ -80,7 +80,9 @@ def mixture(evaluate: Any, name: str) -> tuple[list[dict[str, Any]], dict[str, A
         some = [row for row in some if weak in row["outcomes"] and strong in row["outcomes"]]
         both = [[row["outcomes"][model].get("cost") for model in (weak, strong)] for row in some]
         paid = [row for row, costs in zip(some, both, strict=True) if None not in costs]
-        usual = statistics.fmean(row["outcomes"][strong]["cost"] for row in paid) if len(paid) >= EACH else 0.0
+        usual = (
+            statistics.fmean(row["outcomes"][strong]["cost"] for row in paid) if len(paid) >= EACH else 0.0
+        )
         for row in random.Random(number).sample(paid if usual else some, EACH):
             two = (row["outcomes"][weak], row["outcomes"][strong])
             costs = [each["cost"] / usual for each in two] if usual else [0.02, 1.0]
@@ -114,14 +116,18 @@ def show(name: str, runs: list[list[Seed]], own: list[list[Seed]]) -> str:
         statistics.fmean(100 * (one.value - two.value) for one, two in zip(seeds, others, strict=True))
         for seeds, others in zip(by_seed, zip(*own, strict=True), strict=True)
     ]
-    value, regret, strong, lift = (100 * statistics.fmean(column) for column in zip(*chain(*runs), strict=True))
+    value, regret, strong, lift = (
+        100 * statistics.fmean(column) for column in zip(*chain(*runs), strict=True)
+    )
     spread = [half([100 * seed.strong for seed in seeds]) for seeds in runs]
     difference = f"{statistics.fmean(apart):+.1f} ± {half(apart):.1f}" if name != "kith" else ""
     calls = f"{strong:.0f} % (± {statistics.fmean(spread):.0f}, at most {max(spread):.0f})"
     return f"| {name} | {value:.1f} | {difference} | {lift:+.1f} | {regret:.1f} | {calls} |"
 
 
-HEAD = "| router | value | beside kith | lift | regret | calls to the strong model |\n|---|---|---|---|---|---|"
+HEAD = (
+    "| router | value | beside kith | lift | regret | calls to the strong model |\n|---|---|---|---|---|---|"
+)
 
 
 def mean_of(runs: list[Seed], field: str) -> float:
@@ -162,7 +168,9 @@ def kept_at(args: Any, name: str, checked: bool, stream: str, pair: Pair) -> Pat
     if not args.keep:
         return None
     check = f"check-{args.false_pass}-{args.false_fail}-{args.feedback}" if checked else "none"
-    words = f"{name} {check} {args.order} {args.lam} {args.seeds} {stream} {pair[0]}".replace("/", "_").replace(" ", "_")
+    words = f"{name} {check} {args.order} {args.lam} {args.seeds} {stream} {pair[0]}".replace(
+        "/", "_"
+    ).replace(" ", "_")
     return Path(args.keep) / f"{words}.json"
 
 
@@ -188,11 +196,13 @@ def main() -> None:
     parser.add_argument("--check", choices=("yes", "no"), action="append", help="only with, or without one")
     parser.add_argument("--false-pass", type=float, default=0.0, help="wrong answers that the check passes")
     parser.add_argument("--false-fail", type=float, default=0.0, help="right answers that it fails")
-    parser.add_argument("--feedback", choices=("truth", "verified"), default="truth", help="what learners hear")
+    parser.add_argument(
+        "--feedback", choices=("truth", "verified"), default="truth", help="what learners hear"
+    )
     parser.add_argument("--order", choices=("time", "shuffle"), default="time", help="of streams with dates")
     parser.add_argument("--by-pair", action="store_true", help="a table for each pair of models")
     parser.add_argument("--mixes", action="store_true", help="three mixtures of the streams, too")
-    parser.add_argument("--kith", default=KITH, help="another router in kith's place, as evaluate.py names it")
+    parser.add_argument("--kith", default=KITH, help="another router in its place")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="read runs from here, and keep new ones")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path)
@@ -221,15 +231,15 @@ def main() -> None:
 
 
 def print_pairs(labels: list[str], found: dict[str, list[list[Seed]]]) -> None:
-    cascade = " cascade |" if "cascade" in found else ""
-    lines = "---|" * (6 + bool(cascade))
-    print(f"\n| pair | value |{cascade} best simple | lift | best simple | calls to the strong model |\n|{lines}")
+    cascade = "cascade | " if "cascade" in found else ""
+    head = f"| pair | value | {cascade}best simple | lift | best simple | calls to the strong model |"
+    print(f"\n{head}\n{'|---' * (head.count('|') - 1)}|")
     for number, label in enumerate(labels):
         print(beside_the_best(label, {name: runs[number] for name, runs in found.items()}))
     for number, label in enumerate(labels):
         print(f"\n{label}\n\n{HEAD}")
         for name, runs in found.items():
-            print(show(name, [runs[number]], [found["kith"][number]] if name != "kith" else [runs[number]]))
+            print(show(name, [runs[number]], [found["kith"][number]]))
 
 
 if __name__ == "__main__":

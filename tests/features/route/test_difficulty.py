@@ -59,7 +59,7 @@ def test_a_hard_project_makes_its_tasks_less_likely() -> None:
 
 
 def test_a_model_that_got_the_easy_tasks_is_not_taken_for_a_good_one() -> None:
-    """All tasks of one model are short, and short tasks are easy: a usual task is less likely than counted."""
+    """Most of its tasks were short, and these are easy: a usual task is less likely than was counted."""
     rng, difficulty = random.Random(3), Difficulty()
     for _ in range(200):
         short = rng.random() < 0.9
