@@ -3,8 +3,8 @@
     python benchmarks/bench_speeds.py [--rounds 3] [--deepest 4096] [--threads 1] [--json] [MODEL.gguf ...]
 
 Without a file: SmolLM2 135M Instruct and Gemma 3 270M of the dependency group `trained`. A relay between kith
-and the server notes what the server says. In each round kith measures twice: as it always does, and by its own
-clock, for which the relay takes the timings out of the answers. Ratios are kith's figure divided by the server's.
+and the server notes its figures. In each round kith measures twice: as it always does, and by its own
+clock, for which the relay takes the timings out of the answers. Ratios are kith's figure over the server's.
 """
 
 import argparse
