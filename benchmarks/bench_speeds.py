@@ -1,10 +1,10 @@
 """Compare the speeds that `kith bench` shows with llama-server's own `timings` of the same calls.
 
-    python benchmarks/bench_speeds.py [--rounds 3] [--deepest 4096] [--threads 1] [--json] [MODEL.gguf]
+    python benchmarks/bench_speeds.py [--rounds 3] [--deepest 4096] [--threads 1] [--json] [MODEL.gguf ...]
 
-Without a file: SmolLM2 135M Instruct of the dependency group `trained`. A relay between kith and the server
-notes what the server says. In each round kith measures twice: as it always does, and by its own clock, for
-which the relay takes the timings out of the answers. Ratios are kith's figure divided by the server's.
+Without a file: SmolLM2 135M Instruct and Gemma 3 270M of the dependency group `trained`. A relay between kith
+and the server notes its figures. In each round kith measures twice: as it always does, and by its own
+clock, for which the relay takes the timings out of the answers. Ratios are kith's figure over the server's.
 """
 
 import argparse
@@ -133,7 +133,7 @@ def show(found: dict[str, list[Pair]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("model", nargs="?", type=Path)
+    parser.add_argument("models", nargs="*", type=Path, metavar="MODEL.gguf")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--deepest", type=int, default=4_096, metavar="TOKENS")
     parser.add_argument("--threads", type=int, default=1)
@@ -141,12 +141,20 @@ def main() -> None:
     args = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        model = args.model or next(trained(folder))
-        found = asyncio.run(measure(model, folder, args.rounds, args.deepest, args.threads))
+        found = {
+            model.name: asyncio.run(measure(model, folder, args.rounds, args.deepest, args.threads))
+            for model in args.models or [*trained(folder)]
+        }
     if args.json:
-        print(json.dumps({by: [each._asdict() for each in pairs] for by, pairs in found.items()}, indent=2))
-    else:
-        show(found)
+        rows = {
+            model: {by: [each._asdict() for each in pairs] for by, pairs in each.items()}
+            for model, each in found.items()
+        }
+        print(json.dumps(rows, indent=2))
+        return
+    for model, each in found.items():
+        print(f"\n{model}\n")
+        show(each)
 
 
 if __name__ == "__main__":

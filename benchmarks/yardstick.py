@@ -43,7 +43,7 @@ class Router:
 
     def choose(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         kind = asked["features"].get("kind") or kind_of(asked["prompt"])
-        task = Task(kind, asked["prompt"], verifiable=self.verifier)
+        task = Task(kind, asked["prompt"], project_of(asked["features"]), verifiable=self.verifier)
         decision = choose(self.evidence, task, self.arms, self.utility, self.rng)
         self.given[asked["id"]] = task, decision.plan
         return {"plan": list(decision.plan), "why": decision.why}
@@ -58,7 +58,7 @@ class Router:
                     session="",
                     task=0,
                     at=0.0,
-                    root="",
+                    root=task.root,
                     model=step["model"],
                     kind=task.kind,
                     after=after,
@@ -70,6 +70,11 @@ class Router:
                 )
             )
             after = step["model"]
+
+
+def project_of(features: Mapping[str, Any]) -> str:
+    """Where a task comes from, as a folder does for kith: its repository, or the site of an exercise."""
+    return str(features.get("repo") or features.get("platform") or "")
 
 
 def arm_of(name: str, told: Mapping[str, Any], strong: bool) -> Arm:

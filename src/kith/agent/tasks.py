@@ -275,6 +275,8 @@ async def _ask_model(job: SessionTask) -> Outcome:
             words, images = await opening if opening else "", job.task.images
             if opening:
                 adaptation = adapt(project, opened, job.kind, job.id, job.past)
+                if job.opens and (told := adaptation.tell(job.task.words)):
+                    run.emit(Notice(told))
                 if 0 < opened.window < room or adaptation.id:
                     words = await _open_task(job, asking, opened.window, adaptation)
                 words, images = await _add_named(job, terms, opened, words)

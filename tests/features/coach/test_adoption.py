@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kith.core.codec import decode_event, encode_event
 from kith.core.decisions import Coached
+from kith.features.coach.sequential_test import Pair
 from kith.features.coach.strategy import (
     ORIGINAL,
     Levers,
@@ -19,6 +20,7 @@ from kith.features.coach.strategy import (
     fold_ways,
     phrase,
     read_strategy,
+    tell_way,
 )
 
 IDEAS = [Strategy(Levers(**each)) for each in ({"edits": "whole"}, {"files": 3}, {"split": True})]
@@ -121,3 +123,13 @@ def test_a_strategy_survives_the_log_and_its_id_says_what_it_does() -> None:
     assert read_strategy(again.strategy, again.author) == strategy
     assert json.dumps(strategy.data)
     assert strategy.id == replace(strategy, author="other", hypothesis="").id != IDEAS[0].id
+
+
+def test_a_person_is_told_how_their_words_are_asked_and_what_that_brought() -> None:
+    strategy = Strategy(Levers(edits="whole", wording="Read first.\n{task}"))
+    pairs = [Pair(False, True), Pair(True, True), Pair(False, False)]
+    told = tell_way(strategy, pairs, "mend it")
+    assert "edits whole" in told and "Of 3 recorded tasks it solved 2, the way before 1." in told
+    assert "/original" in told
+    assert told.endswith("Your words: mend it\nAsked as: Read first.\nmend it")
+    assert "recorded" not in tell_way(strategy, [], "mend it")

@@ -197,8 +197,9 @@ def test_original_asks_a_task_in_no_tuned_way(
     server = stand_in(Moody())
     adopt(home, numbers)
     for options, tuned in (((), True), (("--original",), False)):
-        numbers.run("--check", check_of(4), *options, words_of(4), code=None)
+        told = numbers("run", "--check", check_of(4), *options, words_of(4), code=None).stderr
         assert (ASKED_WHOLE in server.requests[-1]["messages"][0]["content"]) is tuned
+        assert (f"another way by kith coach ({WHOLE.id}): edits whole" in told) is tuned, told
 
 
 @pytest.mark.slow

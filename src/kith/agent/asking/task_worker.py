@@ -34,6 +34,10 @@ def _same(words: str) -> str:
     return words
 
 
+def _nothing(words: str) -> str:
+    return ""
+
+
 def _same_role(role: Role) -> Role:
     return role
 
@@ -43,13 +47,14 @@ class Adaptation(Struct, frozen=True):
 
     `showing`: the excerpts of the project in front of the task. `phrase`: the text around the task.
     `dress`: a role with other tools, sampling, steps or words. All stay the same in every request of a task,
-    so that the prompt cache holds.
+    so that the prompt cache holds. `tell`: what a person should know of it, from the task's own words.
     """
 
     id: str = ""
     showing: Showing = ALL
     phrase: Callable[[str], str] = _same
     dress: Callable[[Role], Role] = _same_role
+    tell: Callable[[str], str] = _nothing
 
 
 USUAL = Adaptation()

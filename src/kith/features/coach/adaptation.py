@@ -1,5 +1,6 @@
 """Choose the strategy for a task, and apply it to the task's prompt."""
 
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
@@ -13,6 +14,7 @@ from kith.core.errors import LimitError
 from kith.core.model import Emit, Prompt, Role, Wrapped
 from kith.core.values import Reply, Sampling
 from kith.features.coach import CoachSettings
+from kith.features.coach.sequential_test import Pair
 from kith.features.coach.strategy import (
     ORIGINAL,
     Coaching,
@@ -23,6 +25,7 @@ from kith.features.coach.strategy import (
     key_of,
     phrase,
     read_coaching,
+    tell_way,
 )
 from kith.memory.past import Past
 from kith.models.stack import Opened
@@ -71,8 +74,8 @@ class Stamped(Wrapped, frozen=True, eq=False):
         return await self.model(replace(prompt, strategy=self.strategy), emit)
 
 
-def adaptation_of(strategy: Strategy) -> Adaptation:
-    """The strategy as the kernel applies it to a task."""
+def adaptation_of(strategy: Strategy, pairs: Collection[Pair] = ()) -> Adaptation:
+    """The strategy as the kernel applies it to a task; `pairs`: what its trials found."""
     if not strategy.id:
         return USUAL
     return Adaptation(
@@ -80,6 +83,7 @@ def adaptation_of(strategy: Strategy) -> Adaptation:
         look_at(strategy),
         partial(phrase, levers=strategy.levers),
         partial(dress, strategy=strategy),
+        partial(tell_way, strategy, pairs),
     )
 
 
@@ -118,26 +122,22 @@ def _sample(sampling: Sampling, levers: Levers) -> Sampling:
 
 
 def adapt(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Adaptation:
-    """The way in which a task of this kind is asked in session `id`, as the kernel applies it."""
-    return adaptation_of(_find_strategy(project, opened, kind, id, past))
-
-
-def _find_strategy(project: Project, opened: Opened, kind: str, id: str, past: Past) -> Strategy:
-    """Choose the strategy for a task of this kind in session `id`.
+    """The way in which a task of this kind is asked in session `id`, as the kernel applies it.
 
     A conversation keeps the strategy that it began with, so its prompt prefix stays cached. Otherwise the
     adopted one, or for a share `coach.live` of the sessions the canary. `coach.original` overrides all that.
     """
     settings = project.settings.section(CoachSettings)
     if settings.original:
-        return ORIGINAL
+        return USUAL
     coaching = read_coaching(project.log)
     key = key_of(opened.facts.digest, opened.facts.name)
     earlier = past.calls or (past.last.calls if past.last else [])
     if calls := [call for call in earlier if call.model == opened.facts.name]:
-        return _find(coaching, key, calls[-1].strategy)
+        return adaptation_of(_find(coaching, key, calls[-1].strategy))
     ways = coaching.ways.get((key, kind))
-    return choose(ways, settings.live, id) if ways else ORIGINAL
+    strategy = choose(ways, settings.live, id) if ways else ORIGINAL
+    return adaptation_of(strategy, coaching.pairs.get(((key, kind), strategy.id), {}).values())
 
 
 def _find(coaching: Coaching, key: str, id: str) -> Strategy:

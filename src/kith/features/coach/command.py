@@ -12,6 +12,7 @@ from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_until_signal
 from kith.features.coach.adoption import adopt_way, describe_coaching, settle_live, undo_way
 from kith.features.coach.coach import CoachRun, TriedStrategy, run_coach
+from kith.features.coach.strategy import tell_levers
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, day, wrapped
@@ -83,7 +84,7 @@ def _tried(each: TriedStrategy) -> dict[str, Any]:
 def _run_lines(done: CoachRun) -> Iterator[str]:
     verdicts = {"accept": "accepted", "refuse": "given up", "go on": "not settled yet"}
     for each in done.tried:
-        yield f"{each.kind}, {_tell_levers(each.strategy.levers.changed)}: {verdicts[each.decision.verdict]}"
+        yield f"{each.kind}, {tell_levers(each.strategy.levers.changed)}: {verdicts[each.decision.verdict]}"
         yield f"  {each.decision.why}"
     if done.why:
         yield f"{done.model}: {done.why}."
@@ -97,7 +98,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     for work in told["work"]:
         yield ""
         champion = next((each for each in work["ways"] if each["id"] == work["champion"]), None)
-        how = _tell_levers(champion["levers"]) if champion else "with the default strategy"
+        how = tell_levers(champion["levers"]) if champion else "with the default strategy"
         yield f"{work['model']}, {work['kind']}: asked {how}"
         original = work["original"]
         if original["live"]:
@@ -108,7 +109,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
 
 def _way_lines(way: dict[str, Any]) -> Iterator[str]:
     state = _STATES.get(way["state"], way["state"])
-    yield f"  {way['id']}   {state} since {day(way['at'])}: {_tell_levers(way['levers'])}"
+    yield f"  {way['id']}   {state} since {day(way['at'])}: {tell_levers(way['levers'])}"
     if way["hypothesis"]:
         yield f"             because {way['hypothesis']} ({way['author']})"
     trials, why = way["trials"], "" if way["state"] == "proposed" else way["why"]
@@ -119,13 +120,3 @@ def _way_lines(way: dict[str, Any]) -> Iterator[str]:
         yield f"             {why}"
     if way["live"] and way["state"] != "refused":
         yield f"             {way['live_solved']:.0f} of {way['live']:.0f} live tasks solved in all"
-
-
-def _tell_levers(levers: dict[str, Any]) -> str:
-    """`edits whole, files 3`: what differs from the original way."""
-    words = [f"{name} {_tell(value)}" for name, value in levers.items() if name != "wording"]
-    return ", ".join([*words, *(["in other words"] if levers.get("wording") else [])])
-
-
-def _tell(value: Any) -> str:
-    return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -169,6 +169,29 @@ def phrase(task: str, levers: Levers) -> str:
     return levers.wording.replace(TASK, task) if levers.wording else task
 
 
+def tell_levers(levers: Mapping[str, Any]) -> str:
+    """`edits whole, files 3`: what differs from the original way."""
+    words = [f"{name} {_tell(value)}" for name, value in levers.items() if name != "wording"]
+    return ", ".join([*words, *(["in other words"] if levers.get("wording") else [])])
+
+
+def _tell(value: Any) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+def tell_way(strategy: Strategy, pairs: Iterable[Pair], words: str) -> str:
+    """Tell the person how their words are asked now, and what came of that on recorded tasks."""
+    tried = list(pairs)
+    parts = [f"Asked in another way by kith coach ({strategy.id}): {tell_levers(strategy.levers.changed)}."]
+    if tried:
+        before, after = (sum(getattr(pair, name) for pair in tried) for name in ("before", "after"))
+        parts.append(f"Of {len(tried)} recorded tasks it solved {after}, the way before {before}.")
+    parts.append("/original or --original asks as you wrote it.")
+    if strategy.levers.wording:
+        parts.append(f"\nYour words: {words}\nAsked as: {phrase(words, strategy.levers)}")
+    return " ".join(parts)
+
+
 # --- which way holds -----------------------------------------------------------------------------
 
 

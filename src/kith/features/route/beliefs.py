@@ -104,7 +104,7 @@ def believe(evidence: Learned, task: Task, arms: Sequence[Arm]) -> Belief:
         for head, (solves, takes) in _believe_one(evidence, model, sorts, _expect(task, arm)).items():
             count = evidence.seen(model, head, task.kind)
             if not task.verifiable:  # where a check decides, looking at the result says more than the words
-                solves = _narrow(evidence.suited(solves, model, head, task.words), count)
+                solves = _narrow(evidence.suited(solves, model, head, task.words, task.root), count)
             odds[arm.name, head] = Odds(solves, takes, count)
     return Belief(odds, evidence.errors, {arm.name: arm.downtime for arm in arms if arm.downtime})
 

@@ -1,4 +1,4 @@
-"""Learn how the look of a task's words moves the chance that a model solves it."""
+"""Learn how the look of a task's words, and its project, move the chance that a model solves it."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,10 @@ _SPREAD: Final = 1.0  # logits for one unit of a feature, before anything is kno
 _LEAST: Final = 0.01  # no chance is nearer to 0 or 1
 _MOST: Final = 30.0  # logits
 _SIZE: Final = 5
+# Logits that all tasks of a model may be easier than counted, and those of one project. Without the first, a
+# model that got the easy tasks would be believed to be good at all.
+_LEVEL: Final = 0.5
+_PROJECT: Final = 0.5
 Looks = tuple[float, ...]
 
 
@@ -27,42 +31,54 @@ def looks_of(words: str) -> Looks:
 
 
 def _begin() -> list[list[float]]:
-    return [[_SPREAD**2 * (row == column) for column in range(_SIZE)] for row in range(_SIZE)]
+    width = range(_SIZE + 1)
+    return [[_SPREAD**2 * (row == column) for column in width] for row in width]
 
 
 class Difficulty(Struct):
     """Weights of the features for one model, with their covariance: a logistic regression, learned online.
 
     Each outcome is one step of a Gaussian approximation (W. Penny, S. Roberts, Dynamic logistic regression,
-    1999). The chance without these features is given, so that only differences from it are learned.
+    1999). The chance without these features is given, so that only differences from it are learned. The last
+    weight is that of all tasks; `projects` has how much easier each project is, and the variance of that.
     """
 
-    weights: list[float] = field(default_factory=lambda: [0.0] * _SIZE)
+    weights: list[float] = field(default_factory=lambda: [0.0] * (_SIZE + 1))
     covariance: list[list[float]] = field(default_factory=_begin)
+    projects: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def learn(self, looks: Looks, reward: float, usual: float) -> None:
+    def learn(self, looks: Looks, reward: float, usual: float, project: str = "") -> None:
         """Learn from an outcome (0 to 1) of a task whose usual chance is known."""
         moved, variance, along = self._look(looks)
-        chance = _chance(_logit(usual) + moved)
+        easier, doubt = self._project(project)
+        chance = _chance(_logit(usual) + moved + easier)
         slope = max(chance * (1 - chance), 1e-3)
-        gain = slope / (1 + slope * variance)
+        gain = slope / (1 + slope * (variance + doubt))
+        step = (reward - chance) * gain / slope
+        self.weights = [weight + each * step for weight, each in zip(self.weights, along, strict=True)]
         for row, one in zip(self.covariance, along, strict=True):
             for column, other in enumerate(along):
                 row[column] -= gain * one * other
-        step = [_dot(row, looks) * (reward - chance) for row in self.covariance]
-        self.weights = [weight + each for weight, each in zip(self.weights, step, strict=True)]
+        if project:
+            self.projects[project] = easier + doubt * step, doubt - gain * doubt**2
 
-    def move(self, belief: Beta, looks: Looks) -> Beta:
+    def move(self, belief: Beta, looks: Looks, project: str = "") -> Beta:
         """The belief about a task that looks so, as sure as before."""
         moved, variance, _ = self._look(looks)
+        easier, doubt = self._project(project)
+        moved, variance = moved + easier, variance + doubt
         # Averaged over what is not known of the weights (D. MacKay, The evidence framework, 1992).
         mean = _chance((_logit(belief.mean) + moved) / math.sqrt(1 + math.pi * variance / 8))
         mean = min(max(mean, _LEAST), 1 - _LEAST)
         return Beta(mean * belief.mass, (1 - mean) * belief.mass)
 
     def _look(self, looks: Looks) -> tuple[float, float, list[float]]:
-        along = [_dot(row, looks) for row in self.covariance]
-        return _dot(self.weights, looks), _dot(along, looks), along
+        seen = (*looks, _LEVEL)
+        along = [_dot(row, seen) for row in self.covariance]
+        return _dot(self.weights, seen), _dot(along, seen), along
+
+    def _project(self, project: str) -> tuple[float, float]:
+        return self.projects.get(project, (0.0, _PROJECT**2)) if project else (0.0, 0.0)
 
 
 def _dot(one: Iterable[float], other: Sequence[float]) -> float:

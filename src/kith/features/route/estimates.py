@@ -261,12 +261,14 @@ class Learned(Struct):
         self.usual.add(looks)
         usual = self.chance(model, head, sorts_of(row.kind), 0.5).mean
         difficulty = self.difficulties.setdefault((model, head), Difficulty())
-        difficulty.learn(self.usual.apart(looks), reward, usual)
+        difficulty.learn(self.usual.apart(looks), reward, usual, row.root)
 
-    def suited(self, belief: Beta, model: str, head: Head, words: str) -> Beta:
-        """The belief that a model solves a task, moved by how the task's words look."""
+    def suited(self, belief: Beta, model: str, head: Head, words: str, root: str = "") -> Beta:
+        """The belief that a model solves a task, moved by how its words look and by its project."""
         difficulty = self.difficulties.get((model, head))
-        return difficulty.move(belief, self.usual.apart(looks_of(words))) if difficulty and words else belief
+        if difficulty is None or not words:
+            return belief
+        return difficulty.move(belief, self.usual.apart(looks_of(words)), root)
 
     def _doubt_the_check(self, passed: bool, row: LegRow) -> None:
         self.passed = self.passed.plus(float(passed), keep=_KEEP)

@@ -75,13 +75,16 @@ class Paces(Struct, frozen=True):
     write_rate: float = 0.0
     latest: float = 0.0
 
-    async def measure(self) -> tuple[tuple[BenchSpeed, ...], tuple[LeftDepth, ...]]:
+    async def measure(
+        self, known: Sequence[BenchSpeed] = (), least: int = 0
+    ) -> tuple[tuple[BenchSpeed, ...], tuple[LeftDepth, ...]]:
         """The speed at each depth that time and window allow, and the depths that they did not.
 
-        Each is planned by what was measured so far. Raises ModelError if the model does not answer at all.
+        Each is planned by what was measured so far. `known` speeds come first, where it goes on at the depth
+        `least`. Raises ModelError if the model does not answer at all.
         """
-        found: list[BenchSpeed] = []
-        for depth in DEPTHS:
+        found = list(known)
+        for depth in (each for each in DEPTHS if each >= least):
             if why := self._why_not(depth, found):
                 return tuple(found), self._leave(depth, why, found)
             try:
@@ -102,9 +105,9 @@ class Paces(Struct, frozen=True):
             return "price"
         if self.latest and not found:  # the one figure that there is to be, whatever was seen before
             return None
-        return "time" if self._needs(depth, found) > self.until - time.monotonic() else None
+        return "time" if self.needs(depth, found) > self.until - time.monotonic() else None
 
-    def _needs(self, depth: int, found: Sequence[BenchSpeed]) -> float:
+    def needs(self, depth: int, found: Sequence[BenchSpeed]) -> float:
         """Seconds of one figure behind so many tokens; 0.0 while no speed is known."""
         read, write = self.read_rate, self.write_rate
         if found:
@@ -118,7 +121,7 @@ class Paces(Struct, frozen=True):
     ) -> tuple[LeftDepth, ...]:
         """This depth and the deeper ones, for which there is no more time or room either."""
         left = (each for each in DEPTHS if each >= depth)
-        return tuple(LeftDepth(each, why, round(self._needs(each, found), 1), trouble) for each in left)
+        return tuple(LeftDepth(each, why, round(self.needs(each, found), 1), trouble) for each in left)
 
     async def _at(self, depth: int, rate: float) -> BenchSpeed | None:
         """Several calls that share nothing but their first `depth` tokens; None when none told its time.
@@ -324,8 +327,8 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
     speeds, left_depths = await _step(run, "speed", track.measure)
     notes: tuple[str, ...] = ()
     if not speeds:  # on a slow machine one figure is worth the time of the rest
-        late = replace(track, latest=end, new=FEW)
-        speeds, left_depths = await _step(run, f"speed with {FEW} tokens", late.measure)
+        track = replace(track, latest=end, new=FEW)
+        speeds, left_depths = await _step(run, f"speed with {FEW} tokens", track.measure)
         notes = (f"speed with {NEW} new tokens: no time, so {FEW} were read",) if speeds else ()
     if speeds:
         table.read_rate = mean(speeds[0].read)
@@ -343,12 +346,38 @@ async def bench(run: Run, subject: Subject, budget_s: float) -> BenchResult:
         pace = TaskPace(end, each_s, task_s or each_s / 4)
         solving = partial(solve_all, run, subject.exercises, subject.place, subject.worker, pace)
         scores.append(await _step(run, TASKS, solving))
+    # What one part did not need is time for what another had to leave.
+    speeds, left_depths = await _go_deeper(run, replace(track, until=end), speeds, left_depths)
+    table.until = end
+    asked = (CALLS, *(tuple(edits(form)) for form in FORMS))
+    again = [await _go_on(run, table, *each) for each in zip(scores, asked, strict=False)]
+    scores = [*again, *scores[len(again) :]]
     if not speeds and not any(score.tried for score in scores):
         why = next(filter(None, (score.skipped for score in scores)), "no call ended in time")
         raise _nothing(budget_s, why)
     seconds = round(time.monotonic() - began, 1)
     about = replace(subject.about, seconds=seconds, speeds=speeds, left_depths=left_depths)
     return replace(about, scores=tuple(scores), notes=notes)
+
+
+async def _go_deeper(
+    run: Run, track: Paces, speeds: tuple[BenchSpeed, ...], left: tuple[LeftDepth, ...]
+) -> tuple[tuple[BenchSpeed, ...], tuple[LeftDepth, ...]]:
+    """Measure depths for which there was no time before, if there is now."""
+    if not speeds or not left or left[0].why != "time":
+        return speeds, left
+    if track.needs(left[0].depth, speeds) > track.until - time.monotonic():
+        return speeds, left
+    return await _step(run, "speed", partial(track.measure, speeds, left[0].depth))
+
+
+async def _go_on(run: Run, table: TimedModel, score: Score, exercises: tuple[ProbeExercise, ...]) -> Score:
+    """Try what there was no time for before, if there is now."""
+    rest = exercises[len(exercises) - score.left :]
+    if not rest or score.skipped or table.cost(rest[0]) > table.left:
+        return score
+    more = await _step(run, score.name, partial(try_all, table, score.name, rest))
+    return replace(more, tried=(*score.tried, *more.tried))
 
 
 def _share(end: float, part: int, rest: int) -> float:
