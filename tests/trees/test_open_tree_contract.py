@@ -513,7 +513,7 @@ def test_what_a_command_writes_into_a_repository_inside_is_undone(
 
     async def main() -> None:
         async with begin() as trial:
-            first, second, third = [await trial.exec(Command(line)) for line in commands]
+            first, second, third = [await trial.exec(ShellCommand(line)) for line in commands]
             assert first.undone == ("sub/a.py", "sub/new.py", "sub/src/b.py")
             assert second.undone == ("sub/src/b.py", "sub/src/c.py")
             assert third.output == "a = 1\nb = 1\nc = 1\nbuilt\n2\na.py\nbuilt.o\nsrc\n"
@@ -532,7 +532,7 @@ def test_a_repository_inside_that_a_command_replaces_is_no_part_of_the_change(
 
     async def main() -> None:
         async with begin() as trial:
-            ran = await trial.exec(Command("rm -rf sub; mkdir sub; echo 2 > sub/b.py; echo 2 > own.py"))
+            ran = await trial.exec(ShellCommand("rm -rf sub; mkdir sub; echo 2 > sub/b.py; echo 2 > own.py"))
             assert ran.undone == ("sub/a.py", "sub/b.py")
             assert await trial.read("sub/a.py") == b"a = 1\n"
             assert [change.path for change in await trial.changes()] == ["own.py"]

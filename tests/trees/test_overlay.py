@@ -150,9 +150,9 @@ def test_a_repository_that_a_command_makes_is_told_once(root: Path, tmp_path: Pa
 
     async def main() -> None:
         async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
-            made = await trial.exec(Command("for each in made build/made; do git init -q $each; done"))
+            made = await trial.exec(ShellCommand("for each in made build/made; do git init -q $each; done"))
             assert (made.undone, made.apart) == ((), ("made",))  # the other is ignored
-            assert (await trial.exec(Command("true"))).apart == ()
+            assert (await trial.exec(ShellCommand("true"))).apart == ()
 
     asyncio.run(main())
 
