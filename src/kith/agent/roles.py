@@ -52,7 +52,7 @@ def read_front_matter(text: str, where: str, needed: Collection[str]) -> Written
 
 
 _CONFINED, _ASKED = (
-    "Commands run in a sandbox without network unless you name hosts.",
+    "Commands have no network unless you name hosts.",
     "The user is asked about every command.",
 )
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
