@@ -293,16 +293,17 @@ def test_processes_end_with_the_turn_and_with_the_trial(root: Path, ending: str)
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 
 async def main():
     async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), Surroundings()) as trial, trial.turn():
         for _ in range(3):
-            await trial.launch(Command("(setsid sleep 98763 &); setsid sleep 98763 & sleep 98763"), print)
+            sleep = ShellCommand("(setsid sleep 98763 &); setsid sleep 98763 & sleep 98763")
+            await trial.launch(sleep, print)
         print("started", flush=True)
-        await trial.exec(Command("sleep 98763"))
+        await trial.exec(ShellCommand("sleep 98763"))
 
 asyncio.run(main())
 """

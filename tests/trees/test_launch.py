@@ -15,11 +15,12 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are P
 KITH = """
 import asyncio, sys
 from pathlib import Path
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ShellCommand, ExecLimits
 from kith.trees.environment import Surroundings
 from kith.trees.sandbox import run_plain
 place = Path(sys.argv[1])
-asyncio.run(run_plain(place, place / "scratch", Surroundings(), Command(sys.argv[2]), ExecLimits(seconds=60)))
+command = ShellCommand(sys.argv[2])
+asyncio.run(run_plain(place, place / "scratch", Surroundings(), command, ExecLimits(seconds=60)))
 """
 
 

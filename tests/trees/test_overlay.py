@@ -219,15 +219,15 @@ def test_after_an_error_only_a_named_trial_is_kept(root: Path, tmp_path: Path) -
 CRASH = """
 import asyncio, os, sys
 from pathlib import Path
-from kith.core.workspace import Command
+from kith.core.workspace import ShellCommand
 from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
 async def main():
     async with open_overlay(Path(sys.argv[1]), Path(sys.argv[2]), Surroundings(), sys.argv[3]) as trial:
-        await trial.exec(Command("echo survived > a; rm d/b"))
-        await trial.check(Command("echo junk > report"))
+        await trial.exec(ShellCommand("echo survived > a; rm d/b"))
+        await trial.check(ShellCommand("echo junk > report"))
         print("ready", flush=True)
-        await trial.exec(Command(f"sleep {sys.argv[4]}"))
+        await trial.exec(ShellCommand(f"sleep {sys.argv[4]}"))
 asyncio.run(main())
 """
 

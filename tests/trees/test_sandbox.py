@@ -256,14 +256,15 @@ def test_cancelling_leaves_nothing(root: Path) -> None:
 DIES = """
 import asyncio, os, signal, sys, threading, time
 from pathlib import Path
-from kith.core.workspace import Command, ExecLimits
+from kith.core.workspace import ShellCommand, ExecLimits
 from kith.trees.sandbox import run_boxed
 from kith.trees.sandbox import Box
 def die():
     time.sleep(float(sys.argv[2]))
     os.kill(os.getpid(), signal.SIGKILL)
 threading.Thread(target=die).start()
-asyncio.run(run_boxed(Box(Path(sys.argv[1]), Path(sys.argv[1]), True), Command(sys.argv[3]), ExecLimits()))
+box = Box(Path(sys.argv[1]), Path(sys.argv[1]), True)
+asyncio.run(run_boxed(box, ShellCommand(sys.argv[3]), ExecLimits()))
 """
 
 
