@@ -160,7 +160,7 @@ _KNOWN: Final = 24.0  # outcomes, from which on a model is known
 _NEW: Final = 10.0  # outcomes that each local model gets to show what it can do
 # Solved tasks, at a price of one and at most: plans whose worth differs by less take turns, unless a check
 # decides. Where money hardly counts, the better one is asked.
-_TIE, _WIDEST_TIE = 0.7, 0.14
+_TIE, _WIDEST_TIE = 0.6, 0.12
 _AGAIN: Final = 0.05  # share of the tasks in which one that is passed over is tried: it may be another by now
 
 

@@ -17,7 +17,7 @@ _MOST: Final = 30.0  # logits
 _SIZE: Final = 5
 # Logits that all tasks of a model may be easier than counted, and those of one project. Without the first, a
 # model that got the easy tasks would be believed to be good at all.
-_LEVEL: Final = 0.5
+_LEVEL: Final = 0.25
 _PROJECT: Final = 0.5
 Looks = tuple[float, ...]
 
