@@ -321,6 +321,11 @@ class Ran(Struct, frozen=True):
     stopped: str = ""  # why kith stopped it, besides its time
 
 
+def join_cut(head: bytes, tail: bytes, cut: int) -> bytes:
+    """Both ends of an output, with a line between them that says how many bytes are missing."""
+    return b"%s\n[... %s bytes left out ...]\n%s" % (head, f"{cut:,}".encode(), tail) if cut else head + tail
+
+
 # --- what is decided -------------------------------------------------------------------------
 
 
