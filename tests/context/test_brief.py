@@ -114,6 +114,25 @@ def test_what_fits_every_file_is_no_reason(repository: Path, tell: Tell) -> None
     assert EXCERPTS not in tell(repository, "check the limits, and raise each")
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("let `get` take `name`", []),  # many files define the one and hold the other
+        ("make `get()` quicker", []),
+        ("let `main` take `name`", ["mod_7.py"]),  # one file defines it
+        ("`get_name` in `main` is wrong", ["mod_7.py", "mod_3.py"]),  # a name that is no plain word
+    ],
+)
+def test_common_names_bring_no_excerpts(tmp_path: Path, tell: Tell, words: str, shown: list[str]) -> None:
+    (tmp_path / "plain").mkdir()
+    for number in range(9):
+        own = {3: "get_name = get\n", 7: "def main():\n    get(1)\n"}.get(number, "")
+        text = f"def get(name):\n    main = name\n    return main\n{own}\nvalue = get({number})\n"
+        (tmp_path / "plain" / f"mod_{number}.py").write_text(text)
+    told = tell(tmp_path / "plain", words).partition(EXCERPTS)[2]
+    assert [line for line in told.splitlines() if line.startswith("mod_")] == shown
+
+
 def test_a_folder_without_git_is_told_too(tmp_path: Path, tell: Tell) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "main.c").write_text("int main(void) { return 1; }\n")

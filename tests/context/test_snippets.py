@@ -134,3 +134,21 @@ def test_the_first_of_several_files_leaves_room_for_the_others() -> None:
     cost = estimate_tokens(large)
     assert "step_39" in snippets("step_1", {"a.py": large}, cost + 40)
     assert "step_39" not in snippets("step_1", {"a.py": large, "b.py": SMALL}, cost + 40)
+
+
+COMMON = "".join(
+    f"def f_{number}(name):\n    return None if name is None else {number}\n\n\n" for number in range(60)
+)
+
+
+def test_places_of_a_common_word_are_not_shown() -> None:
+    text = f"{COMMON}def rare():\n    return main(1)\n"
+    shown = snippets("`main` needs a `name`", {"a.py": text}, 900)
+    assert "return main(1)" in shown and "name is None" not in shown
+
+
+def test_a_word_that_most_bodies_hold_is_no_reason() -> None:
+    text = f"{COMMON}def total():\n    return rates() + 1\n"
+    shown = snippets("the rates are None and nobody hears of it", {"a.py": text}, 900)
+    assert "return rates() + 1" in shown and "f_30" not in shown.partition("```")[2]
+    assert snippets("None is what came out of the machine", {"a.py": text}, 900) == ""

@@ -16,7 +16,7 @@ from kith.context.budget import estimate_tokens
 from kith.context.rank_files import Signals, kind_of, match_paths, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
 from kith.context.symbols import find_defined, find_symbols
-from kith.context.task_words import Words, find_words, named_paths, stems_of
+from kith.context.task_words import Words, find_words, is_common, named_paths, stems_of
 from kith.context.uses import find_uses, show_uses
 from kith.core.errors import TreeError
 from kith.core.git import list_paths
@@ -167,6 +167,7 @@ _READ = 24  # files looked into
 _LARGEST = 500_000  # bytes of a file that is looked into
 _RELEVANT = 0.4  # of the best file's score
 _FEW = 6  # files: where more define what plain words say, the words tell none of them apart
+_RARE = 2  # files: where more define a common word, it tells none of them apart
 _LEAST_NAME = 5  # letters; shorter ones (run, list, test, fail) are words of any task
 _LEAST_HELD = 3  # plain words of the task; fewer stand in any file
 # Added to a file's score when it holds a name, defines a name, holds all plain words of the task.
@@ -291,9 +292,8 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
     """
     if words.is_general:
         return {}
-    exact = [re.compile(rf"(?<!\w){re.escape(each)}(?!\w)") for each in words.exact]
     named = named_paths(words.paths, texts).keys()
-    holding = {path for path, text in texts.items() if any(pattern.search(text) for pattern in exact)}
+    holding = frozenset[str]().union(*(_holding(each, texts) for each in words.exact))
     stems = frozenset(words.stems)
     defining = {path for path, text in texts.items() if _defines(path, text, stems)}
     telling = [stem for stem in words.stems if len(stem) >= _LEAST_NAME]
@@ -306,6 +306,20 @@ def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:
     }
     fitting = named | holding | about | (defining if len(defining) <= _FEW else set())
     return {path: text for path, text in texts.items() if path in fitting and text.strip()}
+
+
+def _holding(exact: str, texts: Mapping[str, str]) -> frozenset[str]:
+    """The texts that hold a name or quote of the task; of a common word, only those that define it.
+
+    What many files hold (`name`) or define (`get`) tells none of them apart.
+    """
+    pattern = re.compile(rf"(?<!\w){re.escape(exact)}(?!\w)")
+    held = frozenset(path for path, text in texts.items() if pattern.search(text))
+    if len(held) <= _FEW or not is_common(exact):
+        return held
+    name = exact.removesuffix("()")
+    defining = frozenset(path for path in held if name in find_defined(texts[path]))
+    return defining if len(defining) <= _RARE else frozenset()
 
 
 def _defines(path: str, text: str, stems: frozenset[str]) -> bool:

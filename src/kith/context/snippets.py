@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kith.context.budget import estimate_tokens
 from kith.context.explanations import find_explanations
 from kith.context.symbols import Symbol, find_symbols
-from kith.context.task_words import Words, find_words, named_paths, stem, stems_of
+from kith.context.task_words import Words, find_words, is_common, named_paths, stem, stems_of
 
 _LONGEST_LINE = 240  # characters; what is longer is generated or data
 _LONGEST_SPAN = 80  # lines of one definition
@@ -21,6 +21,7 @@ _LONGEST_NAME = 60
 _LEAST = 60  # tokens; less holds no excerpt worth reading
 _AROUND = 2  # lines before and after a mention
 _MENTIONS = 4  # places shown per name
+_OFTEN: Final = 8  # lines; of a common word that a file has more often, no place tells more than another
 _SHORTEST_HEAD = 6  # lines; less of a definition says nothing
 _GAP: Final = "..."
 _PIECE: Final = 10  # tokens of a gap, and of the lines' numbers in the heading
@@ -35,6 +36,7 @@ _CLASS: Final = 12  # lines of a class, without its members
 _TICKS: Final = re.compile("`{3,}")
 _NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
 _WORTH = 1.0
+_TELLING: Final = 3  # words of a task, of which a body has to hold a part
 _SHORT = 25  # lines
 _ABOUT_WORDS: Final = frozenset(map(stem, ("comment", "docstring", "document")))  # such a task needs them
 
@@ -221,13 +223,17 @@ def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_LineRange]:
     """Choose the spans to show, best first: definitions that the task names, then other mentions."""
-    exact = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in words.exact]
+    exact, places = list[re.Pattern[str]](), list[int]()
+    for text in words.exact:
+        pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+        found = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+        if len(found) <= _OFTEN or not is_common(text):
+            exact.append(pattern)
+            places += found[:_MENTIONS]
     spans = _definitions(words, exact, symbols, lines)
-    for pattern in exact:
-        places = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
-        for number in places[:_MENTIONS]:
-            around = max(1, number - _AROUND), min(len(lines), number + _AROUND)
-            spans.append(_LineRange(_MENTIONED, *around, exact=True))
+    for number in places:
+        around = max(1, number - _AROUND), min(len(lines), number + _AROUND)
+        spans.append(_LineRange(_MENTIONED, *around, exact=True))
     return sorted(spans, key=lambda span: (-span.score, span.last - span.first, span.first))
 
 
@@ -246,6 +252,8 @@ def _definitions(
     held = [[stem for stem in words.stems if stem in lowered] for lowered in map(str.lower, bodies)]
     spread = Counter(stem for stems in held for stem in stems)
     rarity = {stem: math.log2(1 + len(symbols) / number) for stem, number in spread.items()}
+    # A word that half of the definitions have is not worth more where the file has no other word of the task.
+    total = max(sum(rarity.values()), min(len(words.stems), _TELLING) * math.log2(1 + len(symbols)), 1.0)
     spans = []
     for symbol, end, body, stems in zip(symbols, ends, bodies, held, strict=True):
         own = _own_name(symbol)
@@ -254,7 +262,7 @@ def _definitions(
         score += _SAID * len(set(words.stems).intersection(parts)) / max(len(parts), 1)
         score += _MENTIONED * min(2, sum(bool(pattern.search(body)) for pattern in exact))
         brief = min(1.0, _SHORT / (end - symbol.first + 1))  # a long body holds any word
-        score += _HELD * brief * sum(rarity[stem] for stem in stems) / max(sum(rarity.values()), 1.0)
+        score += _HELD * brief * sum(rarity[stem] for stem in stems) / total
         cut = end == symbol.first < symbol.last  # the head of a class alone says nothing
         if score >= _WORTH and not cut:
             spans.append(_LineRange(score, symbol.first, end))

@@ -66,6 +66,7 @@ _ABOUT_TESTS: Final = lazy_pattern(
     re.I,
 )
 _CODE_SHAPE: Final = lazy_pattern(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]")
+_COMMON: Final = lazy_pattern(r"[a-z]+(?:\(\))?|[A-Z][a-z]+")
 _NAME: Final = lazy_pattern(r"[^\W\d]\w*")
 _RUN: Final = lazy_pattern(r"[^\W\d_]+|\d+")
 _CAMEL: Final = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -166,6 +167,11 @@ def named_paths(paths: Sequence[str], files: Iterable[str]) -> dict[str, bool]:
 def _at_home(group: Sequence[str], homes: Mapping[str, int]) -> list[str]:
     most = max((homes[dirname(path)] for path in group), default=0)
     return [path for path in group if homes[dirname(path)] == most]
+
+
+def is_common(exact: str) -> bool:
+    """True for a name that is a plain word, too: `name`, `get()`."""
+    return _COMMON.fullmatch(exact) is not None
 
 
 def split_name(name: str) -> tuple[str, ...]:

@@ -323,6 +323,11 @@ class Ran(Struct, frozen=True):
     apart: tuple[str, ...] = ()  # folders that it made repositories of their own, so no change holds them
 
 
+def join_cut(head: bytes, tail: bytes, cut: int) -> bytes:
+    """Both ends of an output, with a line between them that says how many bytes are missing."""
+    return b"%s\n[... %s bytes left out ...]\n%s" % (head, f"{cut:,}".encode(), tail) if cut else head + tail
+
+
 # --- what is decided -------------------------------------------------------------------------
 
 

@@ -103,6 +103,11 @@ class SuiteReport(Struct, frozen=True, dict=True):
         return self.ran.code == 0 and not self.failed
 
 
+def file_of(id: str) -> str:
+    """The file of a test, for runners whose ids say it."""
+    return id.partition("::")[0]
+
+
 def join_reports(first: SuiteReport, second: SuiteReport) -> SuiteReport:
     """Two parts of one suite."""
     worst = max(first, second, key=lambda report: (report.ran.timed_out, report.ran.code))

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kith.core.processes import KILL_S, Started, Watch, happens, start
-from kith.core.values import Ran
+from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits
 from kith.trees.launch import MARK, PLAIN, Launch, keep, let_go
 from kith.trees.limits import Allowance, below, children_of, limit_lines, process_lines
@@ -70,9 +70,7 @@ class Captured(Struct, frozen=True):
     @property
     def output(self) -> bytes:
         """The output with a line at the seam that says how much is missing."""
-        if not self.cut:
-            return self.head + self.tail
-        return b"%s\n[... %s bytes left out ...]\n%s" % (self.head, f"{self.cut:,}".encode(), self.tail)
+        return join_cut(self.head, self.tail, self.cut)
 
     def as_ran(self, command: str, sandboxed: bool) -> Ran:
         """The same in words, with `command` as its name."""

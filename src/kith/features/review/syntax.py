@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from kith.context.symbols import cpp_parser
+from kith.gates.soundness.bindings import bound_inside
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -83,8 +84,8 @@ def names_at(tree: ast.Module, line: int) -> BoundNames:
     """
     around = [node for node in ast.walk(tree) if isinstance(node, Scope) and _holds(node, line)]
     around.sort(key=lambda node: node.lineno)
-    bound = set(_BUILTIN) | {name for node in _module_level(tree) for name in _bound_by(node)}
-    bound |= {name for scope in around for node in ast.walk(scope) for name in _bound_by(node)}
+    bound = set(_BUILTIN) | {name for node in _module_level(tree) for name in bound_inside(node)}
+    bound |= {name for scope in around for node in ast.walk(scope) for name in bound_inside(node)}
     starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree))
     used = {name for node in ast.walk(around[-1] if around else tree) for name in _used_by(node)}
     return BoundNames(frozenset(bound), frozenset(used), starred)
@@ -109,24 +110,6 @@ def _module_level(node: ast.AST) -> Iterator[ast.AST]:
             yield from (each for each in ast.walk(child) if isinstance(each, ast.Global))
         else:
             yield from _module_level(child)
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            yield from (each.asname or each.name.partition(".")[0] for each in aliases)
-        case ast.arg(arg=name):
-            yield name
-        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
-            yield name
-        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
-            yield name
-        case ast.Global(names=names):
-            yield from names
 
 
 def _used_by(node: ast.AST) -> Iterator[str]:

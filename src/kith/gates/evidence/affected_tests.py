@@ -16,7 +16,7 @@ from kith.context.source import CPP_ENDINGS, NO_CODE, language_of
 from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
-from kith.gates.reports import SuiteReport
+from kith.gates.reports import SuiteReport, file_of
 from kith.gates.toolchains.python import test_modules
 from kith.gates.toolchains.toolchain import Runner, Toolchain
 from kith.gates.untouched import is_test_file
@@ -43,7 +43,7 @@ class Reach(Struct, frozen=True, dict=True):
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
         if self.whole or runner not in _BY_FILE:
             return bool(self)
-        return id.partition("::")[0] in self.tests or not self._modules.isdisjoint(modules_of(id))
+        return file_of(id) in self.tests or not self._modules.isdisjoint(modules_of(id))
 
     @cached_property
     def _modules(self) -> frozenset[str]:
@@ -61,7 +61,7 @@ def modules_of(id: str) -> Iterator[str]:
 
 def holders_of(id: str) -> Iterator[str]:
     """The names in a report that may stand for a test: itself, its file, its module."""
-    yield from (id, id.partition("::")[0])
+    yield from (id, file_of(id))
     yield from modules_of(id)
 
 
@@ -79,7 +79,7 @@ def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, chan
     if toolchain.runner not in _BY_FILE or reach.whole:
         return []
     gone = {change.path for change in changes if change.after is None}
-    known = {case.id.partition("::")[0] for case in before.cases}
+    known = {file_of(case.id) for case in before.cases}
     return sorted((reach.tests & known | set(test_modules(reach.tests))) - gone)
 
 

@@ -19,7 +19,7 @@ from kith.core.git import blob_id
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, Trial, Workspace
-from kith.gates.reports import SuiteReport
+from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
 
@@ -340,14 +340,15 @@ _NOT_LOADED: Final = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxErr
 def _is_nearly_green(report: SuiteReport) -> bool:
     """True if few tests fail, with those that the files that cannot be loaded may hold."""
     unloaded = sum(case.id.endswith(".py") or case.error in _NOT_LOADED for case in report.failed)
-    files = {_file_of(id) for id in report.passed}
+    files = {_holder_of(id) for id in report.passed}
     hidden = unloaded * len(report.passed) / max(1, len(files))
     lost = (len(report.failed) + hidden) * _FEW_LOST
     return bool(report.passed) and lost <= len(report.passed)
 
 
-def _file_of(id: str) -> str:
-    return id.partition("::")[0] if "::" in id else id.rsplit(".", 2)[0]
+def _holder_of(id: str) -> str:
+    """The file or module of a test."""
+    return file_of(id) if "::" in id else id.rsplit(".", 2)[0]
 
 
 # Tests that speak against a change run again, alone: one pass says that they are only flaky.

@@ -15,7 +15,7 @@ from kith.core.patterns import lazy_pattern
 from kith.core.values import Change, Changes
 from kith.edits.rows import touched_lines
 from kith.gates.failure_output import TROUBLE, clean_output
-from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.reports import CaseResult, SuiteReport, file_of
 
 # What a failure is, so that the same one is known again: error type, place in the project, message.
 
@@ -145,7 +145,7 @@ def compare(before: SuiteReport, after: SuiteReport, changes: Changes) -> Compar
             failing.add(id)
             if _is_worse(old, new, touched):
                 worse.add(id)
-    gone = {id for id in lost | hidden if _file_of(id) not in touched}
+    gone = {id for id in lost | hidden if file_of(id) not in touched}
     renewed = find_renewed(gone, before, after)
     sets = (fixed, failing - worse, lost - renewed, worse, beside(added, renewed), bad, hidden - renewed)
     return Comparison(*map(frozenset, sets))
@@ -193,9 +193,9 @@ def _sort_new(
     untouched = unloaded.difference(touched)
     for id in now.keys() - was.keys():
         if now[id].outcome == "passed":
-            (fixed if _file_of(id) in unloaded else added).add(id)  # what could not be loaded could not pass
+            (fixed if file_of(id) in unloaded else added).add(id)  # what could not be loaded could not pass
         elif now[id].outcome in ("failed", "error"):
-            (failing if _file_of(id) in untouched else bad).add(id)
+            (failing if file_of(id) in untouched else bad).add(id)
     return fixed, added, failing, bad
 
 
@@ -204,11 +204,6 @@ def _unloaded(cases: Collection[CaseResult]) -> frozenset[str]:
     return frozenset(
         case.id for case in cases if case.outcome == "error" and "::" not in case.id and "/" in f"/{case.id}"
     )
-
-
-def _file_of(id: str) -> str:
-    """The file of a test, for runners whose ids say it."""
-    return id.partition("::")[0]
 
 
 def _is_worse(old: CaseResult, new: CaseResult, touched: Mapping[str, Change]) -> bool:

@@ -51,7 +51,7 @@ from kith.gates.evidence.feedback import (
 )
 from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.failure_output import TROUBLE
-from kith.gates.reports import SuiteReport, join_reports
+from kith.gates.reports import SuiteReport, file_of, join_reports
 from kith.gates.results.missing_needs import blocked_cases, why_blocked
 from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
 from kith.gates.toolchains import Toolchain
@@ -277,7 +277,7 @@ class _Case(Struct, frozen=True, dict=True):
 
     def _loses_its_module(self, id: str) -> bool:
         """True if the test uses a module that the change deletes at the request."""
-        return id.partition("::")[0] in self._without_module
+        return file_of(id) in self._without_module
 
     @cached_property
     def _without_module(self) -> frozenset[str]:
@@ -506,7 +506,7 @@ class _Case(Struct, frozen=True, dict=True):
         if not first.cases or compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
         deleted = {change.path for change in self.changes if change.after is None}
-        others = sorted({case.id.partition("::")[0] for case in rest} - deleted)
+        others = sorted({file_of(case.id) for case in rest} - deleted)
         if self.before.toolchain.runner != "pytest" or not others:
             return await self.bench.after(self.run, self.before, self.changes)
         second = await self.bench.after(self.run, self.before, self.changes, only=others)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kith.core.errors import TreeError
 from kith.core.run import Run
-from kith.core.values import Ran
+from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.failure_output import failing_tests
 from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
@@ -185,9 +185,7 @@ def shorten(ran: Ran, most: int) -> Ran:
         return ran
     head, tail = data[: most // 3], data[len(data) - (most - most // 3) :]
     cut = ran.cut + len(data) - most
-    seam = f"\n[... {cut:,} bytes left out ...]\n"
-    words = head.decode("utf-8", "replace") + seam + tail.decode("utf-8", "replace")
-    return replace(ran, output=words, cut=cut)
+    return replace(ran, output=join_cut(head, tail, cut).decode("utf-8", "replace"), cut=cut)
 
 
 def was_built(
@@ -267,8 +265,9 @@ async def run_suite(
     # Tests are named anywhere in the output; what is kept of it is what the caller asked for.
     wide = replace(limits, output=max(limits.output, _MOST_PRINTED))
     printed = replace(await trial.check(ShellCommand(line), wide), command=chosen.test)
-    ran = shorten(printed, limits.output)
     files = await _read_reports(trial)
+    printed = repair_output(toolchain, files, printed)
+    ran = shorten(printed, limits.output)
     if toolchain.runner == "ctest":
         files = {**files, **await _ask_again(trial, find_silent(files, _QUICK_S), limits)}
     elif toolchain.runner == "program" and not any(name.startswith("googletest/") for name in files):
@@ -279,8 +278,6 @@ async def run_suite(
     if toolchain.runner in ("jest", "vitest"):
         known = await trial.read_many(await asyncio.to_thread(jest_sources, files, place))
         files |= {f"{SOURCES}{path}": data for path, data in known.items()}
-    ran = repair_output(toolchain, files, ran)
-    printed = repair_output(toolchain, files, printed)
     # A large report takes seconds to read, and a face must stay alive meanwhile.
     cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, printed)
     return SuiteReport(

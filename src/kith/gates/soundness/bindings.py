@@ -82,7 +82,7 @@ def find_bindings(content: bytes) -> Bindings | None:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             stars.append(node)
         else:
-            names.update(_bound_by(node))
+            names.update(bound_by(node))
         exports += _exported_by(node)
     every = [*ast.walk(tree)]
     names.update(name for node in every if isinstance(node, ast.Global) for name in node.names)
@@ -138,9 +138,20 @@ def _top(node: ast.AST) -> Iterator[ast.AST]:
             yield from _top(child)
 
 
-def _bound_by(node: ast.AST) -> Iterator[str]:
+def bound_inside(node: ast.AST) -> Iterator[str]:
+    """The names that a node of any scope binds, or takes from another one."""
+    yield from bound_by(node)
     match node:
-        case ast.Name(id=name, ctx=ast.Store()):
+        case ast.arg(arg=name):
+            yield name
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            yield from names
+
+
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds in its own scope; `*` for all of a module."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kith.features.build.new_tests.names import KnownNames
 from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.soundness.bindings import bound_inside
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -57,7 +58,7 @@ def forgotten_names(text: str) -> tuple[str, ...]:
         return ()
     nodes = list(ast.walk(tree))
     used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    bound = {name for node in nodes for name in _bound_by(node)}
+    bound = {name for node in nodes for name in bound_inside(node)}
     if "*" in bound or used & {"exec", "globals", "vars"}:
         return ()
     unknown = used - bound - set(dir(builtins))
@@ -82,24 +83,6 @@ def _functions(prefix: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Fu
 def _is_collected(node: ast.ClassDef) -> bool:
     bases = [_last_name(base) for base in node.bases]
     return node.name.startswith("Test") or any(base.endswith(("TestCase", "Tests")) for base in bases)
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.arg(arg=name):
-            yield name
-        case ast.alias(name=name, asname=other):
-            yield other or name.partition(".")[0]
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
-        case ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            yield from names
 
 
 # --- tests that say nothing ------------------------------------------------------------------
