@@ -20,7 +20,16 @@ pytestmark = [
 @pytest.mark.parametrize("most", [4, pytest.param(100, marks=pytest.mark.slow)])
 def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
     start = datetime.date.today().toordinal() if most > 10 else 0
-    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), f"--most={most}", f"--from={start}"]
+    sweep(f"--most={most}", f"--from={start}")
+
+
+@pytest.mark.slow
+def test_a_disk_that_no_longer_syncs_leaves_no_temporary_file() -> None:
+    sweep("--sorts=fsync", "--every=2", "--from=1")  # every other point is one that fails for good
+
+
+def sweep(*options: str) -> None:
+    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), *options]
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode == NO_COMPILER:
         pytest.skip("there is no C compiler")
