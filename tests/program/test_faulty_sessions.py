@@ -20,7 +20,16 @@ pytestmark = [
 @pytest.mark.parametrize("most", [4, pytest.param(100, marks=pytest.mark.slow)])
 def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
     start = datetime.date.today().toordinal() if most > 10 else 0
-    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), f"--most={most}", f"--from={start}"]
+    sweep(f"--most={most}", f"--from={start}")
+
+
+@pytest.mark.slow
+def test_what_a_dead_disk_leaves_behind_goes_with_the_next_start() -> None:
+    sweep("--sorts=fsync", "--every=4", "--from=3")  # every other point is one where all fails for good
+
+
+def sweep(*options: str) -> None:
+    command = [sys.executable, str(SUPPORT / "sweeping_sessions.py"), *options]
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode == NO_COMPILER:
         pytest.skip("there is no C compiler")

@@ -155,6 +155,9 @@ def check(world: World, end: End) -> list[str]:
     # Where a tool failed the model heard of it: less was changed then, and all of that is applied.
     if end.code in (0, 74) and side == "neither" and is_each_whole(world):
         side = "new"
+    # On a disk that does nothing more, kith's own temporary file stays until the next start: looked at below.
+    if end.code == 1 and side == "neither" and is_old_but_for_temporaries(world):
+        side = "old"
     wanted = {0: ("new",), 74: ("new",), 8: ("old", "new", "neither")}.get(end.code, ("old",))
     faults += [] if side in wanted else [f"exit code {end.code}, and the tree is {side}"]
     faults += [] if end.code == 0 or end.said.strip() else ["it failed without a word"]
@@ -177,6 +180,12 @@ def is_each_whole(world: World) -> bool:
     """True if every file is as before the change or as after it."""
     found = list_files(world.root)
     return all(found.get(path) in (OLD.get(path), NEW.get(path)) for path in {*found, *OLD, *NEW})
+
+
+def is_old_but_for_temporaries(world: World) -> bool:
+    """True if every file is as before the change, and all others are temporary files of kith's."""
+    found = list_files(world.root)
+    return {path: text for path, text in found.items() if ".kith-tmp" not in path} == OLD
 
 
 def _newest(listed: End) -> tuple[str, str]:

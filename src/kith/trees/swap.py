@@ -191,14 +191,21 @@ def emptied_folders(entries: Iterable[RecordedFile]) -> tuple[str, ...]:
 
 
 def sweep(root: Path, entries: Iterable[RecordedFile]) -> None:
-    """Remove the temporaries that are still there, but nothing that somebody else has written."""
+    """Remove the temporaries that are still there, but nothing that somebody else has written.
+
+    All of them go before the disk is waited for: one that fails then leaves no litter.
+    """
+    emptied = dict[str, str]()  # each folder, and what was removed there
     for entry in entries:
         folder_path, name = split_path(entry.temporary)
         with told(entry.temporary), suppress(*ABSENT), open_folder(root, folder_path) as folder:
             for each in (f"{name}.part", *([] if _is_foreign(root, entry) else [name])):
                 with suppress(FileNotFoundError):
                     folder.unlink(each)
-                    folder.sync()
+                    emptied[folder_path] = entry.temporary
+    for folder_path, temporary in emptied.items():
+        with told(temporary), suppress(*ABSENT), open_folder(root, folder_path) as folder:
+            folder.sync()
 
 
 def give_back(root: Path, entries: Iterable[RecordedFile]) -> None:
