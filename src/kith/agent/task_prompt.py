@@ -10,6 +10,7 @@ from kith.agent.judges import Judges, Stands
 from kith.agent.project import Project
 from kith.context.brief import ALL, FindFitting, Showing, brief, know_nothing
 from kith.context.budget import fit_middle, output_room
+from kith.core.event_loop import leave
 from kith.core.model import Tool, ToolFn
 from kith.core.non_answers import TASK_HEADING
 from kith.core.run import Run
@@ -41,9 +42,12 @@ async def open_task(
     `known` scores files by the index; `tell_checks` gives the checks' results before the change. Both are
     waited for while the tree is looked at.
     """
-    (layout, *rest), checks = await asyncio.gather(
-        opening_parts(run, task, budget, known, showing), tell_checks()
-    )
+    telling = asyncio.ensure_future(tell_checks())
+    try:
+        layout, *rest = await opening_parts(run, task, budget, known, showing)
+        checks = await telling
+    finally:
+        await leave(telling)
     parts = (layout, ("checks", checks), *rest) if rest else (("checks", checks), layout)
     return join_parts(tuple(part for part in parts if part[1]))
 

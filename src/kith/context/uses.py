@@ -8,6 +8,7 @@ from posixpath import basename, splitext
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
 from kith.context.find_lines import Hit, Query, find_lines
@@ -117,7 +118,7 @@ async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
         return Uses()
     query = Query("|".join(pattern.pattern for pattern in patterns.values()), in_order=False)
     try:
-        every, whole = await asyncio.wait_for(find_lines(run, query, files, _LIMITS), 2 * _LIMITS.seconds)
+        every, whole = await asyncio.wait_for(_search(run, query, files), 2 * _LIMITS.seconds)
     except TimeoutError:  # without an engine, in a large tree
         return Uses()
     hits = [hit for hit in every if kind_of(hit.path) != "secret"]
@@ -133,6 +134,14 @@ async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
         key=lambda hit: (hit.path not in defining, _KINDS.index(kind_of(hit.path)), hit.path, hit.line),
     )
     return Uses(held, tuple(kept), whole)
+
+
+async def _search(run: Run, query: Query, files: Sequence[str]) -> tuple[list[Hit], bool]:
+    """The lines and whether these are all, quickly; of too many the first ones, the same at each search."""
+    hits, whole = await find_lines(run, query, files, _LIMITS)
+    if whole or len(hits) <= _MANY:
+        return hits, whole
+    return await find_lines(run, replace(query, in_order=True), files, _LIMITS)
 
 
 def _pattern_of(name: str) -> re.Pattern[str]:

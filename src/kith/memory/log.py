@@ -49,8 +49,8 @@ FROM events made WHERE kind = 'Applied' ORDER BY seq
 def _is_made_again(event: Event) -> bool:
     """True for what a power cut may take along.
 
-    A reply is safe once it is said. The tools that it calls answer again after it, unless one has begun that
-    reaches further than the session's own copy of the tree.
+    A reply is safe once it is said. What it only reads is read again after it, and an edit counts as
+    interrupted. What reaches further than the session's own copy of the tree is known to have begun.
     """
     if isinstance(event, ToolBegan):
         return event.effect in ("read", "write")

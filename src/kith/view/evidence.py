@@ -25,7 +25,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "no_tests": "this project has no tests that kith found",
     "blocked": "the tests cannot run on this machine",
     "same_failure": "the check fails exactly as before the change",
-    "out_of_time": "the check did not end in its time",
+    "out_of_time": "the check timed out",
     "not_allowed": "the check was not allowed to run",
     "disputed": "the model insists on a change that a check rejects",
     "uninstalled": "the change needs a package that is not installed here",
@@ -83,7 +83,7 @@ def _late(evidence: Evidence) -> str:
     """Say the time that the check was allowed to take, and the setting that allows more."""
     ends = (each.after for each in evidence.checks if each.reason == "out_of_time" and each.after)
     took = next((stands.seconds for stands in ends if stands.timed_out), None)
-    return _WHY["out_of_time"] + (f", {took:.0f} s (check_timeout allows more)" if took else "")
+    return _WHY["out_of_time"] + (f" after {took:.0f} s; set check_timeout higher" if took else "")
 
 
 def evidence_lines(evidence: Evidence) -> Iterator[str]:

@@ -45,6 +45,7 @@ HARMLESS = (
         "<T>",
         "f <| g",
         "<role>admin</role>",
+        "<role>ADMIN</role>",
         "<span>",
         "</strong>",
     ),

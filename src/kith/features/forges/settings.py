@@ -95,6 +95,7 @@ def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+        good = good and url.isprintable() and url == url.strip()  # urlsplit leaves out what is not
     except ValueError:
         return None
     return parts if good else None

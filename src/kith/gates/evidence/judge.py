@@ -151,9 +151,9 @@ class _Case(Struct, frozen=True, dict=True):
         return await judge(after, reach)
 
     async def _by_some_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
-        """A run that was stopped: nothing is known of the tests that it did not come to.
+        """A run that was stopped, though it had more than the time of the untouched tree.
 
-        What did run decides, where that is all that reaches the change.
+        What failed in it is certain. What passed is not enough: the change itself may be why it was stopped.
         """
         was = self.before.report
         left = frozenset(was.by_id.keys() - after.by_id.keys())
@@ -168,9 +168,6 @@ class _Case(Struct, frozen=True, dict=True):
         certain = told.grade == "unproven" and told.reason not in ("not_reached", "unmet")
         if certain or (told.reason == "unmet" and after.failed):
             return replace(verdict, evidence=combine([told]))
-        all_that_reach = not any(reach.covers(id, self.before.toolchain.runner) for id in left)
-        if told.grade != "unproven" and all_that_reach and not (was.ran.timed_out or self.check.goal):
-            return self._yes(told, after)
         return self._out_of_time(told, after)
 
     async def _by_all_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
@@ -390,10 +387,12 @@ class _Case(Struct, frozen=True, dict=True):
         stripped = without_tampering(self.changes, paths)
         if not paths or not stripped:
             return frozenset()
-        report = await self.bench.after(self.run, self.before, stripped)
+        was, report = self.before.report, await self.bench.after(self.run, self.before, stripped)
+        if report.ran.timed_out and not was.ran.timed_out:
+            return was.passed - report.passed - found.lost
         if not report.cases or report.ran.timed_out:
             return frozenset()
-        lost = compare(self.before.report, report, stripped).lost - found.lost
+        lost = compare(was, report, stripped).lost - found.lost
         return lost - await self._flaky(lost, report, stripped)
 
     # --- an exit code only -------------------------------------------------------------------

@@ -25,7 +25,7 @@ _TOKENS: Final = (
     r"<｜[^｜<>\n]{1,60}｜>",  # DeepSeek: the bars are wide
     rf"<{_NAMES}>",
     r"<</?SYS>>",
-    r"<role>[A-Z]{4,11}</role>",  # Ling
+    r"<role>(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)</role>",  # Ling
     rf"\[/?(?:{_LISTS})\]",
     r"\[gMASK\]",
     r"\[\|[a-z]{1,20}\|\]",
