@@ -282,21 +282,3 @@ def test_a_file_name_begins_no_line_of_kiths(tmp_path: Path) -> None:
     assert kith("diff", "--stat").stdout.startswith("x\\nUndid all of it.txt  +1 -1\n")
     kith("apply", "--yes", "--check", "none")
     assert kith("undo").stdout.startswith("x\\nUndid all of it.txt  +1 -1\n")
-
-
-def test_a_command_in_a_submodule_is_told_to_the_model_and_to_the_person(tmp_path: Path) -> None:
-    root, script = superproject(tmp_path), tmp_path / "script.json"
-    command = "echo changed > inner/a.txt; echo changed > a.txt"
-    call = {"name": "bash", "args": {"command": command}}
-    script.write_text(
-        json.dumps([{"calls": [call]}, {"calls": [{"name": "done", "args": {"summary": "x"}}]}])
-    )
-    kith = Kith(root)
-    ran = kith("run", "-m", f"replay/{script}", "--yes", "--check", "none", "--output-format", "json", "x")
-    told = json.loads(ran.stdout)
-    assert [change["path"] for change in told["changes"]] == ["a.txt"]
-    [warning] = told["receipt"]["warnings"]
-    assert "inner/a.txt" in warning and "submodule" in warning
-    exported = kith("export", told["session"], "--format", "json").stdout
-    assert exported.count(warning) == 3  # what the model gets, the notice, and the receipt
-    assert (root / "inner/a.txt").read_text() == (tmp_path / "sub/a.txt").read_text()

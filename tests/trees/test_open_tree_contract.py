@@ -1,7 +1,6 @@
 """What every tree promises, whatever it stands on: local, overlay, copy in a sandbox, plain copy."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -490,52 +489,6 @@ def test_a_repository_inside_is_not_written(
                 await trial.apply((Change("sub/a.py", b"a = 1\n", b"a = 2\n"),))
             await trial.write("subway/a.py", b"a = 2\n")
             assert [change.path for change in await trial.changes()] == ["subway/a.py"]
-
-    asyncio.run(main())
-
-
-def test_what_a_command_writes_into_a_repository_inside_is_undone(
-    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
-) -> None:
-    """Checks would judge it with the change, which it is no part of."""
-    sub = project / "sub"
-    (sub / "src").mkdir(parents=True)
-    files = {"a.py": "a = 1\n", "src/b.py": "b = 1\n", "src/c.py": "c = 1\n", ".gitignore": "*.o\n"}
-    for name, text in files.items():
-        (sub / name).write_text(text)
-    git(sub, "init", "-q")
-    shutil.copytree(sub, project / "build/fetched")
-    commands = (
-        "echo 2 > sub/a.py; rm sub/src/b.py; echo > sub/new.py; echo built > sub/built.o; echo 2 > own.py",
-        "rm -r sub/src; echo 2 > build/fetched/a.py",
-        "cat sub/a.py sub/src/b.py sub/src/c.py sub/built.o build/fetched/a.py; ls sub",
-    )
-
-    async def main() -> None:
-        async with begin() as trial:
-            first, second, third = [await trial.exec(ShellCommand(line)) for line in commands]
-            assert first.undone == ("sub/a.py", "sub/new.py", "sub/src/b.py")
-            assert second.undone == ("sub/src/b.py", "sub/src/c.py")
-            assert third.output == "a = 1\nb = 1\nc = 1\nbuilt\n2\na.py\nbuilt.o\nsrc\n"
-            assert third.undone == third.apart == ()
-            assert [change.path for change in await trial.changes()] == ["own.py"]
-
-    asyncio.run(main())
-
-
-def test_a_repository_inside_that_a_command_replaces_is_no_part_of_the_change(
-    begin: Callable[[], AbstractAsyncContextManager[Trial]], project: Path
-) -> None:
-    (project / "sub").mkdir()
-    (project / "sub/a.py").write_text("a = 1\n")
-    git(project / "sub", "init", "-q")
-
-    async def main() -> None:
-        async with begin() as trial:
-            ran = await trial.exec(ShellCommand("rm -rf sub; mkdir sub; echo 2 > sub/b.py; echo 2 > own.py"))
-            assert ran.undone == ("sub/a.py", "sub/b.py")
-            assert await trial.read("sub/a.py") == b"a = 1\n"
-            assert [change.path for change in await trial.changes()] == ["own.py"]
 
     asyncio.run(main())
 

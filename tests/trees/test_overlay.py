@@ -145,18 +145,6 @@ def test_a_folder_that_comes_back_hides_the_old_one(root: Path, tmp_path: Path) 
     assert layers.shows("whole/inner/new") and not layers.shows("whole/inner/old")
 
 
-def test_a_repository_that_a_command_makes_is_told_once(root: Path, tmp_path: Path) -> None:
-    (root / ".gitignore").write_text("build/\n")
-
-    async def main() -> None:
-        async with open_overlay(root, tmp_path / "state", Surroundings()) as trial:
-            made = await trial.exec(ShellCommand("for each in made build/made; do git init -q $each; done"))
-            assert (made.undone, made.apart) == ((), ("made",))  # the other is ignored
-            assert (await trial.exec(ShellCommand("true"))).apart == ()
-
-    asyncio.run(main())
-
-
 def test_permissions_are_kept(root: Path, tmp_path: Path) -> None:
     (root / "a").chmod(0o750)
     (root / "d").chmod(0o700)

@@ -21,7 +21,7 @@ from kith.gates.human import change_question
 from kith.memory.database import COMMAND
 from kith.memory.session import Session
 from kith.tools.answers import plain_output
-from kith.tools.shell import lacks_network, tell_apart
+from kith.tools.shell import lacks_network
 
 CHOICES: Final = ("all", "none", "some", "edit")  # nobody is there to whom one could say why not
 NO_NETWORK: Final = (
@@ -75,7 +75,6 @@ async def _exec(run: Run, trial: Trial, command: str) -> None:
     ran = replace(ran, command=command, output=plain_output(ran.output))
     took, good = time.monotonic() - began, ran.code == 0 and not ran.timed_out
     run.emit(ToolEnded(id, _TOLD, good, took, f"exit code {ran.code}", ran))
-    tell_apart(run, ran)
     if lacks_network(ran):
         run.emit(Notice(NO_NETWORK))
 

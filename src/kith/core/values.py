@@ -319,8 +319,6 @@ class Ran(Struct, frozen=True):
     reached: tuple[Reached, ...] = ()  # over the network, where kith stands in between
     whole: str = ""  # the file with all of the output, where commands see it
     stopped: str = ""  # why kith stopped it, besides its time
-    undone: tuple[str, ...] = ()  # files that it wrote in a submodule or another repository of the tree
-    apart: tuple[str, ...] = ()  # folders that it made repositories of their own, so no change holds them
 
 
 def join_cut(head: bytes, tail: bytes, cut: int) -> bytes:

@@ -10,14 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kith.core.events import Notice
 from kith.core.hosts import parse_hosts
 from kith.core.model import Tool
 from kith.core.run import Run
 from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import ShellCommand
 from kith.shell import TRUSTING, decide, safe_environment
-from kith.tools.answers import in_words, listed, plain_output, refused, told
+from kith.tools.answers import in_words, plain_output, refused, told
 from kith.tools.paths import inner_path
 
 _SCHEMA = {
@@ -75,7 +74,6 @@ def make_shell(
         folder = inner_path(run, args.get("folder", "."))
         asked = ShellCommand(line_for(command), folder, _environment(shown(args), run), hosts=hosts)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
-        tell_apart(run, ran)
         return report(replace(ran, command=command), seconds)
 
     return Tool(name, description, _SCHEMA, "exec", execute, target, _effect)
@@ -118,7 +116,7 @@ def report(ran: Ran, seconds: float) -> ToolResult:
         head += f", {ran.cut:,} bytes of the output left out"
         head += f": {ran.whole} has all of it" if ran.whole else ""
     text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
-    if notes := [*_about_network(ran), *about_apart(ran)]:
+    if notes := _about_network(ran):
         text = "\n".join([text.removesuffix("\n"), *notes])
     return replace(told(text, line, ran=ran), ok=ran.code == 0 and not ran.timed_out)
 
@@ -129,27 +127,6 @@ def _about_network(ran: Ran) -> list[str]:
         f"refused: {each.place or 'a request'} ({each.refused})" for each in ran.reached if each.refused
     ]
     return [*refused, *([_HOW_TO_REACH] if lacks_network(ran) else [])]
-
-
-def about_apart(ran: Ran) -> list[str]:
-    """Say what a command wrote in repositories of their own, where no change reaches."""
-    notes = list[str]()
-    if ran.undone:
-        notes.append(
-            f"Undone, since it belongs to a submodule or git repository of its own: {listed(ran.undone)}. "
-            "kith changes such files only when it is started there."
-        )
-    if ran.apart:
-        notes.append(
-            f"Not part of the change, since it is a git repository of its own now: {listed(ran.apart)}."
-        )
-    return notes
-
-
-def tell_apart(run: Run, ran: Ran) -> None:
-    """Tell the person of it as well."""
-    for note in about_apart(ran):
-        run.emit(Notice(note, "warning"))
 
 
 def lacks_network(ran: Ran) -> bool:

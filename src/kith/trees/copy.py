@@ -17,14 +17,12 @@ from msgspec import Struct
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits, ShellCommand
-from kith.trees.apart import Apart, is_repository_of
 from kith.trees.compare import GONE, Stamp, Touched, outside_repositories, stamp_of
 from kith.trees.environment import Surroundings
 from kith.trees.files import (
     PROTECTED,
     FileState,
     delete_file,
-    folders_above,
     is_folder,
     look_at,
     read_link,
@@ -310,25 +308,11 @@ class CopyGround(Struct, frozen=True):
         gone = [path for path, stamp in kept.items() if stamp == GONE and path in self.listed]
         return Touched(outside_repositories(present, self._is_repository), gone)
 
-    def apart(self) -> Apart:
-        """The user's only: to find new ones, all of the copy would be looked at after each command."""
-        folders = {folder for path in self.made for folder in folders_above(path)}
-        ours = {folder for folder in folders if is_repository_of(self.root, folder)}
-        if not ours:
-            return Apart()
-        touched = dict[str, tuple[list[str], list[str]]]()
-        for path, stamp in self.stamps().items():
-            for folder in folders_above(path):
-                if folder in ours:
-                    touched.setdefault(folder, ([], []))[stamp == GONE].append(path)
-                    break
-        return Apart({folder: Touched(*paths) for folder, paths in touched.items()})
-
     def _is_repository(self, folder: str) -> bool:
         def is_there(path: str) -> bool:
             return os.path.lexists(self.tree / path)
 
-        return is_repository_of(self.root, folder) or holds_repository(folder, is_there)
+        return holds_repository(folder, is_there)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         return await ignored(self.tree, paths)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits, ShellCommand
-from kith.trees.apart import UNVISITED, Apart, files_below, is_repository_of
 from kith.trees.compare import Stamp, Touched, outside_repositories, stamp_of
 from kith.trees.environment import Surroundings
 from kith.trees.exec import NOT_FOUND, Captured
@@ -113,39 +112,6 @@ class Layers(Struct, frozen=True):
                 with suppress(FileNotFoundError):
                     found[visit.inside + name] = _entry(visit.folder.stat(name))
         return found
-
-    def apart(self) -> Apart:
-        """The repositories below that something was written in, and those that only the upper layer has."""
-        touched, new = dict[str, Touched](), list[str]()
-        for visit in walk(self.upper, LONGEST - 2 - len(os.fsencode(self.lower))):
-            visit.folders = [name for name in visit.folders if name not in UNVISITED or name == ".git"]
-            if is_repository_of(self.lower, visit.path):
-                touched[visit.path] = self._touched_below(visit.path)
-            elif visit.path and (".git" in visit.folders or ".git" in visit.files):
-                new.append(visit.path)
-            else:
-                gone = [f"{visit.inside}{name}" for name in visit.special]
-                gone = [path for path in gone if is_repository_of(self.lower, path)]
-                touched |= {path: Touched((), [*files_below(self.lower, path)]) for path in gone}
-                visit.folders = [name for name in visit.folders if name != ".git"]
-                continue
-            visit.folders = []
-        return Apart(touched, new)
-
-    def _touched_below(self, folder: str) -> Touched:
-        """List what the upper layer has in a folder of the lower one, and the files that it hides."""
-        present, hidden = list[str](), list[str]()
-        for visit in walk(self.upper / folder):
-            visit.folders = [name for name in visit.folders if name not in UNVISITED]
-            inside = f"{folder}/{visit.inside}"
-            if _is_opaque(visit.folder.fd):
-                hidden.append(inside.removesuffix("/"))
-            for name in visit.files:
-                if name in visit.special:
-                    hidden.append(inside + name)
-                elif name not in UNVISITED:
-                    present.append(inside + name)
-        return Touched(present, [path for each in hidden for path in files_below(self.lower, each)])
 
     def find_in(self, entries: Mapping[str, LayerEntry]) -> Callable[[str], bool]:
         """Says of a path whether anything is there, by all the entries of the upper layer.
@@ -452,14 +418,8 @@ class OverlayGround(Struct, frozen=True):
         listed = await list_files(self.root) if self.layers.may_hide(kept) else ()
         touched = self.layers.touched(kept, listed)
         is_there = self.layers.find_in(entries)
-
-        def is_apart(folder: str) -> bool:
-            return is_repository_of(self.root, folder) or holds_repository(folder, is_there)
-
-        return replace(touched, present=outside_repositories(touched.present, is_apart))
-
-    def apart(self) -> Apart:
-        return self.layers.apart()
+        own = outside_repositories(touched.present, lambda folder: holds_repository(folder, is_there))
+        return replace(touched, present=own)
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         if not paths:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from kith.core.errors import AbsentError, TreeError
 from kith.core.values import FILE, SYMLINK, Change, Changes, Ran
 from kith.core.workspace import ExecLimits, Job, ShellCommand, Trial
-from kith.trees.apart import Apart, put_back
 from kith.trees.compare import BY_PRODUCTS, ByProducts, Stamp, Touched, compare, files_of, is_cache
 from kith.trees.files import (
     FileState,
@@ -120,7 +119,6 @@ def _digest(content: bytes) -> str:
 
 
 _DEFAULT = ExecLimits()
-_ANY = "any"  # the name of a file in a folder
 Above = Callable[[], AbstractAsyncContextManager[Trial]]  # opens a trial on top of another one
 
 
@@ -150,9 +148,6 @@ class Ground(Protocol):
 
     async def touched(self, by_products: Mapping[str, Stamp]) -> Touched:
         """The paths to compare, ignored ones that are present among them."""
-
-    def apart(self) -> Apart:
-        """Find what may have been written in submodules and other repositories of the tree."""
 
     async def ignored(self, paths: Collection[str]) -> set[str]:
         """Those of `paths` that the ignore rules, as they are in the trial, leave out."""
@@ -199,7 +194,6 @@ class SideTrial:
         self._bases = Bases(ground.root, (folder / "lower").lstat().st_ctime_ns, folder / "bases")
         self._turn = asyncio.Lock()
         self._new = dict[str, Change]()  # files that were written here first
-        self._apart = set[str]()  # new repositories of which somebody was told
 
     @property
     def root(self) -> Path:
@@ -248,19 +242,7 @@ class SideTrial:
 
     async def exec(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:
-            ran = await self._ground.run(command, limits)
-            return await self._without_apart(ran)
-
-    async def _without_apart(self, ran: Ran) -> Ran:
-        """Undo at once what a command wrote where no change reaches, as an edit there is refused at once."""
-        apart = await asyncio.to_thread(self._ground.apart)
-        ground = self._ground
-        undone = await put_back(ground.root, apart, ground.look, ground.put, ground.ignored)
-        new = set(apart.new) - self._apart
-        inside = {f"{folder}/{_ANY}": folder for folder in new}
-        new -= {inside[path] for path in await ground.ignored(inside) if path in inside}
-        self._apart |= new
-        return replace(ran, undone=undone, apart=tuple(sorted(new))) if undone or new else ran
+            return await self._ground.run(command, limits)
 
     async def check(self, command: ShellCommand, limits: ExecLimits = _DEFAULT) -> Ran:
         async with self._turn:

@@ -21,7 +21,7 @@ from kith.core.values import CallTarget, ToolResult
 from kith.core.workspace import ShellCommand
 from kith.settings.brought import TOOLS
 from kith.tools.answers import in_words
-from kith.tools.shell import report, tell_apart
+from kith.tools.shell import report
 
 _MARK: Final = re.compile(r"^\s*(?:#|//|--|;|%)\s*kith-tool:")
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|--|;|%)+")
@@ -118,7 +118,6 @@ def make_tool(path: str, header: Header) -> Tool:
         asked = ShellCommand(line, input=json.dumps(dict(args), ensure_ascii=False).encode())
         seconds = min(header.seconds, run.limits.exec.seconds)
         ran = await run.workspace.exec(asked, replace(run.limits.exec, seconds=seconds))
-        tell_apart(run, ran)
         return report(ran, seconds)
 
     kinds = {"array": {"type": "array", "items": {"type": "string"}}}
