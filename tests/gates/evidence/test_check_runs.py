@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gating import LIMITS, make_repository
+from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
-from kith.core.run import Run
+from kith.core.run import Gate, Run
 from kith.core.values import Answer, Question, Ran
+from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Before, Bench, read_choice
+from kith.gates.evidence.judge import Check, evidence_gate
 from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.toolchains import Toolchain
 from kith.trees.local import open_tree
@@ -122,12 +124,34 @@ def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_
         WITHOUT, SuiteReport(Ran("", 0, "", 590.0), (CaseResult("test_b.TestA.test_a", "passed"),))
     )
 
-    async def judge() -> SuiteReport:
+    async def after() -> SuiteReport:
         bench = Bench(tree, replace(LIMITS, seconds=0.2))
         try:
             return await bench.after(Run(lambda event, path: None, _nobody, tree), before, ())
         finally:
             await bench.aclose()
 
-    report = asyncio.run(judge())
+    report = asyncio.run(after())
     assert report.passed and not report.ran.timed_out
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_examples_that_cannot_be_loaded_do_not_fail_a_long_suite(tmp_path: Path) -> None:
+    files = {
+        "pytest.ini": "[pytest]\ntestpaths = tests\npythonpath = .\n",
+        "lib.py": "def f(a):\n    return a + 1\n",
+        "tests/test_lib.py": "from lib import f\n\n\ndef test_f():\n    assert f(1) == 2\n",
+        "tests/test_far.py": "import time\n\n\ndef test_far():\n    time.sleep(0.2)\n",
+        "examples/conftest.py": "import a_package_of_the_example\n",
+        "examples/test_example.py": "from lib import f\n\n\ndef test_example():\n    assert f(2) == 3\n",
+    }
+    root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
+
+    def gate(home: Run) -> Gate:
+        bench = Bench(home.workspace, LIMITS, long_s=0.0)
+        command = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
+        return evidence_gate(bench, Check((command,), found=True), Claims("simplify f"))
+
+    verdict = judge(root, {"lib.py": "def f(a):\n    return 1 + a\n"}, gate)
+    assert verdict.evidence is not None
+    assert (verdict.ok, verdict.evidence.grade) == (True, "held")

@@ -502,7 +502,7 @@ class _Case(Struct, frozen=True, dict=True):
         rest = tuple(case for case in was.cases if case.id not in inside)
         if first.ran.timed_out:
             return first
-        if not first.cases:  # what pytest loads for named files may fail, where the whole suite never loads it
+        if not first.cases:  # pytest loads more for files that are named, and that may fail
             return await self.bench.after(self.run, self.before, self.changes)
         if compare(replace(was, cases=mine), first, self.changes).broken:
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
