@@ -1,7 +1,7 @@
 """Tests of jest and vitest: rows of tables are told from other tests, by the titles of their files."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import pytest
 
@@ -10,7 +10,7 @@ from kith.gates.evidence.assertions import keeps_claims
 from kith.gates.evidence.changed_tests import Claims, compare_older
 from kith.gates.evidence.compare import compare, find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
-from kith.gates.js_tests import beside_tests, find_js, find_templates, name_test, pattern_of, title_of
+from kith.gates.js_tests import beside_tests, find_js, find_titles, name_test, pattern_of, title_of
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
 from kith.gates.results.other_languages import SOURCES, jest_sources, read_jest
 from kith.gates.toolchains import Toolchain
@@ -111,7 +111,7 @@ def test_a_file_names_its_tests_and_what_they_share() -> None:
     "source", ["test.each([", "test.each`", "it('a", "describe(", "`" * 9, "it.each([1])("]
 )
 def test_what_does_not_end_holds_no_test(source: str) -> None:
-    assert find_js(source.encode()) == find_templates(source.encode()) == ()
+    assert find_js(source.encode()) == () and find_titles(source.encode()) == find_titles(b"")
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_a_test_that_no_file_shows_counts_as_its_whole_file(id: str) -> None:
 
 
 def test_names_and_titles_belong_together() -> None:
-    templates: Mapping[str, tuple[str, ...]] = {"a": ("%s of $b",)}
-    name = name_test(["suite", "1 of 2"], templates["a"])
+    known = find_titles(b"function made() { it.each([{ b: 2 }])('%s of $b', check); }")
+    name = name_test(["suite", "1 of 2"], known)
     assert (name, title_of(name)) == ("suite > %s of $b[1, 2]", "1 of 2")
     assert title_of("suite > parses [a]") == "parses [a]" and pattern_of("a.b") == r"a\.b"
 
