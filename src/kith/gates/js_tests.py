@@ -28,7 +28,7 @@ _TOKEN: Final = lazy_pattern(
     r"//[^\n]*|/\*(?:.*?\*/|.*)|\"(?:\\.|[^\"\\\n]){0,2000}+\"|'(?:\\.|[^'\\\n]){0,2000}+'|`(?:\\.|[^`\\])*+`?|[()/]",
     re.S,
 )
-_REGEX: Final = lazy_pattern(r"/(?:\\[^\n]|\[(?:\\[^\n]|[^\]\\\n]){0,500}+\]|[^/\\\n\[]){1,2000}+/")
+_REGEX: Final = lazy_pattern(r"/(?:\\[^\n]|\[(?:\\[^\n]|[^\]\\\n]){0,120}+\]|[^/\\\n\[]){1,2000}+/")
 _BEFORE_REGEX: Final = "(,=:[!&|?{;"
 _NOT_AT_BEGIN: Final = " =>"  # of a regular expression where one may also divide, or a tag of JSX may end
 _MOST_BRACKETS: Final = 50  # of a name, that may begin its row
