@@ -83,7 +83,7 @@ class _Titles(Struct):
 
 
 class FileTitles(Struct):
-    """The titles of a file: from suite to test as they stand in it, and those of all suites and tests."""
+    """The titles of a file: from suite to test as the file has them, and those of all suites and tests."""
 
     nested: _Titles = field(default_factory=_Titles)
     suites: _Titles = field(default_factory=_Titles)
@@ -154,7 +154,7 @@ def find_titles(source: bytes) -> FileTitles:
 def name_test(titles: Sequence[str], known: FileTitles) -> str:
     """A test's name by its reported titles; of a row `sums > adds %i and %i[1, 2]`.
 
-    A title that stands in the file so comes before a template. Where the file does not show how the titles
+    A title that the file holds as it is comes before a template. Where the file does not show how titles
     belong together, a template must hold some text of its own.
     """
     steps = _walk(known.nested, titles)
@@ -296,7 +296,7 @@ def _read_tokens(text: str) -> tuple[dict[int, int], list[tuple[int, int]]]:
 
 
 def _may_be_regex(text: str, slash: int) -> bool:
-    """True for a slash where a value may stand: behind a sign, `return`, or at the begin of a line."""
+    """True for a slash where a value may begin: behind a sign, `return`, or at the begin of a line."""
     at = slash
     while at and text[at - 1] in " \t\r":
         at -= 1
