@@ -1,16 +1,16 @@
 """Tests of jest and vitest: rows of tables are told from other tests, by the titles of their files."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import pytest
 
 from kith.core.values import Change, Ran
 from kith.gates.evidence.assertions import keeps_claims
-from kith.gates.evidence.changed_tests import Claims, compare_older
+from kith.gates.evidence.changed_tests import Claims, compare_older, find_tampering
 from kith.gates.evidence.compare import compare, find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
-from kith.gates.js_tests import beside_tests, find_js, find_templates, name_test, pattern_of, title_of
+from kith.gates.js_tests import beside_tests, find_js, find_titles, name_test, pattern_of, title_of
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
 from kith.gates.results.other_languages import SOURCES, jest_sources, read_jest
 from kith.gates.toolchains import Toolchain
@@ -111,7 +111,7 @@ def test_a_file_names_its_tests_and_what_they_share() -> None:
     "source", ["test.each([", "test.each`", "it('a", "describe(", "`" * 9, "it.each([1])("]
 )
 def test_what_does_not_end_holds_no_test(source: str) -> None:
-    assert find_js(source.encode()) == find_templates(source.encode()) == ()
+    assert find_js(source.encode()) == () and find_titles(source.encode()) == find_titles(b"")
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_a_test_that_no_file_shows_counts_as_its_whole_file(id: str) -> None:
 
 
 def test_names_and_titles_belong_together() -> None:
-    templates: Mapping[str, tuple[str, ...]] = {"a": ("%s of $b",)}
-    name = name_test(["suite", "1 of 2"], templates["a"])
+    known = find_titles(b"function made() { it.each([{ b: 2 }])('%s of $b', check); }")
+    name = name_test(["suite", "1 of 2"], known)
     assert (name, title_of(name)) == ("suite > %s of $b[1, 2]", "1 of 2")
     assert title_of("suite > parses [a]") == "parses [a]" and pattern_of("a.b") == r"a\.b"
 
@@ -222,8 +222,148 @@ def test_places_are_those_of_the_bytes() -> None:
     assert (part.name, part.asserts) == ("é > ö", True)
 
 
-@pytest.mark.parametrize("piece", ["`\\", "test ", "test<", "/*a", "describe('a', () => {", "test.each(["])
+@pytest.mark.parametrize(
+    "piece", ["`\\", ",/[", ",/a", "test ", "test<", "/*a", "describe('a', () => {", "test.each(["]
+)
 def test_endless_text_is_read_in_one_pass(piece: str) -> None:
     """A pattern that goes back would take minutes."""
     assert not find_js(piece.encode() * 40_000)
     assert not find_js(b"test" + piece[-1].encode() * 40_000)
+
+
+MATHS = """\
+describe('math', () => {
+  it('adds', () => { expect(1 + 1).toBe(2); });
+  it('zero is even', () => { expect(even(0)).toBe(true); });
+  it.each([2, 4])('%i is even', (n) => { expect(even(n)).toBe(true); });
+  it.each(['a', 'b'])('%s', (n) => { expect(n).toBeTruthy(); });
+  it('costs $x', () => { expect(cost()).toBe(1); });
+});
+describe.each(['adds', 'subs'])('%s', (name) => {
+  it('ends', () => { expect(run(name)).toBe(0); });
+  it(`costs $x in ${name}`, () => { expect(run(name)).toBe(0); });
+});
+"""
+
+
+@pytest.mark.parametrize(
+    ("titles", "name"),
+    [
+        (["math", "adds"], "math > adds"),
+        (["math", "zero is even"], "math > zero is even"),
+        (["math", "2 is even"], "math > %i is even[2]"),
+        (["math", "a"], "math > %s[a]"),
+        (["math", "costs $x"], "math > costs $x"),
+        (["adds", "ends"], "%s > ends[adds]"),
+        (["math", "ends"], "math > %s[ends]"),
+        (["other", "zero"], "other > zero"),
+        (["subs", "costs $x in subs"], "%s > costs $x in ${name}[subs, $x, subs]"),
+        ([], ""),
+    ],
+)
+def test_a_title_that_stands_in_the_file_comes_before_templates(titles: list[str], name: str) -> None:
+    known = find_titles(MATHS.encode())
+    assert name_test(titles, known) == name
+    assert not titles or title_of(name) == titles[-1]
+
+
+def test_a_suite_and_a_test_do_not_share_their_titles() -> None:
+    known = find_titles(b"describe.each([1])('in %s', () => {}); it.each([1])('of %s', check);")
+    assert name_test(["of 1", "in 1"], known) == "of 1 > in 1"
+    assert name_test(["in 1", "of 1"], known) == "in 1 > of %s[1]"  # a suite without tests is none
+
+
+@pytest.mark.parametrize(
+    ("only", "run"),
+    [
+        (["a.test.js::%s[a]"], "npx jest a.test.js"),
+        (["a.test.js::%s > $name[a, b]", "b.test.js::adds"], "npx jest a.test.js b.test.js"),
+        (["a.test.js::%s[a]", "adds"], "npx jest"),
+        (["a.test.js::math > %s[a]"], "npx jest -t '^(math (?:> )?.*)$'"),
+        (["a.test.js::%i + %i[1, 2]"], r"npx jest -t '^(.* \+ .*)$'"),
+    ],
+)
+def test_a_title_without_text_selects_its_file(only: list[str], run: str) -> None:
+    assert narrow(Toolchain("jest", "", "", "npx jest", "jest"), only).run == run
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"expect(u()).toMatch(/^https:\/\//);",
+        r"const a = /[/(]\//, b = [/'/, /`/];",
+        r"return /\(/.test(a) && !/\)/.test(b);",
+        r"all((each) => /\(/.test(each));",
+        "\n  /[(]/.test(a);",
+        "expect(a / 2).toBe(b) // it's half (",
+        "const { a } = b; a = (b) / 2 // (",
+        "render(<A b={1} />); // (",
+        "render(\n<A\n b={c}\n/>); // (",
+        "const half = (a\n  / 2) // (",
+    ],
+)
+def test_regular_expressions_hide_no_tests(code: str) -> None:
+    inside = f"  it('a', () => {{ {code}\n }});\n  it('b', () => {{}});\n"
+    source = f"describe('url', () => {{\n{inside}}});\nit('c', f);"
+    assert [part.name for part in find_js(source.encode())] == ["url > a", "url > b", "c"]
+
+
+TWICE = """\
+describe('price', () => {
+  it('works', () => { expect(price(1)).toBe(2); });
+  it('works', () => { expect(price(10)).toBe(18); });
+});
+"""
+WORKS = "price.test.js::price > works"
+
+
+def of_twice(old: str, new: str, code: bool = True) -> EditedTests:
+    assert old in TWICE
+    change = Change("price.test.js", TWICE.encode(), TWICE.replace(old, new, 1).encode())
+    return EditedTests((change, Change("price.js", b"a", b"b")) if code else (change,))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "altered"),
+    [
+        ("toBe(18)", "toBeGreaterThan(0)", True),
+        ("toBe(2)", "toBeGreaterThan(0)", True),
+        ("  it('works', () => { expect(price(10)).toBe(18); });\n", "", True),
+        ("price(10)", "priceOf(10)", False),
+        ("'works', () => { expect(price(10))", "'bulk', () => { expect(price(10))", False),
+    ],
+)
+def test_tests_of_one_title_count_together(old: str, new: str, altered: bool) -> None:
+    passed, unedited = report([WORKS]), report([], [WORKS])
+    tests = of_twice(old, new)
+    assert (WORKS in compare_older(passed, passed, unedited, tests).altered) is altered
+    assert bool(find_tampering(tests).weakened) is ("expect" not in new and "  it" in old)
+
+
+def test_tests_of_one_title_may_get_names_of_their_own() -> None:
+    old = TWICE.partition("\n")[2]
+    both = old.replace("works", "single", 1).replace("works", "bulk")
+    assert of_twice(old, both).is_renamed(WORKS)
+    assert not of_twice(old, both.replace("toBe(18)", "toBeTruthy()")).is_renamed(WORKS)
+    assert not find_tampering(of_twice(old, both)).weakened
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone"),
+    [
+        ("add(%i, %i) is %i", "%s %s %s", ROWS[0]),
+        ("sub of $a and $b", "$a less $b", DIFFERENCE),  # the title of a suite claims nothing
+    ],
+)
+def test_a_table_with_another_title_is_the_same(old: str, new: str, gone: str) -> None:
+    tests = edited((old, new))
+    assert not tests.blind and tests.is_renamed(f"{PATH}::{gone}")
+    assert not find_tampering(tests).weakened
+
+
+def test_many_tables_and_brackets_take_little_work() -> None:
+    """Each template is split once, and of a name few brackets are looked at."""
+    source = "".join(f"it.each([1])('{at} %s {'x' * 500}', f);\n" for at in range(300))
+    known = find_titles(source.encode())
+    assert name_test([f"7 a {'x' * 500}"], known) == f"7 %s {'x' * 500}[a]"
+    assert title_of("%s %s" + "[" * 100_000 + "]").startswith("%s %s")

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import Asserted, keeps_asserted, keeps_claims, read_asserted
@@ -14,6 +15,7 @@ from kith.gates.suites import Part, can_split, find_part, find_parts, is_program
 from kith.gates.untouched import is_test_file
 
 _ALIKE: Final = 0.7  # how much of two tests is the same, where one is the other under a new name
+_JOINT: Final = "\n\f\n"  # between the texts of tests that share one name
 _MOST_COMPARED: Final = 60  # new tests that one old test is compared with: those that share its rarest words
 
 
@@ -73,10 +75,19 @@ class EditedTests:
         return any(self.find_successor(part.text) for _, part in self._old_parts(id))
 
     def find_successor(self, text: str) -> str:
-        """The name of a test of the change that is this one under another name or in another file."""
+        """The name of a test of the change that is this one under another name or in another file.
+
+        Of tests that shared one name each must have such a test.
+        """
         if text not in self._successors:
-            self._successors[text] = next(self._find_successors(text), "")
+            found = [next(self._find_successors(each), "") for each in text.split(_JOINT)]
+            self._successors[text] = found[0] if all(found) else ""
         return self._successors[text]
+
+    def is_told_apart(self, old: str, new: str) -> bool:
+        """True if tests that shared one name are all there, some under names of their own."""
+        texts, left = old.split(_JOINT), new.split(_JOINT)
+        return len(left) < len(texts) and all(each in left or self.find_successor(each) for each in texts)
 
     def _find_successors(self, text: str) -> Iterator[str]:
         likely = self._likely(text)
@@ -99,7 +110,8 @@ class EditedTests:
     def _find_sides(self, id: str) -> tuple[str, str] | None:
         for change, old in self._old_parts(id):
             new = find_part(id, self.parts(change.path, change.after))
-            return old.text, new.text if new else _text(change.after)
+            is_less = new is None or new.text.count(_JOINT) < old.text.count(_JOINT)
+            return old.text, _text(change.after) if new is None or is_less else new.text
         return None
 
     def _old_parts(self, id: str) -> Iterator[tuple[Change, Part]]:
@@ -132,8 +144,8 @@ class EditedTests:
                 continue
             known = self.parts(change.path, change.before)
             for name, part in self.parts(change.path, change.after).items():
-                if name not in known:
-                    yield _New(name, part.text, read_asserted(part.text))
+                for text in part.text.split(_JOINT) if name not in known else ():
+                    yield _New(name, text, read_asserted(text))
 
 
 def may_hold(id: str, path: str) -> bool:
@@ -144,10 +156,22 @@ def may_hold(id: str, path: str) -> bool:
 
 def _parse(path: str, source: bytes) -> Mapping[str, Part]:
     try:
-        parts = find_js(source) if is_js(path) else find_parts(path, source)
-        return {part.name: part for part in reversed(parts)}
+        if is_js(path):
+            return _join(find_js(source))
+        return {part.name: part for part in reversed(find_parts(path, source))}
     except (SyntaxError, ValueError, RecursionError):
         return {}
+
+
+def _join(parts: Iterable[Part]) -> Mapping[str, Part]:
+    """The tests by name; those that share one are one test: all of them run, and a report merges them."""
+    found = defaultdict[str, list[Part]](list)
+    for part in parts:
+        found[part.name].append(part)
+    return {
+        name: replace(same[0], end=same[-1].end, text=_JOINT.join(each.text for each in same))
+        for name, same in found.items()
+    }
 
 
 def _by_word(tests: Iterable[_New]) -> Mapping[str, list[_New]]:

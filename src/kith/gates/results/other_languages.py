@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, Final
 
-from kith.gates.js_tests import find_templates, name_test
+from kith.gates.js_tests import find_titles, name_test
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
 from kith.gates.results.python import tell_apart, worst_of
@@ -162,7 +162,7 @@ def _jest_report(files: Mapping[str, bytes]) -> Any:
 
 def _jest_file(file: Any, files: Mapping[str, bytes], place: ProjectPaths) -> Iterator[CaseResult]:
     path = place.locate(str(file.get("name", "")))
-    templates = find_templates(files.get(f"{SOURCES}{path}", b""))
+    known = find_titles(files.get(f"{SOURCES}{path}", b""))
     for test in file["assertionResults"]:
         text = "\n".join(map(str, test.get("failureMessages") or ()))
         outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
@@ -170,7 +170,7 @@ def _jest_file(file: Any, files: Mapping[str, bytes], place: ProjectPaths) -> It
         took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
         titles = [str(title) for title in test.get("ancestorTitles") or ()]
         titles = [*titles, str(test["title"])] if "title" in test else [str(test["fullName"]).strip()]
-        name = name_test([title for title in titles if title], templates)
+        name = name_test([title for title in titles if title], known)
         yield _js_case(f"{path}::{name}" if path else name, outcome, text, place, took)
     if not file["assertionResults"] and file.get("status") == "failed":
         path = str(file.get("name", "")).removeprefix(f"{place.root}/")

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.gates.js_tests import is_js, pattern_of
+from kith.gates.js_tests import is_js, pattern_of, selects_all
 
 Read = Callable[[str], bytes | None]
 Runner = Literal[
@@ -172,11 +172,16 @@ def _go(line: str, only: tuple[str, ...]) -> str:
 
 
 def _jest(line: str, only: tuple[str, ...]) -> str:
-    """An id is `path::name`; `-t` takes names of all files, and of a table all rows."""
-    files = [test for test in only if "::" not in test and is_js(test)]
-    names = (test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only)
-    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in names))
-    return hand_on(line, shlex.join(files) if files else f"-t {shlex.quote(f'^({patterns})$')}")
+    """An id is `path::name`; `-t` takes names of all files, and of a table all rows.
+
+    Where one of them is a whole file, or has a name that selects all tests, the files of all of them run.
+    """
+    named = [test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only]
+    if any(path and selects_all(name) for path, _, name in named):
+        paths = list(dict.fromkeys(path for path, _, _ in named))
+        return hand_on(line, shlex.join(paths)) if all(paths) else line
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in named))
+    return hand_on(line, f"-t {shlex.quote(f'^({patterns})$')}")
 
 
 def _mocha(line: str, only: tuple[str, ...]) -> str:
