@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from kith.context.brief import brief
+from kith.context.brief import Fitting, brief
 from kith.context.budget import estimate_tokens, opening_room
 from kith.core.run import Run
 from kith.core.values import Answer, Question
 from kith.features.plan.measure import Request, choose_requests
-from kith.memory.index import open_index, refresh
+from kith.memory.index import Index, open_index, refresh
 from kith.trees.history import read_commits
 from kith.trees.local import open_tree
 
@@ -60,8 +60,12 @@ async def measure(repository: Path) -> list[tuple[int, float, int]]:
             index = open_index(cache, root)
             await refresh(index, tree)
             run, files = Run(lambda event, path: None, nobody, tree), frozenset(await tree.files())
+
+            async def known(index: Index = index) -> Fitting:
+                return index.fitting
+
             for window in WINDOWS:
-                text = await brief(run, request.words, opening_room(window), index.fitting)
+                text = await brief(run, request.words, opening_room(window), known)
                 share = len(wanted.intersection(shown_lines(text, files))) / len(wanted)
                 found.append((window, share, estimate_tokens(text)))
             index.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.context.brief import EXCERPTS, brief
+from kith.context.brief import EXCERPTS, Fitting, brief
 from kith.context.budget import estimate_tokens
 from kith.core.run import Run
 from kith.core.values import Answer, Question
@@ -152,7 +152,11 @@ def test_an_index_finds_the_file_whose_names_fit(repository: Path, tmp_path: Pat
         index = open_index(tmp_path / "cache", repository)
         await refresh(index, tree)
         run = Run(lambda event, path: None, nobody, tree)
-        return [await brief(run, task, 400), *[await brief(run, task, 400, index.fitting) for _ in range(2)]]
+
+        async def known() -> Fitting:
+            return index.fitting
+
+        return [await brief(run, task, 400), *[await brief(run, task, 400, known) for _ in range(2)]]
 
     without, *texts = asyncio.run(scenario())
     assert "throttle_requests" not in without
