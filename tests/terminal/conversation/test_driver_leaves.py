@@ -25,25 +25,42 @@ class LeftScreen(PlayedScreen):
         self.left.set()
 
 
-@pytest.mark.parametrize("words", ["/quit", "exit"])
-def test_words_that_leave_wait_for_no_task_that_has_not_begun(
-    repository: Path, tmp_path: Path, words: str
-) -> None:
-    script = tmp_path / "conversation.json"
+def leave_after(root: Path, script: Path, lines: Sequence[str], taken: bool = False) -> LeftScreen:
+    """Send these lines at once, and wait until the person has left; `taken`: the first is about to begin."""
     script.write_text(json.dumps([LONG]))
 
-    async def live() -> None:
+    async def live() -> LeftScreen:
         screen = LeftScreen(())
-        talk = open_talk(repository, {"model": f"replay/{script}", "check": ("none",)}, screen, None)
+        talk = open_talk(root, {"model": f"replay/{script}", "check": ("none",)}, screen, None)
         driver = Driver(talk)
         working = asyncio.ensure_future(driver.live(lambda driver: None))
         await asyncio.wait_for(screen.rests.wait(), HANG_S)
-        driver.submit("do it")
-        driver.submit(words)  # before the first has begun
+        driver.submit(lines[0])
+        while taken and not talk.working:
+            await asyncio.sleep(0)
+        for line in lines[1:]:
+            driver.submit(line)
         try:
             await asyncio.wait_for(screen.left.wait(), HANG_S)
         finally:
             driver.close()
         await asyncio.wait_for(working, HANG_S)
+        return screen
 
-    asyncio.run(live())
+    return asyncio.run(live())
+
+
+@pytest.mark.parametrize("words", ["/quit", "exit"])
+def test_words_that_leave_wait_for_no_task_that_has_not_begun(
+    repository: Path, tmp_path: Path, words: str
+) -> None:
+    leave_after(repository, tmp_path / "conversation.json", ("do it", words))
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_commands_that_were_sent_before_are_done_first(repository: Path, tmp_path: Path, taken: bool) -> None:
+    lines = ("/rename kept", "/lost", "do it", "!touch never", "/quit")
+    screen = leave_after(repository, tmp_path / "conversation.json", lines, taken)
+    assert "Nothing was said here yet" in screen.text
+    assert "There is no /lost" in screen.text
+    assert not (repository / "never").exists()
