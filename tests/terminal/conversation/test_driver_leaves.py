@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,26 +21,37 @@ class LeftScreen(PlayedScreen):
     def __init__(self, answers: Sequence[object]) -> None:
         super().__init__(answers)
         self.left = asyncio.Event()
+        self.close: Callable[[], None] = self.left.set
+        self.begin: Callable[[], None] | None = None  # called once, just before a line is begun
 
     def leave(self, code: int = 0) -> None:
         self.left.set()
+        self.close()
+
+    def live(self, name: str, region: object) -> None:
+        super().live(name, region)
+        if name == "queue" and self.begin:
+            begin, self.begin = self.begin, None
+            begin()
 
 
 def leave_after(root: Path, script: Path, lines: Sequence[str], taken: bool = False) -> LeftScreen:
-    """Send these lines at once, and wait until the person has left; `taken`: the first is about to begin."""
+    """Send these lines at once, and wait until they have left; `taken`: the last as the first begins."""
     script.write_text(json.dumps([LONG]))
 
     async def live() -> LeftScreen:
         screen = LeftScreen(())
         talk = open_talk(root, {"model": f"replay/{script}", "check": ("none",)}, screen, None)
         driver = Driver(talk)
+        screen.close = driver.close
         working = asyncio.ensure_future(driver.live(lambda driver: None))
         await asyncio.wait_for(screen.rests.wait(), HANG_S)
-        driver.submit(lines[0])
-        while taken and not talk.working:
-            await asyncio.sleep(0)
-        for line in lines[1:]:
+        for line in lines[:-1]:
             driver.submit(line)
+        if taken:
+            screen.begin = partial(driver.submit, lines[-1])
+        else:
+            driver.submit(lines[-1])
         try:
             await asyncio.wait_for(screen.left.wait(), HANG_S)
         finally:
