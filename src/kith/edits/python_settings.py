@@ -24,7 +24,7 @@ def read_toml(text: bytes) -> dict[str, Any] | None:
 
 
 def loaded_by_toml(data: object) -> set[str]:
-    """What tools load, as text that is compared with an earlier one."""
+    """Return what tools load, as text that is compared with that of an earlier version."""
     found, waiting = set[str](), [data]
     while waiting:
         match waiting.pop():
@@ -81,7 +81,7 @@ def _pytest_plugins(options: Sequence[str]) -> Iterator[str]:
 def _ini(text: str) -> Iterator[tuple[str, str, str]]:
     """Section, key and value, as configparser and pytest's own reader find them.
 
-    A line that is indented more than its key goes on with the value.
+    A line that is indented more than its key belongs to the value.
     """
     section, key, value, depth = "", "", "", 0
     for line in text.splitlines():

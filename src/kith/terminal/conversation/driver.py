@@ -194,9 +194,9 @@ class Driver:
             self._something.set()
 
     def _keep_commands(self) -> bool:
-        """True if whoever leaves waits for commands that they sent before, and that have not begun.
+        """True if leaving has to wait for commands that were sent before, and that have not begun.
 
-        They wait for no task, neither for one at work nor for one that waits, nor for what was to follow it.
+        It waits for no task, at work or waiting. What follows a waiting task is not done either.
         """
         if self.talk.working and not self._next:
             return False
