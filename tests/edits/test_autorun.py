@@ -67,10 +67,20 @@ def test_links_and_programs_are_told_by_what_they_are() -> None:
         ("pytest.ini", "addopts = -q -p evil", "addopts = -q"),
         ("pytest.ini", "addopts=-p evil", "addopts=-p no:cacheprovider"),
         ("tox.ini", "addopts = -q\n    -x -pevil", "addopts = -q\n    --pdb -p no:xdist"),
-        ("setup.cfg", "    -p", "    mkdir -p x"),
+        ("setup.cfg", "addopts =\n    -q\n    # -p evil", "commands =\n    mkdir -p x"),
+        ("setup.cfg", "[mypy]\n  plugins: evil", "[options.extras_require]\nplugins = x"),
+        (".flake8", "[flake8:local-plugins]\nextension = X = evil", "# local-plugins"),
+        ("tox.ini", "addopts=-pNAME", "    - mkdir -p build\n    -project"),
+        ("pytest.ini", "plugins: evil", "markers =\n    plugins: tests of plugins"),
+        (".coveragerc", "plugins =\n    evil", "# plugins: see below"),
+        ("pylintrc.toml", "main.load-plugins = 'evil'", "main.jobs = 2"),
         ("pytest.toml", "addopts = ['-p', 'evil']", "addopts = ['-q', '-p', 'no:xdist']"),
         ("mypy.ini", "PLUGINS: evil", "warn_unused_ignores: true"),
         ("pyproject.toml", "tool.mypy.plugins = ['evil']", "tool.mypy.strict = true"),
+        ("pyproject.toml", "tool.pylint.main.init-hook = 'evil'", "description = 'With plugins = fast'"),
+        ("pyproject.toml", "tool.x.addopts = '-q -p evil'", "d = 'A tool with plugins: fast'"),
+        ("pyproject.toml", "tool.x.addopts = [\n '-q',\n '-pevil']", "# plugins: see below"),
+        ("pyproject.toml", "tool.x.addopts = ['-p', 'evil']", 'tool.x.cmd = """\n  --foo -p 8000\n"""'),
         (".eslintrc.json", '{"plugins": ["./evil"]}', '{"rules": {"semi": 2}}'),
         (".rubocop.yml", "require: ./evil", "Max: 3"),
         ("gradle.properties", "org.gradle.jvmargs=-javaagent:x.jar", "org.gradle.jvmargs=-Xmx2g"),
@@ -124,6 +134,8 @@ def test_a_python_project_is_warned_of_when_what_builds_it_is_its_own() -> None:
         'package = {name = "x", "build" = "evil.rs"}',
         "[lib]\n'proc-macro' = true",
         'lib.crate-type = ["proc-macro"]',
+        '[project]\nname = "x"\nbuild = "evil.rs"',
+        'lib.crate_type = "proc-macro"',
         "[package",
     ],
 )
@@ -133,6 +145,28 @@ def test_a_crate_is_warned_of_when_cargo_runs_or_loads_what_it_names(text: str) 
     assert not runs_by_itself(Change("a/Cargo.toml", text.encode(), plain))
     if text != "[package":
         assert not runs_by_itself(Change("a/Cargo.toml", text.encode(), b"# more\n" + text.encode()))
+
+
+@pytest.mark.parametrize("kind", ["5", "true", '"rlib"', '["cdylib"]', '{a = "proc-macro"}'])
+def test_a_crate_of_another_kind_is_not_warned_of(kind: str) -> None:
+    assert not runs_by_itself(new("Cargo.toml", f"[lib]\ncrate-type = {kind}\n".encode()))
+
+
+def test_a_crate_that_cannot_be_read_is_not_said_to_name_a_program() -> None:
+    template = b"[package]\nname = {{ name }}\n"
+    assert runs_by_itself(new("Cargo.toml", template)).endswith("it cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[pytest]\naddopts =\n    -q\n", "[pytest]\naddopts =\n    -q\n    -p evil\n"),
+        ("[mypy]\nplugins = good\n", "[mypy]\nplugins = good,\n    evil\n"),
+    ],
+)
+def test_a_plugin_in_a_line_of_its_own_is_warned_of_and_its_removal_is_not(before: str, after: str) -> None:
+    assert runs_by_itself(Change("setup.cfg", before.encode(), after.encode()))
+    assert not runs_by_itself(Change("setup.cfg", after.encode(), before.encode()))
 
 
 def test_what_a_life_cycle_script_starts_counts_as_well() -> None:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any, Final
 
 from kith.core.values import EXECUTABLE, SYMLINK, Change
+from kith.edits.python_settings import loaded_by_ini, loaded_by_toml, read_toml
 
 # What npm, yarn and pnpm run on their own when packages are installed, packed or published.
 # Source: npm's documentation of scripts, "Life Cycle Scripts".
@@ -57,8 +58,8 @@ def runs_by_content(path: str, change: Change) -> str:
     """
     name = path.rpartition("/")[2]
     for pattern, look in _LOOKS:
-        if pattern.search(name):
-            return look(change.before or b"", change.after or b"")
+        if pattern.search(name) and (who := look(change.before or b"", change.after or b"")):
+            return who
     return ""
 
 
@@ -99,7 +100,7 @@ def _json(text: bytes) -> dict[str, Any] | None:
 
 
 def _pyproject(before: bytes, after: bytes) -> str:
-    old, new = _toml(before), _toml(after)
+    old, new = read_toml(before), read_toml(after)
     if new is None:
         return "pip runs what builds the package, and it cannot be read"
     if _build_of(new) != _build_of(old or {}) and _build_of(new):
@@ -123,13 +124,23 @@ def _build_of(project: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _toml(text: bytes) -> dict[str, Any] | None:
-    import tomllib
+_TOOLS: Final = "Python's tools load what this adds whenever they look at the project"
 
-    try:
-        return tomllib.loads(text.decode())
-    except (ValueError, RecursionError):
-        return None
+
+def _tools_toml(before: bytes, after: bytes) -> str:
+    old, new = read_toml(before), read_toml(after)
+    if new is None:
+        return "pytest and pylint load the plugins that it names, and it cannot be read"
+    return _TOOLS if loaded_by_toml(new) - loaded_by_toml(old) else ""
+
+
+def _tools_pyproject(before: bytes, after: bytes) -> str:
+    old, new = ((read_toml(text) or {}).get("tool") for text in (before, after))
+    return _TOOLS if loaded_by_toml(new) - loaded_by_toml(old) else ""
+
+
+def _tools_ini(before: bytes, after: bytes) -> str:
+    return _TOOLS if loaded_by_ini(after) - loaded_by_ini(before) else ""
 
 
 def _composer(before: bytes, after: bytes) -> str:
@@ -147,28 +158,41 @@ def _events_of(package: Mapping[str, Any]) -> set[str]:
 
 
 def _cargo(before: bytes, after: bytes) -> str:
-    old, new = _toml(before), _toml(after)
-    if new is None or (_run_by_cargo(new) and _run_by_cargo(new) != _run_by_cargo(old or {})):
+    old, new = read_toml(before), read_toml(after)
+    if new is None:
+        return "cargo and editors run the programs that it names, and it cannot be read"
+    if _run_by_cargo(new) and _run_by_cargo(new) != _run_by_cargo(old or {}):
         return "cargo and editors run what this names when they look at the package"
     return ""
 
 
 def _run_by_cargo(manifest: Mapping[str, Any]) -> list[str]:
     """The program that cargo runs before a build, and the library that it loads into the compiler."""
-    package, library = ({**each} if isinstance(each := manifest.get(key), dict) else {} for key in _PARTS)
-    script = package.get("build")
+    # Older versions of cargo read [project] as [package].
+    package, project, library = (
+        each if isinstance(each := manifest.get(key), dict) else {} for key in ("package", "project", "lib")
+    )
+    scripts = [
+        str(each) for table in (package, project) if isinstance(each := table.get("build"), str | list)
+    ]
+    kinds = [library.get(key) for key in ("crate-type", "crate_type")]
     loaded = (
         library.get("proc-macro")
         or library.get("proc_macro")
-        or "proc-macro" in (library.get("crate-type") or ())
+        or any("proc-macro" in kind for kind in kinds if isinstance(kind, str | list))
     )
-    return [*([str(script)] if isinstance(script, str | list) else []), *(["library"] if loaded else [])]
+    return [*scripts, *(["library"] if loaded else [])]
 
 
-_PARTS: Final = ("package", "lib")
 _LOOKS: Final[tuple[tuple[re.Pattern[str], Callable[[bytes, bytes], str]], ...]] = (
     (re.compile(r"^package\.json5?$"), _package),
     (re.compile(r"^pyproject\.toml$"), _pyproject),
+    (re.compile(r"^pyproject\.toml$"), _tools_pyproject),
+    (re.compile(r"^\.?(pytest|pylintrc)\.toml$"), _tools_toml),
+    (
+        re.compile(r"^(setup\.cfg|tox\.ini|\.?(pytest|mypy)\.ini|\.?pylintrc|\.coveragerc|\.flake8)$"),
+        _tools_ini,
+    ),
     (re.compile(r"^composer\.json$"), _composer),
     (re.compile(r"^cargo\.toml$"), _cargo),
 )

@@ -133,3 +133,12 @@ def test_a_person_is_told_how_their_words_are_asked_and_what_that_brought() -> N
     assert "/original" in told
     assert told.endswith("Your words: mend it\nAsked as: Read first.\nmend it")
     assert "recorded" not in tell_way(strategy, [], "mend it")
+
+
+def test_what_a_person_is_told_of_a_way_stays_short() -> None:
+    strategy = Strategy(Levers(wording="{task}\nRead first."))
+    told = tell_way(strategy, [Pair(True, True)], "mend it\n" * 50)
+    assert "Of 1 recorded task it" in told
+    assert told.endswith("Your words: mend it\nmend it\nmend it ...\nAsked as: mend it ...\nRead first.")
+    assert all(line == line.rstrip() for line in told.splitlines())
+    assert len(tell_way(strategy, [], "x" * 5_000)) < 800

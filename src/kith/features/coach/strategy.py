@@ -17,12 +17,14 @@ from kith.core.events import Options, RunEnded, RunStarted
 from kith.features.coach.sequential_test import Pair
 from kith.features.measure.rows import CallRow, LegRow
 from kith.memory.log import Log
+from kith.view.lines import count, shortened
 
 TASK: Final = "{task}"  # where the person's words stand in a wording
 EditForm = Literal["tools", "blocks", "whole"]
 FILES: Final = (0, 1, 3, 6)
 LONGEST_WORDING: Final = 1_600  # characters, about 400 tokens
 _PROBE: Final = "Zeile 1: {x}\nline 2 `y` \\n"  # words that no template may change
+_FIRST: Final = 100  # characters of the person's words, where they are shown within a wording
 _WARM: Final = 0.05  # of the tasks, in which the way before an adopted one is kept measured
 
 
@@ -185,11 +187,21 @@ def tell_way(strategy: Strategy, pairs: Iterable[Pair], words: str) -> str:
     parts = [f"Asked in another way by kith coach ({strategy.id}): {tell_levers(strategy.levers.changed)}."]
     if tried:
         before, after = (sum(getattr(pair, name) for pair in tried) for name in ("before", "after"))
-        parts.append(f"Of {len(tried)} recorded tasks it solved {after}, the way before {before}.")
+        tasks = count(len(tried), "recorded task")
+        parts.append(f"Of {tasks} it solved {after}, the way before {before}.")
     parts.append("/original or --original asks as you wrote it.")
+    lines = [" ".join(parts)]
     if strategy.levers.wording:
-        parts.append(f"\nYour words: {words}\nAsked as: {phrase(words, strategy.levers)}")
-    return " ".join(parts)
+        asked = phrase(_beginning(words, 1, _FIRST), strategy.levers)  # room for what stands around them
+        lines += [f"Your words: {_beginning(words)}", f"Asked as: {_beginning(asked)}"]
+    return "\n".join(lines)
+
+
+def _beginning(text: str, most_lines: int = 3, most: int = 300) -> str:
+    """The first lines of a text, with dots where more follow."""
+    lines = [line.rstrip() for line in text.strip().splitlines()]
+    more = " ..." if len(lines) > most_lines else ""
+    return shortened("\n".join(lines[:most_lines]) + more, most)
 
 
 # --- which way holds -----------------------------------------------------------------------------

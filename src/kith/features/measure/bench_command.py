@@ -190,6 +190,8 @@ def _left_out(score: Score) -> str:
     name = _NAMES.get(score.name, score.name)
     if score.skipped:
         return f"{name}: {score.skipped}"
+    if score.trouble:
+        return f"{name}: {score.left} left out: {score.trouble}"
     takes = f", the next takes about {_duration(score.needed_s)}" if score.needed_s else ""
     return f"{name}: no time for {score.left} more{takes}" if score.left else ""
 

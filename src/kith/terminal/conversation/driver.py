@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import takewhile
 from typing import Final
 
 from kith.agent.project import Project, hold_servers
@@ -55,6 +56,7 @@ class Driver:
         self.talk, self._resume = talk, resume
         slash_commands()  # loaded for the keys
         self._task: asyncio.Task[None] | None = None
+        self._next = ""  # what is done next, and has not begun
         self._beside: set[asyncio.Future[None]] = set()  # what looks while something else is done
         self._warming: asyncio.Future[None] | None = None  # of the model, while the first words are typed
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -146,7 +148,7 @@ class Driver:
     async def _do_one(self, words: str) -> None:
         talk = self.talk
         talk.pending.show()
-        talk.working = True
+        talk.working, self._next = True, words
         self._task = asyncio.ensure_future(self._carry_out(words))
         try:
             await self._task
@@ -155,13 +157,13 @@ class Driver:
             if not talk.closing:
                 talk.say(STOPPED, "yellow")
         finally:
-            talk.working, self._task = False, None
+            talk.working, self._task, self._next = False, None, ""
             talk.voice.rest()
             talk.pending.gather_unheard(talk.inbox)
 
     async def _carry_out(self, words: str) -> None:
         """A command or a task; a person's mistake costs one sentence."""
-        talk = self.talk
+        talk, self._next = self.talk, ""
         talk.terminal.echo(words)
         try:
             command, rest = find_command(words)
@@ -178,8 +180,10 @@ class Driver:
     def _take(self, words: str) -> None:
         talk = self.talk
         look = _at_any_time(words)
-        # Whoever leaves while what they sent before has not begun does not wait for its end either.
-        if look and (talk.working or (talk.pending.queue and look is leave)):
+        if look is leave and self._keep_commands():
+            talk.submit(words)
+            self._something.set()
+        elif look and (talk.working or (talk.pending.queue and look is leave)):
             talk.terminal.echo(words)
             self._look(look, words.partition(" ")[2].strip())
         elif talk.at_work and not words.startswith(("/", "!")):
@@ -188,6 +192,22 @@ class Driver:
         else:
             talk.submit(words)
             self._something.set()
+
+    def _keep_commands(self) -> bool:
+        """True if leaving has to wait for commands that were sent before, and that have not begun.
+
+        It waits for no task, at work or waiting. What follows a waiting task is not done either.
+        """
+        if self.talk.working and not self._next:
+            return False
+        queue = self.talk.pending.queue
+        waiting = [*filter(None, [self._next]), *queue]
+        kept = list(takewhile(_is_command, waiting))
+        if not kept:
+            return False
+        for _ in waiting[len(kept) :]:
+            self.talk.pending.take_back()
+        return True
 
     def _stop(self) -> None:
         if self._task:
@@ -218,6 +238,13 @@ class Driver:
         self._beside.discard(done)
         if not done.cancelled():
             done.result()
+
+
+def _is_command(words: str) -> bool:
+    try:
+        return words.startswith("!") or find_command(words)[0] is not None
+    except UsageError:
+        return True
 
 
 def _at_any_time(words: str) -> Do | None:

@@ -25,13 +25,24 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, Timing, ToolCall, Usage
 from kith.core.workspace import Workspace
-from kith.features.measure.bench.bench import CALLS, DEPTHS, FORMS, Paces, Subject, bench, edits
+from kith.features.measure.bench.bench import (
+    CALLS,
+    DEPTHS,
+    FORMS,
+    TOOLS,
+    Paces,
+    Subject,
+    _go_on,
+    bench,
+    edits,
+)
 from kith.features.measure.bench.exercises import Exercise, find_exercises, read_exercise
 from kith.features.measure.bench.llama_bench import format_of, read_calls, rows_of, write_rows
 from kith.features.measure.bench.result import BenchResult, BenchSpeed, LeftDepth, Score, TriedExercise
 from kith.features.measure.bench.runs import compare, flips, ratio_interval
 from kith.features.measure.bench_command import describe
 from kith.features.measure.probe.exercises import QUESTION
+from kith.features.measure.probe.probe import TimedModel
 from kith.models.latency import Latency
 from kith.tools import standard_tools
 from kith.trees.local import open_tree
@@ -383,6 +394,32 @@ def test_a_slow_model_is_asked_only_what_fits_into_the_time(folder: Path) -> Non
     # Only what takes longer than all that is left of the 90 s was left out.
     assert all(score.needed_s > 80 for score in result.scores if score.left), result.scores
     assert BenchResult.from_facts(json.loads(json.dumps(result.facts))) == result
+
+
+def go_on(pupil: Pupil, score: Score, folder: Path) -> Score:
+    async def nobody(question: Question) -> Answer:
+        return Answer("no")
+
+    table = TimedModel(pupil, lambda event: None, time.monotonic() + 60, "once", purpose="bench")
+    run = Run(
+        lambda event, path: None, nobody, open_tree(folder, folder.parent / "state", folder.parent / "cache")
+    )
+    return asyncio.run(_go_on(run, table, score, CALLS))
+
+
+def test_trouble_in_the_second_round_hides_nothing_of_the_first(folder: Path) -> None:
+    measured = Score(TOOLS, (TriedExercise(CALLS[0].name),), len(CALLS) - 1, needed_s=9.0)
+    found = go_on(Pupil(trouble_at=CALLS[1].ask), measured, folder)
+    assert (found.tried, found.left, found.skipped) == (measured.tried, len(CALLS) - 1, "")
+    shown = "\n".join(describe(replace(RUN, scores=(found,))))
+    assert "7 left out: the server is gone" in shown and "no time" not in shown
+
+
+def test_what_ended_in_trouble_is_not_asked_again(folder: Path) -> None:
+    pupil = Pupil()
+    score = Score(TOOLS, (TriedExercise(CALLS[0].name),), len(CALLS) - 1, trouble="gone")
+    assert go_on(pupil, score, folder) == score and pupil.asked == []
+    assert go_on(pupil, replace(score, trouble=""), folder).left == 0
 
 
 def test_what_was_left_out_is_in_the_table() -> None:

@@ -279,7 +279,8 @@ async def try_all(bench: TimedModel, name: str, exercises: tuple[ProbeExercise, 
         except ModelError as error:
             # A tool call that its own server cannot read is the model's fault; a server in trouble is not.
             if error.retryable and "tool call" not in str(error):
-                return Score(name, tuple(tried), len(exercises) - number, "" if tried else str(error))
+                skipped = "" if tried else str(error)
+                return Score(name, tuple(tried), len(exercises) - number, skipped, trouble=str(error))
             tried.append(TriedExercise(exercise.name, str(error), round(left - bench.left, 2)))
         else:
             why, tokens = exercise.judge(reply), reply.usage.output
@@ -374,10 +375,11 @@ async def _go_deeper(
 async def _go_on(run: Run, table: TimedModel, score: Score, exercises: tuple[ProbeExercise, ...]) -> Score:
     """Try what there was no time for before, if there is now."""
     rest = exercises[len(exercises) - score.left :]
-    if not rest or score.skipped or table.cost(rest[0]) > table.left:
+    if not rest or score.trouble or table.cost(rest[0]) > table.left:
         return score
     more = await _step(run, score.name, partial(try_all, table, score.name, rest))
-    return replace(more, tried=(*score.tried, *more.tried))
+    tried = (*score.tried, *more.tried)
+    return replace(more, tried=tried, skipped="" if tried else more.skipped)
 
 
 def _share(end: float, part: int, rest: int) -> float:

@@ -51,7 +51,8 @@ class TriedExercise(Struct, frozen=True):
 class Score(Struct, frozen=True):
     """Things of one sort. `left`: how many there was no time for, or `skipped` says why none was tried.
 
-    `needed_s`: about how long the next one would have taken (0.0: unknown).
+    `needed_s`: about how long the next one would have taken (0.0: unknown). `trouble`: what the server said
+    that ended it, else "".
     """
 
     name: str
@@ -59,6 +60,7 @@ class Score(Struct, frozen=True):
     left: int = 0
     skipped: str = ""
     needed_s: float = 0.0
+    trouble: str = ""
 
     @property
     def share(self) -> Share:
