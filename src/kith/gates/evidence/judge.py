@@ -151,10 +151,7 @@ class _Case(Struct, frozen=True, dict=True):
         return await judge(after, reach)
 
     async def _by_some_tests(self, after: SuiteReport, reach: Reach) -> Verdict:
-        """A run that was stopped, though it had more than the time of the untouched tree.
-
-        What failed in it is certain. What passed is not enough: the change itself may be why it was stopped.
-        """
+        """A run that was stopped, perhaps because of the change: only what failed in it is certain."""
         was = self.before.report
         left = frozenset(was.by_id.keys() - after.by_id.keys())
         if not after.cases:
@@ -508,12 +505,11 @@ class _Case(Struct, frozen=True, dict=True):
             return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
         deleted = {change.path for change in self.changes if change.after is None}
         others = sorted({file_of(case.id) for case in rest} - deleted)
-        if self.before.toolchain.runner != "pytest" or not others:
-            return await self.bench.after(self.run, self.before, self.changes)
-        second = await self.bench.after(self.run, self.before, self.changes, only=others)
-        if not (second.cases or second.ran.timed_out):
-            return await self.bench.after(self.run, self.before, self.changes)
-        return join_reports(first, second)
+        if self.before.toolchain.runner == "pytest" and others:
+            second = await self.bench.after(self.run, self.before, self.changes, only=others)
+            if second.cases or second.ran.timed_out:
+                return join_reports(first, second)
+        return await self.bench.after(self.run, self.before, self.changes)
 
     @cached_property
     def _tests_of_change(self) -> tuple[Change, ...]:
