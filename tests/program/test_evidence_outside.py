@@ -205,4 +205,4 @@ def test_a_late_check_is_no_green_tick(counted: bool, ok: bool) -> None:
     ran = (Ran("pytest", 124, "", 68.0, timed_out=True),)
     style, line = line_of(GateVerdict("1", (), 0.0, Judged("pytest", ok, 1, ran=ran, evidence=check)))
     assert style != "good" and "timed out" in line and "as before" not in line
-    assert word_evidence(combine([check])).endswith("in its time, 68 s (check_timeout allows more).")
+    assert word_evidence(combine([check])).endswith("timed out after 68 s; set check_timeout higher.")

@@ -102,6 +102,13 @@ def some(low: int, high: int) -> st.SearchStrategy[tuple[int, ...]]:
     return st.lists(st.integers(low, high), max_size=3, unique=True).map(lambda found: tuple(sorted(found)))
 
 
+def test_a_date_on_one_weekday_is_found_however_far_it_is() -> None:
+    assert When(days=(12,), months=(3,), weekdays=(3,)).after(datetime(2026, 11, 27)) == datetime(2037, 3, 12)
+    leap = When((0,), (0,), (29,), (2,), (6,))
+    assert leap.after(datetime(2072, 3, 1)) == datetime(2088, 2, 29)
+    assert When((0,), (0,), (30,), (2,)).after(datetime(2026, 1, 1)) is None
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 @settings(max_examples=25, deadline=None)
 @given(

@@ -16,7 +16,7 @@ _HOURS: Final[Mapping[str, int]] = {
 }
 _USUAL: Final = 2  # o'clock, where a phrase names no time
 EXAMPLES: Final = '"every night", "every weekday at 9:30", "every 30 minutes", "0 2 * * *"'
-_YEARS: Final = 9  # within which any date comes, the 29th of February across 2100 too
+_YEARS: Final = 40  # the 29th of February comes to a certain weekday so rarely around the year 2100
 
 
 class When(Struct, frozen=True):
