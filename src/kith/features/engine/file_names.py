@@ -5,11 +5,7 @@ import re
 _QUANT = re.compile(
     r"(?<![A-Z0-9])(?:UD-)?(?:I?Q[1-8](?:_[A-Z0-9]+)*|TQ[12]_0|MXFP4(?:_MOE)?|BF16|FP?16|FP?32)(?![A-Z0-9])"
 )
-
-
 _PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.IGNORECASE)
-
-
 _MOST_PARTS = 999
 
 

@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from kith.context.source import language_of
-from kith.features.watch.comment_marks import comment_marks
+from kith.context.source import DASHED, HASHED, MARKED_UP, language_of
 
 Kind = Literal["do", "ask", "note"]
 _KINDS: Final[dict[str, Kind]] = {"!": "do", "?": "ask", "": "note"}
@@ -67,7 +66,7 @@ def _read(body: str) -> tuple[Kind, str] | None:
 @cache
 def _comment_in(language: str) -> re.Pattern[str]:
     """A comment that is all of a line, or its end."""
-    marks = [re.escape(mark) + f"{re.escape(mark[-1])}*" for mark in comment_marks(language)]
+    marks = [re.escape(mark) + f"{re.escape(mark[-1])}*" for mark in _comment_marks(language)]
     if not marks:
         return re.compile(r"(?!)(?P<all>)(?P<body>)")
     return re.compile(
@@ -108,3 +107,35 @@ def question_words(comments: Iterable[AiComment]) -> str:
 
 def _listed(comments: Iterable[AiComment]) -> str:
     return "\n".join(f"- {each.path}:{each.line}: {each.text}" for each in comments)
+
+
+# How comments begin in each language.
+
+_MARKS: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(HASHED.split(), ("#",)),
+    **dict.fromkeys(DASHED, ("--",)),
+    **dict.fromkeys(MARKED_UP, ("<!--",)),
+    **dict.fromkeys(("HTML", "Svelte", "Vue"), ("<!--", "{#", "{{--", "//", "/*")),
+    **dict.fromkeys(("Clojure", "Lisp", "Assembly"), (";", "#")),
+    **dict.fromkeys(("Erlang", "LaTeX"), ("%",)),
+    "CSS": ("/*", "//"),
+    "Fortran": ("!",),
+    "INI": ("#", ";"),
+    "Nix": ("#", "/*"),
+    "OCaml": ("(*",),
+    "PHP": ("//", "#", "/*"),
+    "Pascal": ("//", "{", "(*"),
+    "SQL": ("--", "/*", "#"),
+    "Text": ("#",),
+    "HCL": ("#", "//", "/*"),
+    "Visual Basic": ("'",),
+    "reStructuredText": ("..",),
+    "Jupyter": (),
+    "": ("#", "//", "--", ";", "/*", "<!--"),
+}
+_SLASHES: Final = ("//", "/*")
+
+
+def _comment_marks(language: str) -> tuple[str, ...]:
+    """The beginnings of comments in a language ("": unknown, then the usual ones)."""
+    return _MARKS.get(language, _SLASHES)
