@@ -61,6 +61,7 @@ class SlashCommand(Struct, frozen=True):
 
     `run` is given the conversation and the rest of the line. `bare`: the slash is optional where nothing else
     is on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name for that command.
+    `key`: the letter that sends the command when it is pressed with Alt.
     """
 
     name: str
@@ -74,6 +75,7 @@ class SlashCommand(Struct, frozen=True):
     takes: Takes = ""
     same_as: str = ""
     more: str = ""
+    key: str = ""
 
 
 class Feature(Struct, frozen=True):

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from prompt_toolkit.filters import Condition, vi_insert_mode, vi_mode
+from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_mode
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyBindingsBase, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
 from prompt_toolkit.keys import Keys
 
+from kith.terminal.conversation.slash_commands import loaded_commands
 from kith.terminal.conversation.terminal import Terminal
 from kith.terminal.rendering.look import Look
 
@@ -67,6 +68,7 @@ def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBa
     _bind_questions(keys, get, asks, picks)
     _bind_writing(keys, get)
     _bind_line(keys, get, picks)
+    _bind_commands(keys, get, free)
     _bind_ends(keys, get, actions)
 
     @keys.add("s-tab")
@@ -182,6 +184,22 @@ def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition)
     @keys.add("backspace", filter=Condition(lambda: bool(get().line.mark_before)))
     def _(event: KeyPressEvent) -> None:
         get().line.delete()
+
+
+def _bind_commands(keys: KeyBindings, get: Callable[[], Terminal], free: Filter) -> None:
+    """Alt with the letter of a command sends it as if typed; the line that is being written stays."""
+
+    def find(letter: str) -> str:
+        return next((f"/{name}" for name, each in loaded_commands().items() if each.key == letter), "")
+
+    def has_one(letter: str) -> Condition:
+        return Condition(lambda: bool(find(letter)))
+
+    def send(event: KeyPressEvent) -> None:
+        get().submit(find(event.data))
+
+    for letter in string.ascii_lowercase:
+        keys.add("escape", letter, filter=~vi_mode & free & has_one(letter))(send)
 
 
 def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions) -> None:

@@ -62,7 +62,7 @@ class Terminal:
         keys: KeyBindingsBase | None = None,
         look: Look,
     ) -> None:
-        self._submit, self.status = submit, status
+        self.submit, self.status = submit, status
         self._above: deque[str] = deque()
         self._gapped = False  # the last line is a blank one that stands between two things
         self._regions: dict[str, Region] = {}
@@ -320,7 +320,7 @@ class Terminal:
     def send(self) -> None:
         """Enter: a row, a line, words in place of a key, or something new."""
         if not self._asking.send() and self.buffer.text.strip():
-            self._submit(self.line.take())
+            self.submit(self.line.take())
 
     def _show_question(self) -> None:
         self.live("question", self._question if self._asking.busy else None)
