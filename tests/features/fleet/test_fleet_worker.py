@@ -1,9 +1,11 @@
 """Workers as processes: they die, freeze, drain and lose their database, and every run has one result."""
 
+import asyncio
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,10 +16,15 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fleet_support import faketime
 from forge_server import TOKEN, StandInForge, over_http
 from kith.features.demo.standin.http import Request
+from kith.features.fleet.settings import FleetSettings
+from kith.features.fleet.worker import find_models
+from kith.settings import load_settings
+from kith.settings.values import NamedEndpoint
 from outside import Kith, in_thread
 from pgbouncer import PORT, bouncing
 from postgres import Postgres
@@ -96,10 +103,15 @@ class Fleet:
 
     @contextmanager
     def worker(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
-        command = [sys.executable, "-m", "kith", "fleet", "worker", "--models", "box/standin", *words]
+        with self.bare_worker("--models", "box/standin", *words) as process:
+            assert process.stderr and "at once" in process.stderr.readline()
+            yield process
+
+    @contextmanager
+    def bare_worker(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
+        command = [sys.executable, "-m", "kith", "fleet", "worker", *words]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=self.home)
         try:
-            assert process.stderr and "at once" in process.stderr.readline()
             yield process
         finally:
             for each in (signal.SIGCONT, signal.SIGTERM):
@@ -333,6 +345,29 @@ def test_a_worker_removes_what_ended_long_ago(
             assert time.monotonic() < end
             time.sleep(0.1)
     assert not list((tmp_path / "fleet" / "store").glob("*/*"))
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_before_its_model_waits_for_it(
+    kith: Kith, home: Path, dsn: str, tmp_path: Path, sandbox: None
+) -> None:
+    fleet = Fleet(kith, home, dsn)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    fleet.write_settings(f"http://127.0.0.1:{port}", tmp_path / "fleet")
+    batch = fleet.submit()
+    with fleet.bare_worker() as early:
+        assert early.stderr and "no model" in early.stderr.readline()
+        with in_thread(fleet.answer, "vllm", port=port):
+            assert "box/standin" in early.stderr.readline()
+            assert fleet.wait(batch)["state"] == "done"
+
+
+def test_slots_are_counted_though_the_server_does_not_answer_yet(tmp_path: Path) -> None:
+    box = NamedEndpoint("vllm", "http://far.test:9")
+    settings = replace(load_settings(tmp_path, {"discovery": "off"}), endpoints={"box": box})
+    (offer,) = asyncio.run(find_models(settings, FleetSettings(servers=("box=4",)), ["box/some"]))
+    assert offer.server == "http://far.test:9"
 
 
 @pytest.mark.slow

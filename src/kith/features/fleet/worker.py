@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kith.agent.models import list_all
-from kith.core.errors import KithError, NoModelError, UsageError
+from kith.agent.models import list_all, places_of
+from kith.core.errors import KithError, NoModelError
 from kith.core.event_loop import handle_signal, hangups, leave
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
@@ -29,6 +29,7 @@ from kith.features.fleet.settings import FleetSettings, fleet_folder
 from kith.features.fleet.stores import open_store
 from kith.features.fleet.tasks import queue_of
 from kith.memory.log import LOG_FILE, Log
+from kith.models.discovery.servers import Places, endpoint_of
 from kith.models.providers.wire import is_loopback
 from kith.settings import Settings
 
@@ -39,6 +40,7 @@ _CONNECTIONS: Final = 4
 _PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
 _REAP_S: Final = 30.0
 _SPACE_S: Final = 5.0  # between two looks at the disk
+_LOOK_S: Final = 10.0  # between two looks for models, while there is none
 
 Say = Callable[[str], None]
 
@@ -84,12 +86,20 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
         await _greet(wanted.dsn)
         offers = await find_models(settings, own, wanted.models) if wanted.works else []
         name = wanted.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(2)}"
-        servers = {each.name: each.server for each in offers if each.server}
-        machine = Machine(name, fleet, quick, own, folder, store, servers, asyncio.Event(), forge)
-        await _announce(fleet, wanted, own, offers, name)
-        say(f"{name}: {wanted.slots} at once; {_models(offers, wanted)}.")
+        drain = asyncio.Event()
         try:
-            await _serve(machine, wanted, offers, stop, say)
+            while not stop.is_set():
+                servers = {each.name: each.server for each in offers if each.server}
+                machine = Machine(name, fleet, quick, own, folder, store, servers, drain, forge)
+                await _announce(fleet, wanted, own, offers, name)
+                say(f"{name}: {_models(offers, wanted)}.")
+                over = asyncio.Event()
+                search = asyncio.ensure_future(_search(settings, wanted, offers, stop, over))
+                try:
+                    await _serve(machine, wanted, offers, stop, over, say)
+                    offers = await search
+                finally:
+                    await leave(search)
         finally:
             with suppress(KithError):
                 await Fleet(fleet.pool, 5.0).leave(name)
@@ -108,8 +118,28 @@ async def _greet(dsn: str) -> None:
 
 
 def _models(offers: Sequence[Offer], wanted: Wanted) -> str:
-    names = ", ".join(each.name for each in offers) or "no model"
-    return names if wanted.works else "changes to publish"
+    if not wanted.works:
+        return "changes to publish"
+    if not offers:
+        return f"no model is found yet, and looked for every {_LOOK_S:.0f} seconds (kith models)"
+    return f"{wanted.slots} at once; {', '.join(each.name for each in offers)}"
+
+
+async def _search(
+    settings: Settings, wanted: Wanted, offers: list[Offer], stop: asyncio.Event, over: asyncio.Event
+) -> list[Offer]:
+    """Look for models while there is none; what is served is `over` then, or as the worker stops."""
+    try:
+        if offers or not wanted.works:
+            await stop.wait()
+        while not (offers or stop.is_set()):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _LOOK_S)
+                break
+            offers = await find_models(settings, settings.section(FleetSettings), wanted.models)
+        return offers
+    finally:
+        over.set()
 
 
 async def _announce(
@@ -132,17 +162,20 @@ async def find_models(settings: Settings, own: FleetSettings, names: Sequence[st
     """The models that this machine can ask. Raises NoModelError where a named one is not found."""
     listed = await list_all(settings, Log(settings.state / LOG_FILE))
     known = {each.name: each for each in listed.rows}
+    named = {name: endpoint_of(each, Places()).url for name, each in places_of(settings).named.items()}
     offers = list[Offer]()
     for name in names or known:
         entry = known.get(name)
         if entry is None and "/" not in name:
             raise NoModelError(f"No model {name!r} is found here; `kith models` lists them.")
-        where = entry.where if entry else ""
+        where = entry.where if entry else named.get(name.partition("/")[0], "")
         server = where if _slots_of(name, where, own) else ""
         if server and is_loopback(server):  # another machine's loopback is another server
             server = f"{socket.gethostname()} {server}"
         offers.append(
-            Offer(name, server, entry.window, entry.read_rate, entry.write_rate) if entry else Offer(name)
+            Offer(name, server, entry.window, entry.read_rate, entry.write_rate)
+            if entry
+            else Offer(name, server)
         )
     return offers
 
@@ -155,9 +188,14 @@ def _slots_of(name: str, where: str, own: FleetSettings) -> int:
 
 
 async def _serve(
-    machine: Machine, wanted: Wanted, offers: Sequence[Offer], stop: asyncio.Event, say: Say
+    machine: Machine,
+    wanted: Wanted,
+    offers: Sequence[Offer],
+    stop: asyncio.Event,
+    over: asyncio.Event,
+    say: Say,
 ) -> None:
-    """Let the engine work; it starts again where it failed, for its jobs are kept."""
+    """Let the engine work until it is over; it starts again where it failed, for its jobs are kept."""
 
     async def run(number: int) -> None:
         await perform(machine, number)
@@ -168,7 +206,10 @@ async def _serve(
     queues = [queue_of(""), *(queue_of(each.name) for each in offers)] if offers else []
     queues += [PUBLISH_QUEUE] if wanted.publishes else []
     if not queues:
-        raise UsageError("This worker could do nothing: no model was found, and --publish was not given.")
+        telling = asyncio.ensure_future(_tell(machine, stop))
+        await over.wait()
+        await leave(telling)
+        return
     limits = machine.settings.limits
     logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what concerns people is said here
     app = make_app(machine.fleet, run, put_out)
@@ -178,10 +219,10 @@ async def _serve(
             lasting.append(asyncio.ensure_future(reap_orphans(_REAP_S)))
         forgetting = forget_again_and_again(machine.close, machine.store, machine.settings.keep_days)
         lasting.append(asyncio.ensure_future(forgetting))
-        while not stop.is_set():
+        while not over.is_set():
             if not machine.has_space():
                 say(f"No new task begins: {machine.free_mb()} MB are left in {machine.folder}.")
-                await _wait_for_space(machine, stop)
+                await _wait_for_space(machine, over)
                 continue
             listens = machine.settings.listen
             engine = make_worker(app, machine.name, queues, wanted.slots, limits, listens=listens)
@@ -191,7 +232,7 @@ async def _serve(
                     _sweep(machine),
                     _tell(machine, stop),
                     free_forgotten_jobs(machine.fleet, engine, limits.silence_s / 2),
-                    _stop_engine(stop, engine.stop),
+                    _stop_engine(over, engine.stop),
                     _watch_space(machine, engine.stop),
                 )
             ]
@@ -205,13 +246,13 @@ async def _serve(
         await leave(*lasting)
 
 
-async def _stop_engine(stop: asyncio.Event, end: Callable[[], None]) -> None:
-    await stop.wait()
+async def _stop_engine(over: asyncio.Event, end: Callable[[], None]) -> None:
+    await over.wait()
     end()
 
 
-async def _wait_for_space(machine: Machine, stop: asyncio.Event) -> None:
-    while not machine.has_space() and not stop.is_set():
+async def _wait_for_space(machine: Machine, over: asyncio.Event) -> None:
+    while not machine.has_space() and not over.is_set():
         await asyncio.sleep(_SPACE_S)
 
 
