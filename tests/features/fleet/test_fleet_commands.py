@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.errors import UsageError
+from kith.core.errors import EXIT_TRY_LATER, UsageError
 from kith.features.fleet import entry
 from kith.settings import features
 from outside import Kith
@@ -100,6 +100,13 @@ def test_another_database_is_named_by_an_option_or_the_environment(
 
 def test_without_a_fleet_a_command_says_how_to_begin(kith: Kith) -> None:
     assert "kith fleet up" in kith("fleet", "status", code=2).stderr
+
+
+@pytest.mark.slow
+def test_a_database_that_is_away_is_one_sentence_with_its_reason(kith: Kith, tmp_path: Path) -> None:
+    done = kith("fleet", "status", "--dsn", f"host={tmp_path} dbname=fleet", code=EXIT_TRY_LATER)
+    (line,) = done.stderr.splitlines()
+    assert "No such file" in line
 
 
 def test_an_address_stays_with_its_owner(kith: Kith, home: Path, dsn: str) -> None:

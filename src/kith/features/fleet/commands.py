@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, BusyError, UsageError
 from kith.core.event_loop import run_loop
 from kith.features.fleet.artefacts import Store
 from kith.features.fleet.attempts import Batch
@@ -60,11 +60,23 @@ def _say(text: str) -> None:
 def _ask(args: argparse.Namespace, work: Callable[[Fleet], Awaitable[T]]) -> T:
     """Do something with the fleet's database, and close it."""
 
+    state = _settings().state
+    dsn = find_dsn(args.dsn, state)
+
     async def within() -> T:
-        async with open_fleet(find_dsn(args.dsn, _settings().state)) as fleet:
+        async with open_fleet(dsn) as fleet:
             return await work(fleet)
 
-    return run_loop(within())
+    try:
+        return run_loop(within())
+    except BusyError as error:
+        if dsn != _own_cluster(state).dsn:
+            raise
+        raise BusyError(f"{error} `kith fleet up` starts it.") from error
+
+
+def _own_cluster(state: Path) -> Cluster:
+    return Cluster(state / "fleet-database")
 
 
 # --- the database and workers ----------------------------------------------------------------------
@@ -104,7 +116,7 @@ def _wanted(args: argparse.Namespace, dsn: str) -> Wanted:
 def up_command(args: argparse.Namespace) -> int:
     """A database of this user and a worker, until Ctrl-C; both are there again at the next start."""
     settings = _settings()
-    cluster = Cluster(settings.state / "fleet-database")
+    cluster = _own_cluster(settings.state)
     with cluster.running(_say):
 
         async def prepare() -> None:

@@ -1,6 +1,7 @@
 """The fleet's database: its connection, its schema, and what workers and people do with it."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib import resources
@@ -32,6 +33,7 @@ _CONNECTION: Final = {
 _PAUSES: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # between two tries; the last one again and again
 _WAIT_S: Final = 5.0  # for a connection, before the next try
 _MANY: Final = 1_000  # tasks
+_REASON_S: Final = 2  # for a last try, whose error is shown
 _COMMAND_S: Final = 10.0  # for commands that a person waits for
 # Without it PostgreSQL may plan the search once for any queues, after five searches on a connection. It
 # belongs to the function, so it holds behind a pooler of connections, too.
@@ -81,10 +83,22 @@ class Fleet:
                 pause = _PAUSES[min(tries, len(_PAUSES) - 1)]
                 tries += 1
                 if loop.time() + pause - begun > self.patience_s:
-                    raise BusyError(f"The fleet's database does not answer: {_first_line(error)}.") from error
+                    why = _first_line(await self._reason(error))
+                    raise BusyError(f"The fleet's database does not answer: {why}.") from error
                 await asyncio.sleep(pause)
             except psycopg.Error as error:
                 raise KithError(f"The fleet's database refuses: {_first_line(error)}.") from error
+
+    async def _reason(self, error: Exception) -> Exception:
+        """Find why there is no connection, where the pool only tells how long it waited for one."""
+        dsn = self.pool.conninfo
+        try:
+            if isinstance(error, PoolTimeout) and isinstance(dsn, str):
+                tried = await psycopg.AsyncConnection.connect(dsn, connect_timeout=_REASON_S)
+                await tried.close()
+        except psycopg.OperationalError as found:
+            return found
+        return error
 
     async def rows(self, statement: LiteralString, **values: object) -> list[dict[str, Any]]:
         """The rows of one statement, with no transaction around it."""
@@ -332,6 +346,7 @@ async def open_fleet(
         reconnect_timeout=30.0,
         timeout=_WAIT_S,
     )
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # what concerns people is raised here
     try:
         await pool.open()
         fleet = Fleet(pool, patience_s)
