@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kith.core.event_loop import leave, run_loop
-from kith.trees.listing import list_files
+from kith.core.event_loop import run_loop
 from kith.trees.revisions import clean_commit
 
 _PATIENCE: Final = 0.3  # seconds for git, while nothing can be said before it answers
@@ -56,9 +55,4 @@ def _is_top(root: Path) -> bool:
 
 async def _look(root: Path, patience: float = _PATIENCE) -> str:
     """The commit; the list of the files stays with who lists them."""
-    ahead = asyncio.ensure_future(list_files(root))
-    try:
-        return await clean_commit(root, patience)
-    finally:
-        await asyncio.wait([ahead], timeout=patience)
-        await leave(ahead)
+    return await clean_commit(root, patience, lists=True)

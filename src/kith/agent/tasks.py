@@ -30,7 +30,9 @@ from kith.agent.reminders import Reminders
 from kith.agent.start_state import find_commit
 from kith.agent.task_prompt import ToldChecks, no_checks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
+from kith.context.find_lines import Search
 from kith.context.task_kinds import kind_of
+from kith.context.uses import begin_uses
 from kith.core.errors import NoModelError, UsageError
 from kith.core.event_loop import leave
 from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
@@ -101,7 +103,10 @@ class DoTask(Protocol):
 
 
 class SessionTask(Struct, frozen=True):
-    """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
+    """A task in its session `id`, with its state from the log; `held`: a model that is open already.
+
+    `begun`: the search for what the task's words name, which was begun first as it takes longest.
+    """
 
     project: Project
     run: Run
@@ -109,6 +114,7 @@ class SessionTask(Struct, frozen=True):
     task: Task
     past: Past
     held: Opened | None = None
+    begun: Search | None = None
 
     @property
     def words(self) -> str:
@@ -176,6 +182,17 @@ async def run_in(
     `opened` is a model that is open already (a conversation keeps its own); otherwise one is chosen now.
     """
     run = project.begin(session, answerer)
+    begun = None if task.resume or parse_direct(task.words) else begin_uses(run, task.words)
+    try:
+        return await _run_begun(project, session, task, run, opened, begun)
+    finally:
+        if begun:
+            await leave(begun.found)
+
+
+async def _run_begun(
+    project: Project, session: Session, task: Task, run: Run, opened: Opened | None, begun: Search | None
+) -> Result:
     if task.resume:
         run.emit(Resumed())
         await project.recover(session)
@@ -188,7 +205,9 @@ async def run_in(
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
-    work = keep_partial(session, THREAD, _do(SessionTask(project, run, session.id, task, past, opened)))
+    work = keep_partial(
+        session, THREAD, _do(SessionTask(project, run, session.id, task, past, opened, begun))
+    )
     code = await project.to_the_end(session, run, work, f"kith run --resume {short_session(session.id)}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
@@ -391,7 +410,7 @@ async def _open_task(job: SessionTask, asking: _Asking, window: int, adaptation:
         words = f"{words}\n\nThe person set your list of steps:\n{steps}"
     tell_checks = no_checks if job.project.settings.read_only else asking.standing.first_words
     room, known = opening_room(window), asking.known.fitting
-    return await open_task(job.run, words, room, known, adaptation.showing, tell_checks)
+    return await open_task(job.run, words, room, known, adaptation.showing, tell_checks, job.begun)
 
 
 # --- going on after a crash --------------------------------------------------------------

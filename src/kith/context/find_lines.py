@@ -1,5 +1,6 @@
 """Find lines in the tree's files, with the quickest engine the machine has."""
 
+import asyncio
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -50,14 +51,52 @@ async def find_lines(
     run: Run, query: Query, chosen: Sequence[str], limits: ExecLimits
 ) -> tuple[list[Hit], bool]:
     """The matches in the chosen files, and whether these are all. Raises re.error."""
-    allowed = set(chosen)
-    without = sorted(GENERATED.keys() - {part for file in chosen for part in file.split("/")})
+    found = await _search(run, query, _without(chosen), limits)
+    if found is None:
+        return await _look_through(run, query.compile(), chosen), True
+    return _among(found[0], chosen), found[1]
+
+
+class Search(Struct, frozen=True):
+    """A search that was begun before the tree's files were known; `found` is None without an engine."""
+
+    query: Query
+    found: asyncio.Future[tuple[list[Hit], bool] | None]
+
+
+def begin_search(run: Run, query: Query, limits: ExecLimits) -> Search:
+    """Begin it everywhere but in folders that are usually generated; whoever begins it ends it."""
+    return Search(query, asyncio.ensure_future(_search(run, query, _without(()), limits)))
+
+
+async def take_lines(search: Search, chosen: Sequence[str]) -> tuple[list[Hit], bool] | None:
+    """What `find_lines` would find in the chosen files; None where only that can tell."""
+    if _without(chosen) != _without(()):  # files lie in a folder that it passed over
+        return None
+    found = await search.found
+    return found and (_among(found[0], chosen), found[1])
+
+
+async def _search(
+    run: Run, query: Query, without: Sequence[str], limits: ExecLimits
+) -> tuple[list[Hit], bool] | None:
     for command in (_ripgrep(query, without), _git_grep(query, without)):
         ran = await run.workspace.exec(command, limits)
-        hits = [hit for hit in _parse(ran.output) if hit.path in allowed]
+        hits = [*_parse(ran.output)]
         if hits or ran.timed_out or ran.code in (_FOUND, _NOTHING):
             return hits, not (ran.timed_out or ran.cut)
-    return await _look_through(run, query.compile(), chosen), True
+    return None
+
+
+def _among(hits: Sequence[Hit], chosen: Sequence[str]) -> list[Hit]:
+    paths = {hit.path for hit in hits}.intersection(chosen)
+    return [hit for hit in hits if hit.path in paths]
+
+
+def _without(chosen: Sequence[str]) -> list[str]:
+    """The generated folders that none of the files lies in."""
+    text = "\0/".join(("", *chosen))
+    return sorted(name for name in GENERATED if f"/{name}/" not in text)
 
 
 def _ripgrep(query: Query, without: Sequence[str]) -> ShellCommand:

@@ -96,7 +96,13 @@ def _stamp(place: str) -> Stamp:
 
 SKIPPED = frozenset({".git", ".hg", ".svn", ".kith", *ALWAYS_GENERATED})
 
-_SUBMODULE = re.compile(rb"(?:^|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
+STAGED: Final = ("ls-files", "-z", "--stage", "-v")
+STATUS: Final = (
+    *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"),
+    *("--no-renames", "--ignore-submodules=dirty"),
+)
+_ASSUMED: Final = (b"h ", b"s ", b"m ")  # the tags of files that git does not look at
+_SUBMODULE = re.compile(rb"(?:^|\0)(?:\w )?160000 [0-9a-f]+ \d\t([^\0]+)")
 
 Rules = tuple[
     tuple[str, "GitIgnoreSpec"], ...
@@ -130,10 +136,31 @@ async def _list(root: Path) -> tuple[str, ...]:
         await leave(*asked)  # no process may outlive the question
     if not (staged.ok and others.ok and gone.ok):
         return tuple(sorted(_walk(root)))
-    tracked = [entry[entry.index("\t") + 1 :] for entry in _names(staged.stdout)]
-    untracked = _names(others.stdout)
-    absent = {*_names(gone.stdout), *_submodules(staged.stdout), *_generated(untracked, tracked)}
-    absent.update(filter(_is_apart, untracked if b".kith/" not in staged.stdout else (*tracked, *untracked)))
+    return _merge(staged.stdout, _names(others.stdout), _names(gone.stdout))
+
+
+def note_status(root: Path, staged: bytes, status: bytes, begun: Begun) -> None:
+    """Keep the list that git's answers to STAGED and STATUS give, at the top of a repository.
+
+    Where they do not tell all, nothing is kept: of a merge's conflicts, and of files that git was told to
+    assume unchanged.
+    """
+    lines = status.split(b"\0")[:-1]
+    others = [os.fsdecode(line[2:]) for line in lines if line.startswith(b"? ")]
+    changed = [line.split(b" ", 8) for line in lines if line.startswith(b"1 ")]
+    heads = sum(line.startswith(b"# ") for line in lines)
+    assumed = (staged.startswith(tag) or b"\0" + tag in staged for tag in _ASSUMED)
+    if heads + len(others) + len(changed) < len(lines) or any(assumed):
+        return
+    gone = [os.fsdecode(fields[8]) for fields in changed if fields[1].endswith(b"D")]
+    remember(root, _merge(staged, others, gone), begun)
+
+
+def _merge(staged: bytes, untracked: Sequence[str], gone: Iterable[str]) -> tuple[str, ...]:
+    """The files that git tracks or could track, as `list_files` gives them."""
+    tracked = [entry[entry.index("\t") + 1 :] for entry in _names(staged)]
+    absent = {*gone, *_submodules(staged), *_generated(untracked, tracked)}
+    absent.update(filter(_is_apart, untracked if b".kith/" not in staged else (*tracked, *untracked)))
     names = dict.fromkeys((*tracked, *untracked))
     return tuple(sorted(name for name in names if name not in absent))
 

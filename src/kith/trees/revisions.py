@@ -9,9 +9,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from kith.core.errors import TreeError
+from kith.core.event_loop import leave
 from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change, Changes
 from kith.trees.files import check_path, look_at, show_path
 from kith.trees.git import GitRan, run_git
+from kith.trees.listing import STAGED, STATUS, begin, note_status
 from kith.trees.walk import remove_tree
 
 INDEX: Final = "index"
@@ -205,18 +207,25 @@ _AUTHOR: Final = {
 }
 
 
-async def clean_commit(root: Path, patience: float = _PATIENCE) -> str:
+async def clean_commit(root: Path, patience: float = _PATIENCE, *, lists: bool = False) -> str:
     """The commit that the tree at `root` is, file by file.
 
     "" where it is none: something was changed or is not tracked, there is no commit, no git, or git takes
-    longer than `patience` (seconds).
+    longer than `patience` (seconds). `lists`: at the top of a repository, keep for `list_files` what one look
+    at the files tells of both.
     """
-    ask = run_git(root, "status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty")
+    begun, asked = begin(), [asyncio.ensure_future(run_git(root, *STATUS))]
+    if lists:
+        asked.append(asyncio.ensure_future(run_git(root, *STAGED)))
     try:
         async with asyncio.timeout(patience):
-            ran = await ask
+            ran, *staged = [await each for each in asked]
     except (TimeoutError, TreeError):
         return ""
+    finally:
+        await leave(*asked)
+    if ran.ok and staged and staged[0].ok:
+        await asyncio.to_thread(note_status, root, staged[0].stdout, ran.stdout, begun)
     lines = [line for line in ran.stdout.split(b"\0") if line]
     heads = [line for line in lines if line.startswith(b"# branch.oid ")]
     if not ran.ok or not heads or any(not line.startswith(b"#") for line in lines):
