@@ -436,9 +436,9 @@ def always_words(question: Question) -> str:
         named = f"{printable(tool)} of {printable(server)}"
         return f"Always: in this project, {named}, with any arguments, until its description changes"
     if question.effect == "web":
-        return f"Always: in this project, the model may read pages of {printable(question.pattern)}"
+        return f"Always: in this project, the model may read pages of {printable(' '.join(question.hosts))}"
+    if question.hosts:
+        return f"Always: in this project, sandboxed commands may reach {printable(' '.join(question.hosts))}"
     target = question.target or CallTarget()
-    if question.pattern == " ".join(target.hosts):
-        return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"
     command = target.text if target.hosts else question.pattern
     return f"Always: in this project, exactly this command: {printable(command)}"
