@@ -129,7 +129,9 @@ class Feature(Struct, frozen=True):
     status_line: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
-    # Edits that need no model: agent.direct.MoreEdits.
+    # Does a task without a model, where it can: agent.tasks.Shortcut.
+    shortcut: Lazy[Any] | None = None
+    # Edits that need no model, by name: agent.ready_edits.MoreEdits.
     edits: Lazy[Any] | None = None
     # Hears all events of a session: agent.project.MakeListener.
     listener: Lazy[Any] | None = None
