@@ -48,7 +48,7 @@ HEAVY |= {"jsonschema", "referencing"}  # only where an answer has to follow a s
 HEAVY |= {"statistics"}  # it brings fractions and decimals
 # What only some tasks need: the cloud, pools, errands, several models in one role.
 SELDOM = {
-    *("kith.models.providers.anthropic", "kith.models.providers.gemini", "kith.agent.asking.cast"),
+    *("kith.features.clouds.anthropic", "kith.features.clouds.gemini", "kith.agent.asking.cast"),
 }
 
 

@@ -121,6 +121,8 @@ class Feature(Struct, frozen=True):
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Protocols of servers in the cloud, by the kind of the server: models.discovery.servers.CloudProtocol.
+    protocols: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
     # Tells how its long work stands, for `kith status`: terminal.status.Underway.

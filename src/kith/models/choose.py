@@ -2,14 +2,12 @@
 
 import asyncio
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
-from kith.core.feature import Lazy
 from kith.core.model import Emit
 from kith.core.values import ServerKind
 from kith.models.discovery.advice import advise
@@ -26,6 +24,7 @@ from kith.models.discovery.servers import (
     full_name,
     ollama_url,
     place_at,
+    protocol_of,
     servers_of,
     wait_for_port,
 )
@@ -42,10 +41,6 @@ from kith.models.sources import Source, Sources, files_of
 from kith.models.traits import describe
 
 # Of the cloud: most people never ask them.
-_anthropic: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy(
-    "kith.models.providers.anthropic:Anthropic"
-)
-_gemini: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy("kith.models.providers.gemini:Gemini")
 # The servers that need no configuration, and where they listen by default.
 _USUAL: Mapping[str, NamedServer] = {
     "llama-server": NamedServer("llama-server", "http://127.0.0.1:8080"),
@@ -220,10 +215,8 @@ async def _recognise(
         endpoint.cloud = True
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
         emit(Notice(f"Ollama runs {model} at {shape.remote}: prompts leave this machine.", "warning"))
-    if kind == "anthropic":
-        return _anthropic.load()(model, endpoint)
-    if kind == "gemini":
-        return _gemini.load()(model, endpoint)
+    if kind in CLOUDS:
+        return protocol_of(kind, places).provider(model, endpoint)
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:

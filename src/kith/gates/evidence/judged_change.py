@@ -1,4 +1,4 @@
-"""A change and the check that it stands before: what both sides of the comparison are made of."""
+"""A change before one check: both sides of the comparison, and how they are run."""
 
 import re
 from collections.abc import Sequence
