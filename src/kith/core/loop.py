@@ -146,7 +146,8 @@ async def _use(
         refused = f"to {_TO_DO.get(effect, effect)} {what}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.", "forbidden")
     if decision == "ask":
-        held = effect == "web" or run.workspace.confined  # pages are fetched by kith itself
+        # Pages are fetched by kith itself.
+        held = bool(target.hosts) and (effect == "web" or run.workspace.confined)
         pattern = role.policy.pattern(effect, target)
         question = Question(
             new_id(),
