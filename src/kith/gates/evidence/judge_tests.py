@@ -75,7 +75,7 @@ async def judge_tests(judged: JudgedChange, after: SuiteReport, reach: Reach) ->
     if watching:
         return judged.yes(replace_grade(told, "unproven", "settings"), after)
     named = frozenset(id for id in found.failing if judged.claims.want(id))
-    unmet = _unmet(judged, after, found, named)
+    unmet = _unmet(judged, after, named)
     if unmet and judged.claims.tries == "more":
         return judged.no(replace_grade(told, "unproven", "unmet"), unmet, after)
     if unmet and not (fixed and found.failing):
@@ -96,7 +96,7 @@ def _graded(
     return replace_grade(told, "unproven", "not_reached")
 
 
-def _unmet(judged: JudgedChange, after: SuiteReport, found: Comparison, named: Collection[str]) -> str:
+def _unmet(judged: JudgedChange, after: SuiteReport, named: Collection[str]) -> str:
     """Explain to the model why a goal is not reached; "" when it is."""
     if named:
         only = tuple(case for case in after.cases if case.id in named or case.outcome == "passed")

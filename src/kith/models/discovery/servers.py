@@ -140,10 +140,10 @@ async def _hear(looks: Sequence[asyncio.Task[Server | None]], wait: Wait | None)
             _, late = await asyncio.wait(late, return_when=asyncio.FIRST_COMPLETED)
 
 
-async def wait_for_port(url: str, wait_s: float = STARTS_S) -> None:
+async def wait_for_port(url: str) -> None:
     """Wait a moment for a closed port of this machine: its server may have been started just now."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + wait_s
+    until = loop.time() + STARTS_S
     while not await _listens(url, named=True) and loop.time() < until:
         await asyncio.sleep(_LOOK_AGAIN_S)
 
