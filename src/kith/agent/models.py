@@ -81,6 +81,7 @@ def places_of(chosen: Settings) -> Places:
         window=chosen.window,
         stall_s=chosen.stall,
         connect_s=chosen.connect,
+        pool=next((each.pool for each in features() if each.pool), None),
     )
     return places if chosen.discovery == "on" else replace(places, usual=())
 

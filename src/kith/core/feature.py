@@ -123,6 +123,8 @@ class Feature(Struct, frozen=True):
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Protocols of servers in the cloud, by the kind of the server: models.discovery.servers.CloudProtocol.
     protocols: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Makes one model of several servers: models.discovery.servers.MakePool.
+    pool: Lazy[Any] | None = None
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
     # Tells how its long work stands, for `kith status`: terminal.status.Underway.

@@ -29,7 +29,6 @@ from kith.models.discovery.servers import (
     wait_for_port,
 )
 from kith.models.discovery.stored import FILES
-from kith.models.pool import Member, Pool
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
@@ -164,17 +163,19 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
     member that is no endpoint or is in the cloud.
     """
-    found = list[Member]()
+    if places.pool is None:
+        raise UsageError(f"Pool {name} needs a feature that is off or not installed; see kith features.")
+    found = list[Provider]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
         endpoint = endpoint_of(place, places)
         try:
             kind = place.kind if place.url != each else await kind_of(endpoint) or "openai"
-            found.append(Member(await _open(kind, endpoint, model, places, emit)))
+            found.append(await _open(kind, endpoint, model, places, emit))
         except (ModelError, NoModelError) as error:
             emit(Notice(f"{str(error).rstrip('.')}. The pool goes on without {each}.", "warning"))
     if not found:
         raise NoModelError(f"No server of the pool of {name} answers.")
-    return Pool(name, found)
+    return places.pool.load()(name, found)
 
 
 def _member(pool: str, name: str, places: Places) -> NamedServer:

@@ -17,9 +17,9 @@ from kith.core.model import Emit
 from kith.core.values import Reply
 from kith.features.clouds.anthropic import anthropic_endpoint
 from kith.features.engine.model_files import OwnEngine
+from kith.features.pools.pool import Member, Pool
 from kith.models.choose import choose_provider
 from kith.models.discovery.servers import NamedServer, Places
-from kith.models.pool import Member, Pool
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.files import KeyPlace

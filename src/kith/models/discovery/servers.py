@@ -251,6 +251,10 @@ class CloudProtocol(Struct, frozen=True):
     provider: Callable[[str, Endpoint], Provider]
 
 
+# Makes one model, called by the name, of several servers that run it.
+MakePool = Callable[[str, Sequence[Provider]], Provider]
+
+
 class NamedServer(Struct, frozen=True):
     """An endpoint that the person gave a name, or one that has its name from its maker.
 
@@ -274,7 +278,7 @@ class Places(Struct, frozen=True):
     the rule for models outside the person's own network ("ask": the caller asks before). `window`: the
     tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`: seconds
     without a byte before a server counts as hung; `connect_s`: for a connection, None as in `Endpoint`.
-    `protocols` are those of the cloud, loaded when one is asked.
+    `protocols` are those of the cloud; they and `pool` are loaded when one is asked.
     """
 
     protocols: Mapping[str, Lazy[CloudProtocol]] = field(default_factory=dict)
@@ -291,6 +295,7 @@ class Places(Struct, frozen=True):
     stall_s: float = 600.0
     connect_s: float | None = None
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
+    pool: Lazy[MakePool] | None = None
     __repr__ = repr_without("openai_key")
 
 
