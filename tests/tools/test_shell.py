@@ -74,7 +74,6 @@ def test_colours_and_progress_bars_are_not_for_models(bench: Bench) -> None:
 def test_what_is_no_command_is_refused(bench: Bench, command: str) -> None:
     result = bench.use(BASH, command=command)
     assert not result.ok and "ran" not in result.detail
-    assert result.text == "The command is empty or holds a NUL character: send a command line."
 
 
 def test_half_a_character_is_refused(bench: Bench) -> None:

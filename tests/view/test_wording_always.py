@@ -27,12 +27,15 @@ HOSTS = Question(
     ("yes", "always", "no"),
     effect="net",
     pattern="a.org b.org",
+    hosts=("a.org", "b.org"),
     target=CallTarget("x", ("a.org", "b.org")),
 )
 PAGES = Question(
     "q", "tool", "Allow web to reach a.org", ("yes", "always", "no"), effect="web", pattern="a.org",
+    hosts=("a.org",),
     target=CallTarget("https://a.org/x", ("a.org",)),
 )  # fmt: skip
+UNHELD = replace(HOSTS, hosts=(), pattern="a.org b.org: x")
 ONCE = Question("q", "tool", "Allow bash: x", ("yes", "no"), effect="exec")
 CALLED = replace(HOSTS, asker="ollama/<b>small</b>")
 
@@ -40,6 +43,7 @@ CALLED = replace(HOSTS, asker="ollama/<b>small</b>")
 def test_the_words_say_how_far_it_goes() -> None:
     assert always_words(ASKED) == "Always: in this project, exactly this command: npm test <b>"
     assert always_words(HOSTS) == "Always: in this project, sandboxed commands may reach a.org b.org"
+    assert always_words(UNHELD) == "Always: in this project, exactly this command: x"
     assert always_words(PAGES) == "Always: in this project, the model may read pages of a.org"
     assert always_words(ONCE) == ""
 

@@ -16,7 +16,8 @@ from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, ResultStore
-from kith.gates.evidence.judge import Check, evidence_gate
+from kith.gates.evidence.judge import evidence_gate
+from kith.gates.evidence.judged_change import Check
 from kith.gates.evidence.quick_tests import find_new_failures
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate

@@ -25,13 +25,21 @@ from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.machine import read_memory
-from kith.models.discovery.servers import NamedServer, Places, Server, endpoint_of, full_name, servers_of
+from kith.models.discovery.servers import (
+    CloudProtocol,
+    NamedServer,
+    Places,
+    Server,
+    endpoint_of,
+    full_name,
+    servers_of,
+)
 from kith.models.discovery.stored import FILES
 from kith.models.providers.manner import Manner
 from kith.models.providers.wire import is_loopback
 from kith.models.sources import NoSource, Source, Sources, files_of
 from kith.settings import Settings
-from kith.settings.features import find_part, known_features, word_lack
+from kith.settings.features import features, find_part, known_features, word_lack
 from kith.settings.values import NamedEndpoint
 
 
@@ -44,8 +52,9 @@ class Listed(Struct, frozen=True):
 
 def listed_name(chosen: Settings, name: str, server: str) -> str:
     """A model of the log as `kith models` lists it: by its endpoint, where the person named that one."""
-    named = places_of(chosen).named if server else {}
-    place = next((each for each, known in named.items() if endpoint_of(known, Places()).url == server), "")
+    places = places_of(chosen)
+    named = places.named if server else {}
+    place = next((each for each, known in named.items() if endpoint_of(known, places).url == server), "")
     return f"{place}/{name.partition('/')[2]}" if place else name
 
 
@@ -59,6 +68,7 @@ def places_of(chosen: Settings) -> Places:
     }
     claude, gemini = chosen.anthropic_api_key, chosen.gemini_api_key
     places = Places(
+        protocols=cloud_protocols(),
         named=named,
         pools=chosen.pools,
         ollama_host=chosen.ollama_host,
@@ -71,8 +81,14 @@ def places_of(chosen: Settings) -> Places:
         window=chosen.window,
         stall_s=chosen.stall,
         connect_s=chosen.connect,
+        pool=next((each.pool for each in features() if each.pool), None),
     )
     return places if chosen.discovery == "on" else replace(places, usual=())
+
+
+def cloud_protocols() -> dict[str, Lazy[CloudProtocol]]:
+    """The protocols of the cloud that features speak, by the kind of the server."""
+    return {kind: found for each in features() for kind, found in each.protocols.items()}
 
 
 def _manner_of(endpoint: NamedEndpoint) -> Manner:

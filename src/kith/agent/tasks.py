@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Protocol
 
@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from kith.agent.asking.routes import Pinned, Route, need_router
 from kith.agent.asking.task_worker import USUAL, Adaptation, adapt, make_worker, settle
 from kith.agent.asking.terms import Terms
-from kith.agent.attempt import Outcome, TaskProgress, adopt_ready, attempt, may_end
-from kith.agent.direct import BeyondError, make_direct
-from kith.agent.direct_words import describe, nearest_form, parse_direct
+from kith.agent.attempt import Outcome, TaskProgress, attempt, may_end
 from kith.agent.edit_checks import EditChecks
 from kith.agent.final_answer import announce, give_answer
 from kith.agent.forecasts import tell_forecast
@@ -48,6 +46,7 @@ from kith.memory.log import Log
 from kith.memory.past import Past
 from kith.memory.session import Listener, Session
 from kith.models.stack import Opened
+from kith.settings.features import all_parts
 from kith.tools.wrappers import HookAnswer
 
 # A plain turn: the model reads and answers, and nothing is changed.
@@ -213,6 +212,17 @@ async def _run_begun(
     return Result(code, project.report(session.id))
 
 
+class Shortcut(Struct, frozen=True):
+    """A feature's way to do a task without a model.
+
+    `do` gets the task's words, and gives None for one that needs a model. `example`: the nearest request that
+    needs none, "" where nothing is like it.
+    """
+
+    do: Callable[[Project, Run, str], Awaitable[Outcome | None]]
+    example: Callable[[str], str]
+
+
 def _copied(history: Sequence[Message]) -> Forked:
     """A conversation from elsewhere, as the session's own beginning."""
     spoken = (Spoken(each.text, n, 0.0) for n, each in enumerate(history) if each.author == "person")
@@ -230,38 +240,21 @@ async def _do(job: SessionTask) -> Outcome:
     said = await _hear_hooks(job)
     if said.refusal:
         return Outcome("rejected", said.no)
-    if task.schema is None and (done := await _do_directly(project, run, task)):
-        return done
+    shortcuts: list[Shortcut] = [*all_parts(lambda each: each.shortcut)]
+    for each in shortcuts if task.schema is None else ():
+        if done := await each.do(project, run, task.words):
+            return done
     if said.words:
         job = replace(job, task=replace(task, words=f"{task.words}\n\n{said.words}"))
     try:
         async with with_servers(project) as project:
             return await _ask_model(replace(job, project=project))
     except NoModelError as error:
-        if form := nearest_form(task.words):
+        if form := next(filter(None, (each.example(task.words) for each in shortcuts)), ""):
             raise NoModelError(
                 f"{error}\n\nWithout a model, kith takes requests of this form:\n  {form}"
             ) from error
         raise
-
-
-async def _do_directly(project: Project, run: Run, task: Task) -> Outcome | None:
-    """Do a task that needs no model; None for any other."""
-    direct = parse_direct(task.words)
-    if direct is None or project.settings.read_only:
-        return None
-    try:
-        made = await make_direct(direct, run)
-    except BeyondError as error:
-        run.emit(Notice(f"{error} Asking a model instead."))
-        return None
-    places = f"; {made.places} place{'s' * (made.places > 1)}" if made.places else ""
-    run.emit(Notice(f"I read this as: {describe(direct)}{places}."))
-    judges = project.judges(run, task.words)
-    try:
-        return await adopt_ready(run, made.changes, judges, "Done, without a model.")
-    finally:
-        await judges.aclose()
 
 
 async def _hear_hooks(job: SessionTask) -> HookAnswer:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kith.core.errors import TreeError
 from kith.core.generated import GENERATED
-from kith.core.git import git_command
+from kith.core.git import git_command, list_paths
 from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits, ShellCommand
@@ -142,3 +142,15 @@ async def _look_through(run: Run, pattern: re.Pattern[str], chosen: Sequence[str
             lines = enumerate((line.removesuffix("\r") for line in text.split("\n")), 1)
             hits += [Hit(path, number, line) for number, line in lines if pattern.search(line)]
     return hits
+
+
+_GREP_LIMITS = ExecLimits(seconds=20.0, output=8_000_000)
+_WORTH_GREP = 100  # files; fewer are read sooner than git starts
+
+
+async def files_holding(run: Run, word: str, paths: Sequence[str]) -> Sequence[str]:
+    """Those of the files that may hold the word."""
+    if len(paths) < _WORTH_GREP or not run.workspace.confined:
+        return paths
+    holding = await list_paths(run, ["grep", "-lazF", "--untracked", "-e", word], _GREP_LIMITS)
+    return paths if holding is None else sorted(frozenset(holding).intersection(paths))

@@ -123,6 +123,10 @@ class Feature(Struct, frozen=True):
     kinds: Mapping[str, Lazy[Any]] = field(default_factory=dict)
     # Opens the models that are called PREFIX/..., by prefix: models.sources.Source, made from the Settings.
     models: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Protocols of servers in the cloud, by the kind of the server: models.discovery.servers.CloudProtocol.
+    protocols: Mapping[str, Lazy[Any]] = field(default_factory=dict)
+    # Makes one model of several servers: models.discovery.servers.MakePool.
+    pool: Lazy[Any] | None = None
     # Connects to servers of tools for models: agent.outside_tools.OpenTools.
     outside_tools: Lazy[Any] | None = None
     # Tells how its long work stands, for `kith status`: terminal.status.Underway.
@@ -131,7 +135,9 @@ class Feature(Struct, frozen=True):
     status_line: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
-    # Edits that need no model: agent.direct.MoreEdits.
+    # Does a task without a model, where it can: agent.tasks.Shortcut.
+    shortcut: Lazy[Any] | None = None
+    # Edits that need no model, by name: agent.ready_edits.MoreEdits.
     edits: Lazy[Any] | None = None
     # Hears all events of a session: agent.project.MakeListener.
     listener: Lazy[Any] | None = None

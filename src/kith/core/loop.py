@@ -10,7 +10,7 @@ from kith.core.errors import LimitError, ModelError
 from kith.core.events import ToolBegan, ToolEnded
 from kith.core.model import Beforehand, Prompt, Role, Tool
 from kith.core.run import Run, Thread, new_id
-from kith.core.values import CallTarget, Effect, Fault, Message, Question, Text, ToolCall, ToolResult, say
+from kith.core.values import CallTarget, Fault, Message, Question, Text, ToolCall, ToolResult, say
 
 INTERRUPTED = (
     "Interrupted, outcome unknown: kith stopped before this call was answered, and it is not run twice. "
@@ -146,11 +146,21 @@ async def _use(
         refused = f"to {_TO_DO.get(effect, effect)} {what}"
         return _refusal(run, call, f"This is not allowed in {role.policy.name} mode: {refused}.", "forbidden")
     if decision == "ask":
-        words = _question(run, tool.name, effect, target)
+        # Pages are fetched by kith itself.
+        held = bool(target.hosts) and (effect == "web" or run.workspace.confined)
         pattern = role.policy.pattern(effect, target)
-        choices = ("yes", "always", "no") if pattern else ("yes", "no")
-        question = Question(new_id(), "tool", words, choices, effect=effect, pattern=pattern)
-        answer = await run.ask(replace(question, target=target, asker=asker))
+        question = Question(
+            new_id(),
+            "tool",
+            _word_question(tool.name, target, held),
+            ("yes", "always", "no") if pattern else ("yes", "no"),
+            effect=effect,
+            pattern=pattern,
+            hosts=target.hosts if held else (),
+            target=target,
+            asker=asker,
+        )
+        answer = await run.ask(question)
         if answer.choice not in ("yes", "always"):
             words = f"This was not allowed: {answer.text or 'the person said no'}."
             return _refusal(run, call, words, "denied")
@@ -183,11 +193,10 @@ async def _run(run: Run, tool: Tool, call: ToolCall, looked: Beforehand) -> Tool
     return replace(answered, call_id=call.id, text=text, detail=detail)
 
 
-def _question(run: Run, name: str, effect: Effect, target: CallTarget) -> str:
-    """Word the question that a person is asked about a call."""
+def _word_question(name: str, target: CallTarget, held: bool) -> str:
+    """Word the question that a person is asked about a call; `held` to the hosts that it names."""
     if not target.hosts:
         return f"Allow {name}"
-    held = effect == "web" or run.workspace.confined  # pages are fetched by kith itself
     return f"Allow {name} to reach {' '.join(target.hosts)}{'' if held else UNHELD}"
 
 

@@ -380,7 +380,8 @@ class Question(Struct, frozen=True):
 
     `warnings` come first. Of a call, `target` is its target as it will run. `draft` is a text that the
     person may edit (choice "edit"). `files` is the summary of `changes`: the log holds it instead of the
-    contents. `pattern` is what "always" allows from then on for calls with this `effect`. `evidence`
+    contents. `pattern` is what "always" allows from then on for calls with this `effect`. `hosts`: it
+    is about these hosts only, since nothing can reach others. `evidence`
     supports the change. `held_back`: the evidence is below the grade `required` for a yes given in
     advance. `subject` is what an answer applies to beyond the task. `asker` is the model whose call it is.
     """
@@ -394,6 +395,7 @@ class Question(Struct, frozen=True):
     files: tuple[FileChange, ...] = ()
     effect: Effect | Literal[""] = ""
     pattern: str = ""
+    hosts: tuple[str, ...] = ()
     evidence: Evidence | None = None
     held_back: bool = False
     required: Grade = "unproven"

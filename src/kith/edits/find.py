@@ -71,7 +71,7 @@ def _read(lines: list[str], known: Collection[str], about: str, form: Form, whol
         case first if not begun:
             return parse_whole(lines, known) if first == "auto" else ()
         case "patch":
-            return parse_patch(lines, known, about)
+            return parse_patch(lines, known)
         case "unified":
             return parse_unified(lines, known, about, whole)
         case _:

@@ -19,7 +19,7 @@ _END_OF_FILE = re.compile(r"^\s*\*\*\* End of File\s*$")
 _NUMBERS = re.compile(r"^@@ -(\d{1,18})(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
-def parse_patch(lines: Sequence[str], known: Collection[str] = (), about: str = "") -> list[Edit]:
+def parse_patch(lines: Sequence[str], known: Collection[str]) -> list[Edit]:
     """The edits between `*** Begin Patch` and `*** End Patch`. Raises EditError when it is broken."""
     edits: list[Edit] = []
     for body in _bodies(lines):

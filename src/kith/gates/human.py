@@ -27,9 +27,7 @@ _SECRETS = "by its name it holds secrets, which no model was shown"
 _MOST = 8  # files that the question itself names
 
 
-def human_gate(
-    text: str = "Apply this change?", named: Sequence[str] = (), standard: Standard = _ANY
-) -> Person:
+def human_gate(named: Sequence[str] = (), standard: Standard = _ANY) -> Person:
     """Asks about the change. "some" and "edit" keep what the answer holds; "planned" keeps the files
     that the run's plan names; "revise" sends words back.
 
@@ -38,7 +36,7 @@ def human_gate(
     """
 
     async def judge(run: Run, changes: Changes, evidence: Evidence | None = None) -> Verdict:
-        question = change_question(text, changes, CHOICES, named, run.plan)
+        question = change_question("Apply this change?", changes, CHOICES, named, run.plan)
         if evidence is not None:
             held_back = not standard.meets(evidence)
             question = replace(question, evidence=evidence, held_back=held_back, required=standard.require)

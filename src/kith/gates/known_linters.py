@@ -106,7 +106,7 @@ def make_clang_tidy(configured: str) -> Linter:
     """`configured`: the file that holds the project's checks, "" when clang-tidy's own are used."""
 
     def command(arguments: str) -> str:
-        configured = f"[ -f {_COMMANDS} ] || {{ {configure_line(BUILD_FOLDER)}; }} >&2 || exit 1"
+        configured = f"[ -f {_COMMANDS} ] || {{ {configure_line()}; }} >&2 || exit 1"
         return f"{installed('clang-tidy')}; {configured}; clang-tidy --quiet -p {BUILD_FOLDER} {arguments}"
 
     why = configured or "C++ that CMake builds"

@@ -352,14 +352,14 @@ class Log:
         """
         return float(self.query(query, (session, session))[0][0] or 0.0)
 
-    def paid_by_session(self, model: str, limit: int = 50) -> list[float]:
-        """US dollars of each session that paid for a model, the newest first."""
+    def paid_by_session(self, model: str) -> list[float]:
+        """US dollars of each of the last 50 sessions that paid for a model, the newest first."""
         query = """
             SELECT SUM(json_extract(body, '$.usd')) AS usd FROM events
             WHERE kind = 'Called' AND json_extract(body, '$.model') = ?
-            GROUP BY session HAVING usd > 0 ORDER BY MAX(seq) DESC LIMIT ?
+            GROUP BY session HAVING usd > 0 ORDER BY MAX(seq) DESC LIMIT 50
         """
-        return [float(usd) for (usd,) in self.query(query, (model, limit))]
+        return [float(usd) for (usd,) in self.query(query, (model,))]
 
     def answers(self, subject: type[S]) -> list[tuple[str, str, str, S, str]]:
         """Answers about such a subject, oldest first: session, folder, the question's id, subject, choice."""

@@ -2,14 +2,12 @@
 
 import asyncio
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Notice
-from kith.core.feature import Lazy
 from kith.core.model import Emit
 from kith.core.values import ServerKind
 from kith.models.discovery.advice import advise
@@ -26,11 +24,11 @@ from kith.models.discovery.servers import (
     full_name,
     ollama_url,
     place_at,
+    protocol_of,
     servers_of,
     wait_for_port,
 )
 from kith.models.discovery.stored import FILES
-from kith.models.pool import Member, Pool
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import UnreachableError, nearest
 from kith.models.providers.flavours import served_name, when_loaded
@@ -42,10 +40,6 @@ from kith.models.sources import Source, Sources, files_of
 from kith.models.traits import describe
 
 # Of the cloud: most people never ask them.
-_anthropic: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy(
-    "kith.models.providers.anthropic:Anthropic"
-)
-_gemini: Final[Lazy[Callable[[str, Endpoint], Provider]]] = Lazy("kith.models.providers.gemini:Gemini")
 # The servers that need no configuration, and where they listen by default.
 _USUAL: Mapping[str, NamedServer] = {
     "llama-server": NamedServer("llama-server", "http://127.0.0.1:8080"),
@@ -169,17 +163,19 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     Those that do not answer are left out, and said. Raises NoModelError when none is left, UsageError for a
     member that is no endpoint or is in the cloud.
     """
-    found = list[Member]()
+    if places.pool is None:
+        raise UsageError(f"Pool {name} needs a feature that is off or not installed; see kith features.")
+    found = list[Provider]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
         endpoint = endpoint_of(place, places)
         try:
             kind = place.kind if place.url != each else await kind_of(endpoint) or "openai"
-            found.append(Member(await _open(kind, endpoint, model, places, emit)))
+            found.append(await _open(kind, endpoint, model, places, emit))
         except (ModelError, NoModelError) as error:
             emit(Notice(f"{str(error).rstrip('.')}. The pool goes on without {each}.", "warning"))
     if not found:
         raise NoModelError(f"No server of the pool of {name} answers.")
-    return Pool(name, found)
+    return places.pool.load()(name, found)
 
 
 def _member(pool: str, name: str, places: Places) -> NamedServer:
@@ -220,10 +216,8 @@ async def _recognise(
         endpoint.cloud = True
         _check_allowed(f"Ollama runs {model} at {shape.remote}, which is", True, places, here=False)
         emit(Notice(f"Ollama runs {model} at {shape.remote}: prompts leave this machine.", "warning"))
-    if kind == "anthropic":
-        return _anthropic.load()(model, endpoint)
-    if kind == "gemini":
-        return _gemini.load()(model, endpoint)
+    if kind in CLOUDS:
+        return protocol_of(kind, places).provider(model, endpoint)
     if kind == "ollama":
         return Ollama(model, endpoint, await _ollama_window(endpoint, model, shape, places.window))
     if kind == "llama-server" and (served := await served_name(endpoint, model)) != model:

@@ -187,7 +187,7 @@ def _assemble(machine: Machine) -> _Code:
     numbers = machine.numbers
     code: _Code = [
         (_LOAD, 0, 0, _MACHINE_AT),
-        *_unless(_EQUAL, machine.audit, KILL),
+        *_unless(machine.audit, KILL),
         (_LOAD, 0, 0, _NUMBER_AT),
     ]
     if machine.foreign:
@@ -210,8 +210,8 @@ def _when(test: int, value: int, answer: int) -> _Code:
     return [(test, 0, 1, value), (_ANSWER, 0, 0, answer)]
 
 
-def _unless(test: int, value: int, answer: int) -> _Code:
-    return [(test, 1, 0, value), (_ANSWER, 0, 0, answer)]
+def _unless(value: int, answer: int) -> _Code:
+    return [(_EQUAL, 1, 0, value), (_ANSWER, 0, 0, answer)]
 
 
 def _one_of(values: Sequence[int], otherwise: int) -> _Code:
@@ -236,7 +236,7 @@ def _sockets() -> _Code:
         [(_LOAD, 0, 0, _argument_at(2))],
         _one_of(_PROTOCOLS, _error(errno.EPROTONOSUPPORT)),
     )
-    routes = _allow_rest([(_LOAD, 0, 0, _argument_at(2))], _unless(_EQUAL, 0, _error(errno.EPROTONOSUPPORT)))
+    routes = _allow_rest([(_LOAD, 0, 0, _argument_at(2))], _unless(0, _error(errno.EPROTONOSUPPORT)))
     return [
         (_LOAD, 0, 0, _argument_at(0)),
         *_when(_EQUAL, _UNIX, ALLOW),
@@ -261,7 +261,7 @@ def _first(*rule: tuple[int, int, int, int], place: int = 0) -> _Code:
 
 _RULES: Final[Mapping[str, _Code]] = {
     "socket": _sockets(),
-    "socketpair": _first(*_unless(_EQUAL, _UNIX, _error(errno.EAFNOSUPPORT))),
+    "socketpair": _first(*_unless(_UNIX, _error(errno.EAFNOSUPPORT))),
     "clone": _first(*_when(_ANY_OF, _CLONE_NAMESPACES, _error(errno.EPERM))),
     "unshare": _first(*_when(_ANY_OF, _NAMESPACES, _error(errno.EPERM))),
     "personality": _first(*_one_of(_PERSONALITIES, _error(errno.EPERM))),

@@ -193,7 +193,7 @@ def status_of(event: Event) -> str | None:
             return _progress(what, done, total)
         case ToolBegan(name=name, effect=effect, target=target):
             sign = "$" if effect == "exec" else name
-            return shortened(printable(f"{sign} {_first_line(target)}"), 60).strip()
+            return shortened(printable(f"{sign} {first_line(target)}"), 60).strip()
         case ToolEnded():
             return "thinking"
         case Delta(kind="thinking"):
@@ -230,9 +230,9 @@ def _tool_line(event: ToolEnded) -> tuple[str, str]:
     if not is_shown(event):
         return ("", "")
     took = f"  {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
-    said = f"{event.name:<6} {_first_line(event.line)}"
+    said = f"{event.name:<6} {first_line(event.line)}"
     if event.ran is not None:
-        said = f"$ {_first_line(event.ran.command)}  {word_exit(event.ran)}{_network(event.ran)}"
+        said = f"$ {first_line(event.ran.command)}  {word_exit(event.ran)}{_network(event.ran)}"
     return ("tool" if event.ok else "bad", f"  {'·' if event.ok else '!'} {said}{took}")
 
 
@@ -251,10 +251,10 @@ def _network(ran: Ran) -> str:
 def _routed_line(event: Routed) -> tuple[str, str]:
     """`  · route: qwen3:8b -> checks -> claude  (...)`, where there was a choice; or who takes over."""
     if event.after and event.plan:
-        return ("note", f"  → {event.plan[0]} takes over from {event.after}: {_first_line(event.why)}")
+        return ("note", f"  → {event.plan[0]} takes over from {event.after}: {first_line(event.why)}")
     if event.by != "router" or len(event.table) < 2 > len(event.plan):
         return ("", "")
-    why = f"  ({_first_line(event.why)})" if event.why else ""
+    why = f"  ({first_line(event.why)})" if event.why else ""
     return ("tool", f"  · route: {' -> checks -> '.join(event.plan)}{why}")
 
 
@@ -265,7 +265,7 @@ def _delegated_line(event: Delegated) -> tuple[str, str]:
     took = f"{event.seconds:.0f} s, {event.usage.output:,} tokens{cost}"
     return (
         "tool",
-        f'  ↘ {event.by} gave {event.to} "{shortened(_first_line(event.task), 60)}": {end} ({took})',
+        f'  ↘ {event.by} gave {event.to} "{shortened(first_line(event.task), 60)}": {end} ({took})',
     )
 
 
@@ -275,7 +275,7 @@ def _judged_line(event: Judged) -> tuple[str, str]:
         static = f"{gate} " if gate in _STATIC else ""
         return ("tool", f"  - {static}not checked{_reason(event.feedback)}")
     if not event.ran:
-        return ("", "") if event.ok else ("bad", f"  ✗ {gate}{_reason(_first_line(event.feedback))}")
+        return ("", "") if event.ok else ("bad", f"  ✗ {gate}{_reason(first_line(event.feedback))}")
     ran = event.ran[-1]
     if event.evidence and event.evidence.after and event.evidence.after.counted:
         return _counted_line(event, event.evidence)
@@ -290,7 +290,7 @@ def _judged_line(event: Judged) -> tuple[str, str]:
     how = passes if event.ok else ended
     if event.when == "before":
         return ("tool", f"  · before the change {gate} {how}")
-    fault = f"\n      {_first_line(event.feedback)}" if event.feedback else ""
+    fault = f"\n      {first_line(event.feedback)}" if event.feedback else ""
     if event.ok:
         if event.evidence and event.evidence.reason in ("same_failure", "out_of_time"):
             was = event.evidence.before
@@ -311,7 +311,7 @@ def _counted_line(event: Judged, evidence: CheckEvidence) -> tuple[str, str]:
     old = f", {evidence.failing.count} failing as before" if evidence.failing else ""
     fixed = f", {evidence.fixed.count} fixed" if evidence.fixed else ""
     flaky = f", {evidence.flaky.count} flaky" if evidence.flaky else ""
-    why = _first_line(event.feedback)
+    why = first_line(event.feedback)
     if evidence.reason == "out_of_time":
         return (
             "note",
@@ -377,7 +377,7 @@ def tasks_text(tasks: tuple[BuildTask, ...]) -> str:
 def _advanced_line(event: Advanced) -> tuple[str, str]:
     """The line of a build's finished step; the gates have lines of their own."""
     style, words = _STEPS.get((event.step, event.outcome), ("", ""))
-    why = _first_line(event.text)
+    why = first_line(event.text)
     return (style, words.format(task=event.task, why=why)) if words else ("", "")
 
 
@@ -389,10 +389,6 @@ def todo_text(items: tuple[TodoItem, ...]) -> str:
 def _in_a_line(text: str) -> str:
     """A model's words without line breaks, behind which others could look like kith's own."""
     return " ".join(text.split())
-
-
-def _first_line(text: str) -> str:
-    return first_line(text)
 
 
 # Questions and answers in words, the same on every surface.
@@ -436,9 +432,9 @@ def always_words(question: Question) -> str:
         named = f"{printable(tool)} of {printable(server)}"
         return f"Always: in this project, {named}, with any arguments, until its description changes"
     if question.effect == "web":
-        return f"Always: in this project, the model may read pages of {printable(question.pattern)}"
+        return f"Always: in this project, the model may read pages of {printable(' '.join(question.hosts))}"
+    if question.hosts:
+        return f"Always: in this project, sandboxed commands may reach {printable(' '.join(question.hosts))}"
     target = question.target or CallTarget()
-    if question.pattern == " ".join(target.hosts):
-        return f"Always: in this project, sandboxed commands may reach {printable(question.pattern)}"
     command = target.text if target.hosts else question.pattern
     return f"Always: in this project, exactly this command: {printable(command)}"

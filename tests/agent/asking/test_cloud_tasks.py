@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kith.models.providers.gemini import FOREIGN
+from kith.features.clouds.gemini import FOREIGN
 from outside import Kith, Serve, Server
 from sparing import first
 

@@ -25,12 +25,12 @@ from kith.core.loop import converse
 from kith.core.model import Prompt
 from kith.core.run import Run, Thread
 from kith.core.values import Answer, Question, Sampling, Usage, say
+from kith.features.clouds.anthropic import Anthropic, anthropic_endpoint
 from kith.features.demo.standin import Server, serve
 from kith.memory.permits import agreed
 from kith.memory.queries import paid_today, usual_cost
 from kith.memory.session import Session
 from kith.models.account import Account
-from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look

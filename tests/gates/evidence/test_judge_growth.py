@@ -13,7 +13,8 @@ from kith.core.values import Answer, Change, Changes, Question, Ran, Verdict
 from kith.core.workspace import ExecLimits
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Before, Bench
-from kith.gates.evidence.judge import Check, evidence_gate
+from kith.gates.evidence.judge import evidence_gate
+from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
 from kith.gates.toolchains import Toolchain
 from kith.trees.local import open_tree

@@ -17,9 +17,9 @@ from kith.core.errors import KithError, ModelError
 from kith.core.events import Called, Said
 from kith.core.model import Prompt
 from kith.core.values import Reply, say
+from kith.features.clouds.anthropic import Anthropic
+from kith.features.clouds.gemini import Gemini
 from kith.memory.log import Log
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.gemini import Gemini
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 

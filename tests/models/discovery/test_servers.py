@@ -22,6 +22,7 @@ from kith.models.discovery.servers import (
     Places,
     Server,
     addresses,
+    endpoint_of,
     find_servers,
     full_name,
     llama_url,
@@ -357,3 +358,8 @@ def test_a_full_name_is_one_that_can_be_given_back() -> None:
     assert full_name(Server("openai", USUAL[0], ()), "q", places) == "q"
     assert full_name(Server("vllm", "http://10.0.0.7:9", ()), "q", places) == "box/q"
     assert full_name(Server("openai", "http://h:1", ()), "q", places) == "openai/q"
+
+
+def test_a_cloud_needs_the_feature_that_speaks_its_protocol() -> None:
+    with pytest.raises(UsageError, match="Gemini needs a feature"):
+        endpoint_of(NamedServer("gemini"), Places())

@@ -9,7 +9,7 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolCall, ToolResult, say
-from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
+from kith.features.clouds.anthropic import Anthropic, anthropic_endpoint
 
 pytestmark = pytest.mark.slow
 PROMPT = Prompt("Be brief. " * 40, (say("hi"),), sampling=Sampling(max_tokens=8))

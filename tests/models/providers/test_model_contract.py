@@ -11,10 +11,10 @@ from kith.core.errors import KithError, ModelError, NoModelError
 from kith.core.events import Delta, Event
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Sampling, Text, Thinking, ToolResult, say
+from kith.features.clouds.anthropic import Anthropic, anthropic_endpoint
+from kith.features.clouds.gemini import Gemini, gemini_endpoint
 from kith.features.demo.standin import Server, serve
-from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
 from kith.models.providers.facts import Provider
-from kith.models.providers.gemini import Gemini, gemini_endpoint
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint

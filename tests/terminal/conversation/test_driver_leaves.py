@@ -44,7 +44,7 @@ def leave_after(root: Path, script: Path, lines: Sequence[str], taken: bool = Fa
         talk = open_talk(root, {"model": f"replay/{script}", "check": ("none",)}, screen, None)
         driver = Driver(talk)
         screen.close = driver.close
-        working = asyncio.ensure_future(driver.live(lambda driver: None))
+        working = asyncio.ensure_future(driver.live(lambda: None))
         await asyncio.wait_for(screen.rests.wait(), HANG_S)
         for line in lines[:-1]:
             driver.submit(line)

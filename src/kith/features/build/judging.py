@@ -10,7 +10,7 @@ from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.edits.rows import changed_lines
-from kith.features.build.named_commands import commands_gate
+from kith.features.build.named_commands import command_gate
 from kith.features.build.size_and_secrets import (
     secrets_gate,
     size_gate,
@@ -197,7 +197,7 @@ async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdi
         secrets_gate(),
         lint_gate(linters, limits, work.home),
         types_gate(linters, limits, work.home),
-        *(commands_gate(name, line, limits) for name, line in options.commands.items()),
+        *(command_gate(name, line, limits) for name, line in options.commands.items()),
     ]
     for gate in chosen:
         verdict = await _ask(work, gate, changes)

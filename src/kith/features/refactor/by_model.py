@@ -6,10 +6,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, TaskProgress, attempt
-from kith.agent.direct import files_holding
 from kith.agent.judges import Judges
 from kith.agent.relay import Leg
 from kith.agent.roles import Cast
+from kith.context.find_lines import files_holding
 from kith.core.errors import TreeError
 from kith.core.events import Notice
 from kith.core.evidence import Tries

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kith.agent.direct import Edit, MoreEdits, files_holding
+from kith.agent.ready_edits import Edit, MoreEdits
+from kith.context.find_lines import files_holding
 from kith.core.errors import TreeError, UsageError
 from kith.core.run import Run
 from kith.core.values import Changes

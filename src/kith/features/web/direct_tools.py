@@ -11,18 +11,9 @@ from msgspec.structs import replace
 
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
-from kith.agent.direct import (
-    AppendText,
-    Direct,
-    Edit,
-    InsertText,
-    MoreEdits,
-    RenameSymbol,
-    ReplaceText,
-    make_direct,
-)
 from kith.agent.index import look_nowhere
 from kith.agent.project import Project, Result
+from kith.agent.ready_edits import Edit, MoreEdits
 from kith.agent.side_commands import run_aside
 from kith.agent.step_list import KIND, LIST_SCHEMA, TODO, checked_args, in_short, word_list
 from kith.agent.worker import SessionKind
@@ -216,41 +207,7 @@ def _own_edits() -> dict[str, Edit]:
     return {
         "edit": _by_tool("edit {path}: {old} becomes {new}", tools["edit"]),
         "write": _by_tool("write {path}", tools["write"]),
-        "replace": Edit(
-            "replace {old} by {new} in {where}",
-            "Replace a text everywhere in a file, or in all files a pattern matches.",
-            _schema("old", "new", "where"),
-            lambda args, run: _changes(ReplaceText(args["old"], args["new"], (args["where"],)), run),
-        ),
-        "append": Edit(
-            "append to {path}: {text}",
-            "Add lines at the end of a file.",
-            _schema("text", "path"),
-            lambda args, run: _changes(AppendText(args["text"], (args["path"],)), run),
-        ),
-        "insert": Edit(
-            "insert into {path}: {text}",
-            "Put a text before or after an anchor that occurs once in the file.",
-            _schema("text", "anchor", "path", before={"type": "boolean"}),
-            lambda args, run: _changes(InsertText(**{"before": False, **args}), run),
-        ),
-        "rename": Edit(
-            "rename {old} to {new}",
-            "Rename an identifier in every source file.",
-            _schema("old", "new"),
-            lambda args, run: _changes(RenameSymbol(**args), run),
-        ),
     }
-
-
-async def _changes(direct: Direct, run: Run) -> Changes:
-    return (await make_direct(direct, run)).changes
-
-
-def _schema(*required: str, **more: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that are texts, all of them needed, and others."""
-    properties = {name: {"type": "string"} for name in required} | more
-    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def _by_tool(title: str, tool: Tool) -> Edit:

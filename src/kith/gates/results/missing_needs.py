@@ -41,7 +41,7 @@ def why_blocked(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -
     return _read(ran.output, toolchain) or _unknown_command(ran)
 
 
-def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain | None = None) -> Mapping[str, Blocked]:
+def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain) -> Mapping[str, Blocked]:
     """The tests that could not be what they are without something that is missing, by their ids."""
     failing = (case for case in cases if case.outcome in ("failed", "error"))
     said = {case.id: f"{case.error}: {case.message}" for case in failing}
@@ -49,7 +49,7 @@ def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain | None = N
     return {id: blocked for id, text in said.items() if (blocked := known[text])}
 
 
-def _read(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _read(text: str, toolchain: Toolchain) -> Blocked | None:
     """The first sign that any of the readers knows; who is most exact comes first."""
     return next((found for reader in _READERS if (found := reader(text, toolchain))), None)
 
@@ -75,7 +75,7 @@ def _pip(kind: Kind, what: str, distribution: str) -> Blocked:
     return Blocked(kind, what, f"{PYTHON} -m pip install {distribution}", PYPI)
 
 
-def _pytest(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _pytest(text: str, toolchain: Toolchain) -> Blocked | None:
     """pytest itself, or a plugin of it."""
     if re.search(r"No module named \'?(?:pytest|_pytest)\b", text) or re.search(
         r"\bpytest: (?:command )?not found", text
@@ -94,20 +94,20 @@ def _pytest(text: str, toolchain: Toolchain | None) -> Blocked | None:
     return _pip("runner", known, known) if known else None
 
 
-def _python_import(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _python_import(text: str, toolchain: Toolchain) -> Blocked | None:
     """A module that is not installed, or that the project's own build has to make."""
-    generated = toolchain.generated if toolchain else ()
+    generated = toolchain.generated
     name = _NO_NAME.search(text)
     missing = NO_MODULE.search(text)
     module = missing[1] if missing else f"{name[2]}.{name[1]}" if name else ""
     metadata = _NO_METADATA.search(text)
     if metadata:
         what = metadata[1] or metadata[2]
-        own = toolchain is None or what in toolchain.own
+        own = what in toolchain.own
         return _pip("build", what, "-e .") if own else _pip("import", what, what)
     if module and module in generated:
         return _pip("build", module, "-e .")
-    if not missing or toolchain is None:
+    if not missing:
         return _pip("import", module, distribution_of(module)) if missing else None
     if module in toolchain.own:
         return _pip("build", module, "-e .")
@@ -139,7 +139,7 @@ _NO_GENERATOR: Final = lazy_pattern(r"CMake was unable to find a build program c
 _NO_COMPILER: Final = lazy_pattern(r"No (CMAKE_C(?:XX)?_COMPILER) could be found")
 
 
-def _tool(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _tool(text: str, toolchain: Toolchain) -> Blocked | None:
     found = _NO_TOOL.search(text)
     name = next((group for group in found.groups() if group), "") if found else ""
     missing = _NO_GENERATOR.search(text) or _NO_COMPILER.search(text)
@@ -155,7 +155,7 @@ def _tool(text: str, toolchain: Toolchain | None) -> Blocked | None:
     return _pip(kind, name, distribution) if distribution else Blocked(kind, name)
 
 
-def _native(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _native(text: str, toolchain: Toolchain) -> Blocked | None:
     """A library of C or C++ that CMake or the compiler looked for."""
     found = _NO_CMAKE_PACKAGE.search(text)
     if found and "CMake Error" in text:
@@ -189,15 +189,15 @@ def npm_install(what: str, toolchain: Toolchain | None = None) -> Blocked:
     return Blocked("runner" if what in ("jest", "vitest", "mocha") else "import", what, line, _NPM)
 
 
-def _packages(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _packages(text: str, toolchain: Toolchain) -> Blocked | None:
     package = NO_PACKAGE.search(text)
     if package:
-        named = package[1] or package[2] or (toolchain.runner if toolchain else "a package")
+        named = package[1] or package[2] or toolchain.runner
         parts = named.split("/")
         name = "/".join(parts[: 2 if named.startswith("@") else 1])
-        return npm_install(name, toolchain) if toolchain is None or name in toolchain.requires else None
+        return npm_install(name, toolchain) if name in toolchain.requires else None
     crate = _NO_CRATE.search(text)
-    if crate and toolchain and toolchain.runner == "cargo":
+    if crate and toolchain.runner == "cargo":
         return Blocked("import", crate[1] or crate[2] or crate[3], "cargo fetch", _CRATES)
     module = _NO_GO_MODULE.search(text)
     if module:
@@ -227,7 +227,7 @@ _HOST: Final = lazy_pattern(
 )
 
 
-def _elsewhere(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _elsewhere(text: str, toolchain: Toolchain) -> Blocked | None:
     """Services of this machine, and the network."""
     if "Docker daemon" in text:
         return Blocked("service", "Docker")
@@ -241,9 +241,9 @@ def _elsewhere(text: str, toolchain: Toolchain | None) -> Blocked | None:
     return Blocked("network", name or "the network", hosts=(name,) if name else ())
 
 
-def _data(text: str, toolchain: Toolchain | None) -> Blocked | None:
+def _data(text: str, toolchain: Toolchain) -> Blocked | None:
     """Files of a submodule that was not fetched, and files that Git LFS keeps elsewhere."""
-    for folder, address in toolchain.absent if toolchain else ():
+    for folder, address in toolchain.absent:
         if re.search(rf"{re.escape(folder)}(?:/|[\'\"]|\b)", text):
             host = re.match(r"(?:https?|ssh|git)://(?:[^@/]+@)?([\w.-]+)|[^@/]+@([\w.-]+):", address)
             hosts = (host[1] or host[2],) if host else ()
@@ -261,11 +261,11 @@ def _unknown_command(ran: Ran) -> Blocked | None:
     return Blocked("runner", words[0] if words else ran.command)
 
 
-def _other(text: str, toolchain: Toolchain | None) -> Blocked | None:
-    return find_missing_elsewhere(text, toolchain.requires if toolchain else ())
+def _other(text: str, toolchain: Toolchain) -> Blocked | None:
+    return find_missing_elsewhere(text, toolchain.requires)
 
 
-_READERS: Final[tuple[Callable[[str, Toolchain | None], Blocked | None], ...]] = (
+_READERS: Final[tuple[Callable[[str, Toolchain], Blocked | None], ...]] = (
     _data,
     _pytest,
     _python_import,

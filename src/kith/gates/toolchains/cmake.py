@@ -150,7 +150,7 @@ def _ctest_toolchain(why: str, source: str, options: str, files: Collection[str]
         why,
         ctest_line(BUILD_FOLDER),
         "ctest",
-        configure_line(BUILD_FOLDER, options, source),
+        configure_line(options, source),
         build_line(BUILD_FOLDER),
         coverage="--coverage",
     )
@@ -163,7 +163,7 @@ def _target_toolchain(target: str, options: str, files: Collection[str]) -> Tool
         f"CMakeLists.txt has a target {target}",
         f"cmake --build {BUILD_FOLDER} --target {target}",
         "command",
-        configure_line(BUILD_FOLDER, f"{_QUICK}{options}"),
+        configure_line(f"{_QUICK}{options}"),
         build_line(BUILD_FOLDER),
     )
 
@@ -177,7 +177,7 @@ def _program_toolchain(programs: list[tuple[str, str]], options: str, files: Col
         f"CMakeLists.txt builds {programs[0][0]}",
         " && ".join(shlex.quote(f"{BUILD_FOLDER}/{path}") for _, path in programs),
         "program",
-        configure_line(BUILD_FOLDER, f"{_QUICK}{options}"),
+        configure_line(f"{_QUICK}{options}"),
         f"{build_line(BUILD_FOLDER)} --target {targets}",
         coverage="--coverage",
     )
@@ -228,10 +228,12 @@ def _language(files: Collection[str]) -> str:
     return "C++" if any(path.endswith((".cpp", ".cc", ".cxx", ".hpp")) for path in files) else "C"
 
 
-def configure_line(folder: str, options: str = "", source: str = ".") -> str:
+def configure_line(options: str = "", source: str = ".") -> str:
     """Configuring once is enough: CMake detects when a later build has to do it again."""
-    configure = f"cmake -S {shlex.quote(source)} -B {folder} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON{options}"
-    return f'{configure} && cmake -E echo "*" > {folder}/.gitignore'
+    configure = (
+        f"cmake -S {shlex.quote(source)} -B {BUILD_FOLDER} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON{options}"
+    )
+    return f'{configure} && cmake -E echo "*" > {BUILD_FOLDER}/.gitignore'
 
 
 def build_line(folder: str) -> str:

@@ -18,9 +18,11 @@ from kith.core.model import Emit
 from kith.core.structs import repr_without
 from kith.core.values import ServerKind
 from kith.models.discovery.cards import Card, cards, kind_of
+from kith.models.providers.facts import Provider
 from kith.models.providers.faults import LoadingError
 from kith.models.providers.manner import USUAL as USUAL_MANNER
 from kith.models.providers.manner import Manner
+from kith.models.providers.sampling import TITLES
 from kith.models.providers.waiting import waiting_for
 from kith.models.providers.wire import Endpoint, is_loopback
 
@@ -33,11 +35,6 @@ FAR_CONNECT_S: Final = 1.0  # a machine elsewhere may take a moment, and a serve
 PATIENCE_S: Final = 1.5  # for everything that one server is asked
 DETAILS_S: Final = 3.0  # for asking about each of its models
 STARTS_S: Final = 2.0  # for a server that was started a moment ago, until its port is open
-# Of the cloud: most people never ask them.
-_anthropic_endpoint: Final[Lazy[Callable[..., Endpoint]]] = Lazy(
-    "kith.models.providers.anthropic:anthropic_endpoint"
-)
-_gemini_endpoint: Final[Lazy[Callable[..., Endpoint]]] = Lazy("kith.models.providers.gemini:gemini_endpoint")
 _LOOK_AGAIN_S: Final = 0.1
 
 
@@ -143,10 +140,10 @@ async def _hear(looks: Sequence[asyncio.Task[Server | None]], wait: Wait | None)
             _, late = await asyncio.wait(late, return_when=asyncio.FIRST_COMPLETED)
 
 
-async def wait_for_port(url: str, wait_s: float = STARTS_S) -> None:
+async def wait_for_port(url: str) -> None:
     """Wait a moment for a closed port of this machine: its server may have been started just now."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + wait_s
+    until = loop.time() + STARTS_S
     while not await _listens(url, named=True) and loop.time() < until:
         await asyncio.sleep(_LOOK_AGAIN_S)
 
@@ -247,6 +244,17 @@ async def _listens(url: str, *, named: bool) -> bool:
 CLOUDS: tuple[ServerKind, ...] = ("anthropic", "gemini")
 
 
+class CloudProtocol(Struct, frozen=True):
+    """A protocol of the cloud: how its servers are reached, and the provider of one of their models."""
+
+    endpoint: Callable[..., Endpoint]
+    provider: Callable[[str, Endpoint], Provider]
+
+
+# Makes one model, called by the name, of several servers that run it.
+MakePool = Callable[[str, Sequence[Provider]], Provider]
+
+
 class NamedServer(Struct, frozen=True):
     """An endpoint that the person gave a name, or one that has its name from its maker.
 
@@ -270,8 +278,10 @@ class Places(Struct, frozen=True):
     the rule for models outside the person's own network ("ask": the caller asks before). `window`: the
     tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`: seconds
     without a byte before a server counts as hung; `connect_s`: for a connection, None as in `Endpoint`.
+    `protocols` are those of the cloud; they and `pool` are loaded when one is asked.
     """
 
+    protocols: Mapping[str, Lazy[CloudProtocol]] = field(default_factory=dict)
     named: Mapping[str, NamedServer] = field(default_factory=dict)
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ollama_host: str = ""
@@ -285,6 +295,7 @@ class Places(Struct, frozen=True):
     stall_s: float = 600.0
     connect_s: float | None = None
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
+    pool: Lazy[MakePool] | None = None
     __repr__ = repr_without("openai_key")
 
 
@@ -333,10 +344,16 @@ async def servers_of(
     return await find_servers(looked, details=details, wait=wait)
 
 
+def protocol_of(kind: ServerKind, places: Places) -> CloudProtocol:
+    """A protocol of the cloud. Raises UsageError where no feature that is on speaks it."""
+    if kind not in places.protocols:
+        raise UsageError(f"{TITLES[kind]} needs a feature that is off or not installed; see kith features.")
+    return places.protocols[kind].load()
+
+
 def endpoint_of(place: NamedServer, places: Places) -> Endpoint:
     """An endpoint as its protocol wants it. Raises UsageError for an address that is none."""
-    makers = {"anthropic": _anthropic_endpoint, "gemini": _gemini_endpoint}
-    make = makers[place.kind].load() if place.kind in makers else Endpoint
+    make = protocol_of(place.kind, places).endpoint if place.kind in CLOUDS else Endpoint
     endpoint = make(place.url, place.key, cloud=place.cloud, stall_s=places.stall_s)
     endpoint.manner = place.manner
     if places.connect_s is not None:

@@ -95,7 +95,7 @@ async def _state(endpoint: Endpoint, model: str, begun: bool = False) -> str:
     """Return a model's state in a router: unloaded, loading, loaded, sleeping. Raises if loading failed."""
     row = await _row_of(endpoint, model)
     if not row:
-        raise await missing("llama-server", endpoint, model)
+        raise await missing(endpoint, model)
     status = part(row, "status")
     if begun and status.get("failed"):
         code = status.get("exit_code", "unknown")
@@ -140,7 +140,7 @@ async def lmstudio_facts(endpoint: Endpoint, model: str, emit: Emit = ignore) ->
         return await _older_facts(endpoint, model)
     row = _named(found, model)
     if not row:
-        raise await missing("lmstudio", endpoint, model)
+        raise await missing(endpoint, model)
     if not rows(row, "loaded_instances"):
         emit(Progress(LOADING, 0))
         await endpoint.post("/api/v1/models/load", {"model": row.get("key", model)})
@@ -212,7 +212,7 @@ async def vllm_facts(endpoint: Endpoint, model: str) -> Facts:
     listed = rows(await endpoint.get("/v1/models"), "data")
     row = next((row for row in listed if row.get("id") == model), None)
     if row is None:
-        raise await missing("vllm", endpoint, model)
+        raise await missing(endpoint, model)
     window = whole(row.get("max_model_len"))
     return Facts(
         name=model,

@@ -48,13 +48,19 @@ class Shape(Struct, frozen=True):
         return None if self.able is None else what in self.able
 
 
+async def _list_names(endpoint: Endpoint) -> tuple[str, ...]:
+    """The names of the server's models, without stubs of models in a cloud. Raises ModelError."""
+    found = rows(await endpoint.get("/api/tags"), "models")
+    return tuple(str(row.get("name", "")) for row in found if not row.get("remote_host"))
+
+
 async def shape_of(endpoint: Endpoint, model: str) -> Shape:
     """Read a model's shape without loading it. Raises ModelError, and NoModelError when it is not there."""
     listed = _row(rows(await endpoint.get("/api/tags"), "models"), model)
     try:
         shown = await endpoint.post("/api/show", {"model": model})
     except MissingModelError as error:
-        raise await missing("ollama", endpoint, model) from error
+        raise await missing(endpoint, model, _list_names) from error
     running, details = await running_row(endpoint, model), part(shown, "details")
     able = shown.get("capabilities") if isinstance(shown, dict) else None
     return Shape(
@@ -121,7 +127,7 @@ class Ollama(Struct, frozen=True, eq=False):
                     if line.get("done"):
                         return self._reply(draft, line)
         except MissingModelError as error:
-            raise await missing("ollama", self.endpoint, self.model) from error
+            raise await missing(self.endpoint, self.model, _list_names) from error
         raise self.endpoint.cut_short(heard)
 
     async def facts(self, emit: Emit = ignore) -> Facts:

@@ -114,7 +114,7 @@ class OpenAILike(Struct, frozen=True, eq=False):
         try:
             return await when_loaded(self.endpoint, lambda: self._ask(prompt, body, emit), emit)
         except MissingModelError as error:
-            raise await missing(self.flavour, self.endpoint, self.model) from error
+            raise await missing(self.endpoint, self.model) from error
         except UnsupportedError as error:
             # A grammar that cannot be made of the tools is no fault of a shape that nobody asked for.
             if error.what == "shape" and prompt.shape is None and prompt.tools:

@@ -38,6 +38,7 @@ Lookup = Callable[[str], Awaitable[list[str]]]  # a host's name -> its addresses
 _THROUGH = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/32", "2002::/16", "2001::/32")))
 # Names that no public name server answers: mDNS (RFC 6762), the special names of RFC 6761 and RFC 8375, and
 # what routers and companies give out at home (ICANN keeps `internal` free for that).
+_LOOKUP_S = 2.0
 _HOME = (".local", ".localhost", ".home.arpa", ".internal", ".lan", ".home")
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)  # old ways to write an IPv4 address
 
@@ -58,14 +59,14 @@ def is_cloud(url: str) -> bool:
     return _is_outside(address)
 
 
-async def leads_out(url: str, lookup: Lookup | None = None, wait_s: float = 2.0) -> bool:
+async def leads_out(url: str, lookup: Lookup | None = None) -> bool:
     """True if a name that looks local resolves to an address outside the person's own network.
 
     A name without an address is False: asking it fails anyway.
     """
     host = urlsplit(url).hostname or ""
     try:
-        found = await asyncio.wait_for((lookup or _look_up)(host), wait_s)
+        found = await asyncio.wait_for((lookup or _look_up)(host), _LOOKUP_S)
     except (OSError, UnicodeError, TimeoutError):
         return False
     return any(_is_outside(ipaddress.ip_address(each.partition("%")[0])) for each in found)

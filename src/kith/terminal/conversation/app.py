@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from kith.core.errors import UsageError
 from kith.core.event_loop import handle_signal, hangups, run_loop
@@ -25,11 +25,6 @@ from kith.terminal.rendering.look import Look
 from kith.terminal.screen import Screen
 from kith.terminal.streams import is_lively
 from kith.view.printing import printable
-
-if TYPE_CHECKING:
-    from kith.terminal.conversation.driver import Driver
-    from kith.terminal.conversation.talk import Talk
-
 
 _END_S: Final = 10.0  # work that is asked to end may take so long
 _GONE: Final = (errno.EIO, errno.EBADF, errno.EPIPE, errno.ENXIO)  # what a closed terminal says
@@ -45,6 +40,24 @@ class OwnedTerminal(LiveScreen, Protocol):
     async def run(self, begin: Callable[[], None], end: Callable[[], Awaitable[None]]) -> int: ...
 
 
+class Work(Protocol):
+    """The work of a conversation, for the thread that owns the terminal."""
+
+    @property
+    def working(self) -> bool: ...
+    @property
+    def mode(self) -> Mode: ...
+    def set_mode(self, mode: Mode) -> None: ...
+    def toggle_todo(self) -> None: ...
+    def status(self, width: int) -> str: ...
+    def submit(self, words: str) -> None: ...
+    def stop(self) -> None: ...
+    def show_details(self) -> None: ...
+    def take_back(self) -> str: ...
+    def close(self) -> None: ...
+    async def live(self, ready: Callable[[], None]) -> None: ...
+
+
 # Loaded when it is their turn: the keys work before the code of the work is there.
 _open_terminal: Final[Lazy[Callable[..., OwnedTerminal]]] = Lazy(
     "kith.terminal.conversation.keys:open_terminal"
@@ -52,14 +65,14 @@ _open_terminal: Final[Lazy[Callable[..., OwnedTerminal]]] = Lazy(
 _plain_terminal: Final[Lazy[Callable[..., OwnedTerminal]]] = Lazy(
     "kith.terminal.conversation.plain:PlainTerminal"
 )
-_open_talk: Final["Lazy[Callable[..., Talk]]"] = Lazy("kith.terminal.conversation.talk:open_talk")
-_begin_driver: Final["Lazy[Callable[[Talk, str], Driver]]"] = Lazy("kith.terminal.conversation.driver:Driver")
+_open_talk: Final[Lazy[Callable[..., object]]] = Lazy("kith.terminal.conversation.talk:open_talk")
+_begin_work: Final[Lazy[Callable[[Any, str], Work]]] = Lazy("kith.terminal.conversation.driver:Driver")
 
 
 class ConversationApp:
     """The actions of keys (`KeyActions`), and the start and end of the two threads.
 
-    The first key is taken before the work's code is even loaded: until then there is no driver. Of the two
+    The first key is taken before the work's code is even loaded: until then there is no work. Of the two
     kinds of terminals only the one that is wanted is loaded.
     `mode` is the one that the person chose, `resume` the conversation to go on with, `task` what it begins
     with.
@@ -78,12 +91,12 @@ class ConversationApp:
         self._root, self._flags = root, flags
         self._mode, self._resume = mode, resume
         self._early = deque([task] if task else [])  # what was sent before anybody could work
-        self._driver: Driver | None = None
-        self._opening: Driver | None = None  # the same, before it can take anything
+        self._work: Work | None = None
+        self._opening: Work | None = None  # the same, before it can take anything
         self._left = False
         self.terminal = self._plain() if plain else self._lively()
         self._fault: BaseException | None = None
-        self._worker = Thread(target=self._work, daemon=True, name="kith-work")
+        self._worker = Thread(target=self._do_work, daemon=True, name="kith-work")
 
     def run(self) -> int:
         """Until the person leaves; returns the exit code. Raises KithError where nothing could begin."""
@@ -114,8 +127,8 @@ class ConversationApp:
     async def _end_work(self) -> None:
         """Let what goes on come to an end."""
         self._left = True
-        if driver := self._driver or self._opening:
-            driver.close()
+        if work := self._work or self._opening:
+            work.close()
         if self._worker.is_alive():
             await asyncio.get_running_loop().run_in_executor(None, self._worker.join, _END_S)
 
@@ -128,7 +141,7 @@ class ConversationApp:
         else:
             self.leave()
 
-    def _work(self) -> None:
+    def _do_work(self) -> None:
         sys.setswitchinterval(_SWITCH_S)
         try:
             with shown_faults(self.terminal):
@@ -143,14 +156,15 @@ class ConversationApp:
         if self._left:
             return
         talk = _open_talk.load()(self._root, self._flags, self.terminal, self._mode)
-        self._opening = _begin_driver.load()(talk, self._resume)
+        self._opening = _begin_work.load()(talk, self._resume)
         if not self._left:
             run_loop(self._opening.live(self._open))
 
-    def _open(self, driver: "Driver") -> None:
+    def _open(self) -> None:
         """The work can take what was sent meanwhile."""
-        self._driver = driver
-        driver.talk.set_mode(self._mode or driver.talk.mode)
+        work = self._work = self._opening
+        if work:
+            work.set_mode(self._mode or work.mode)
         self._pass_on()
 
     def _submit(self, words: str) -> None:
@@ -159,22 +173,22 @@ class ConversationApp:
 
     def _pass_on(self) -> None:
         """Pass on sent lines as soon as a worker is free; both threads may be here."""
-        while self._driver and self._early:
+        while self._work and self._early:
             with suppress(IndexError):  # the other one was faster
-                self._driver.submit(self._early.popleft())
+                self._work.submit(self._early.popleft())
 
     def _status(self, width: int) -> str:
-        return self._driver.talk.status.line(width) if self._driver else badge(self._mode or "ask")
+        return self._work.status(width) if self._work else badge(self._mode or "ask")
 
     # --- what the keys do --------------------------------------------------------------------
 
     @property
     def working(self) -> bool:
-        return self._driver is not None and self._driver.talk.working
+        return self._work is not None and self._work.working
 
     def stop(self) -> None:
-        if self._driver:
-            self._driver.stop()
+        if self._work:
+            self._work.stop()
 
     def leave(self) -> None:
         self.terminal.leave()
@@ -183,22 +197,22 @@ class ConversationApp:
         self._submit("/back")
 
     def next_mode(self) -> None:
-        self._mode = next_mode(self._driver.talk.mode if self._driver else self._mode or "ask")
-        if self._driver:
-            self._driver.talk.set_mode(self._mode)
+        self._mode = next_mode(self._work.mode if self._work else self._mode or "ask")
+        if self._work:
+            self._work.set_mode(self._mode)
 
     def toggle_todo(self) -> None:
-        if self._driver:
-            self._driver.talk.voice.toggle_todo()
+        if self._work:
+            self._work.toggle_todo()
 
     def show_details(self) -> None:
-        if self._driver:
-            self._driver.show_details()
+        if self._work:
+            self._work.show_details()
         else:
             self._submit("/details")
 
     def take_back(self) -> str:
-        return self._driver.take_back() if self._driver else ""
+        return self._work.take_back() if self._work else ""
 
 
 class _ScreenHandler(logging.Handler):

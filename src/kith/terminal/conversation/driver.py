@@ -16,6 +16,7 @@ from kith.terminal.conversation.commands.help import leave
 from kith.terminal.conversation.commands.sessions import go_on_with
 from kith.terminal.conversation.commands.tasks import answer_words, run_typed
 from kith.terminal.conversation.line_context import make_line_context
+from kith.terminal.conversation.modes import Mode
 from kith.terminal.conversation.slash_commands import find_command, slash_commands
 from kith.terminal.conversation.talk import Talk
 from kith.terminal.trust import ask_at_start
@@ -47,8 +48,7 @@ STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
 class Driver:
     """The queue of one conversation, worked off until the person leaves.
 
-    `submit`, `stop`, `show_details`, `close` and `take_back` are for the terminal's thread; all else happens
-    in the loop that runs `live`.
+    It is the `Work` that the terminal's thread calls; all else happens in the loop that runs `live`.
     """
 
     def __init__(self, talk: Talk, resume: str = "") -> None:
@@ -85,16 +85,34 @@ class Driver:
         """Take back the last line that still waits, to be edited; "" where nothing waits."""
         return self.talk.pending.take_back()
 
+    @property
+    def working(self) -> bool:
+        return self.talk.working
+
+    @property
+    def mode(self) -> Mode:
+        return self.talk.mode
+
+    def set_mode(self, mode: Mode) -> None:
+        self.talk.set_mode(mode)
+
+    def toggle_todo(self) -> None:
+        self.talk.voice.toggle_todo()
+
+    def status(self, width: int) -> str:
+        """The line below what is typed."""
+        return self.talk.status.line(width)
+
     # --- the loop ----------------------------------------------------------------------------
 
-    async def live(self, ready: "Callable[[Driver], None]") -> None:
-        """Do what is sent until `close`; `ready` hears when something can be. Raises KithError."""
+    async def live(self, ready: Callable[[], None]) -> None:
+        """Do what is sent until `close`; `ready` is called when something can be. Raises KithError."""
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.ensure_future(open_conversation(self.talk, self._resume))
         try:
             await self._open(self._task)
             if not self.talk.closing:
-                ready(self)
+                ready()
             await self._do_all()
         finally:
             await self._end()

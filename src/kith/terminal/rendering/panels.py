@@ -119,40 +119,38 @@ def _receipt_sign(line: str, glyphs: Glyphs) -> tuple[str, str]:
     return (glyphs.warning, "note") if line.startswith("not checked") else (glyphs.note, "dim")
 
 
-def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, indent: int = 2, first: int = 0) -> list[Line]:
+def pairs_lines(pairs: Sequence[tuple[str, str]], width: int, first: int = 0) -> list[Line]:
     """Names and what is to be said of each, side by side; below each other where there is no room.
 
     `first`: columns of the names at the least, by which several lists stand in line.
     """
-    wide = max([cells(shown(name)) for name, _ in pairs], default=first)
-    wide = max(wide, first)
-    begin = indent + wide + 2
+    begin = 4 + max([first, *(cells(shown(name)) for name, _ in pairs)])
     if begin > width // 2:
         return [
             line
             for name, said in pairs
             for line in (
-                (Span(" " * indent), *words(name, "title")),
-                *wrap(words(said), width, (Span(" " * (indent + 2)),), (Span(" " * (indent + 2)),)),
+                (Span("  "), *words(name, "title")),
+                *wrap(words(said), width, (Span("    "),), (Span("    "),)),
             )
         ]
     lines: list[Line] = []
     for name, said in pairs:
-        head = pad((Span(" " * indent), *words(name, "title")), begin)
+        head = pad((Span("  "), *words(name, "title")), begin)
         lines += wrap(words(said), width, head, (Span(" " * begin),))
     return lines
 
 
-def in_rows(rows: Sequence[Sequence[str]], width: int, more: str = "...") -> list[str]:
+def in_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Rows to pick from, each as one printable line; only its last cell is cut where there is no room."""
     cells = [[words(" ".join(cell.split())) for cell in row] for row in rows]
     wide = [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
-    return [plain(_row(row, wide, width, more)) for row in cells]
+    return [plain(_row(row, wide, width)) for row in cells]
 
 
-def _row(row: Sequence[Line], wide: Sequence[int], width: int, more: str) -> Line:
+def _row(row: Sequence[Line], wide: Sequence[int], width: int) -> Line:
     padded = [(*pad(cell, room), _GAP) for cell, room in zip(row[:-1], wide, strict=False)]
-    return cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, more)
+    return cut(tuple(span for cell in (*padded, row[-1]) for span in cell), width, "...")
 
 
 # A question and its keys, `Keep it? [y]es  [n]o`, on as many lines as they take.

@@ -23,13 +23,14 @@ from kith.core.values import (
     ToolResult,
     Usage,
 )
+from kith.features.clouds.turns import ModelTurn, Turn, UserTurn, signatures, take_turns
+from kith.models.discovery.servers import CloudProtocol
 from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
 from kith.models.providers.messages import Draft, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
-from kith.models.providers.turns import ModelTurn, Turn, UserTurn, signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 VERSION = "2026-10-21"
@@ -74,7 +75,7 @@ async def read_about(endpoint: Endpoint, model: str) -> AnthropicModel:
     try:
         row = plain(await endpoint.get(f"/v1/models/{model}"))
     except MissingModelError as error:
-        raise await missing("anthropic", endpoint, model) from error
+        raise await missing(endpoint, model, list_names) from error
     except NoRouteError:
         return await _listed(endpoint, model)
     able = part(row, "capabilities")
@@ -99,6 +100,12 @@ async def _listed(endpoint: Endpoint, model: str) -> AnthropicModel:
 
 def _is_supported(able: Row, what: str) -> bool:
     return flag(part(able, what).get("supported")) is True
+
+
+async def list_names(endpoint: Endpoint) -> tuple[str, ...]:
+    """The names of the server's models. Raises ModelError."""
+    found = rows(await endpoint.get("/v1/models", limit="1000"), "data")
+    return tuple(str(row.get("id", "")) for row in found)
 
 
 # --- prompts -------------------------------------------------------------------------------------
@@ -361,7 +368,7 @@ class Anthropic(Struct, frozen=True, eq=False):
                     if event is not None:
                         stream.take(event)
         except MissingModelError as error:
-            raise await missing("anthropic", self.endpoint, self.model) from error
+            raise await missing(self.endpoint, self.model, list_names) from error
         if not stream.ended and not stream.stop:
             raise self.endpoint.cut_short(stream.heard)
         reply = stream.reply(self.name, emit)
@@ -479,3 +486,6 @@ def _unpacked(reply: Reply) -> Reply:
 
     message = replace(reply.message, parts=tuple(map(text, reply.message.parts)))
     return replace(reply, message=message, stop="length" if reply.stop == "length" else "end")
+
+
+PROTOCOL: Final = CloudProtocol(anthropic_endpoint, Anthropic)

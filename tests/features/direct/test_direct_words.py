@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kith.agent.direct import (
+from kith.features.direct.edits import (
     AppendText,
     DeleteFile,
     DeleteLines,
@@ -20,7 +20,7 @@ from kith.agent.direct import (
     RenameSymbol,
     ReplaceText,
 )
-from kith.agent.direct_words import describe, nearest_form, parse_direct
+from kith.features.direct.words import describe, nearest_form, parse_direct
 
 X = ("x.txt",)
 A_TO_B = ReplaceText("a", "b", X)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kith.agent.direct import make_direct
-from kith.agent.direct_words import parse_direct
 from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.core.values import EXECUTABLE, Answer, Changes, Question
+from kith.features.direct.edits import make_direct
+from kith.features.direct.words import parse_direct
 from kith.trees.local import open_tree
 
 

@@ -171,3 +171,8 @@ def _common(name: str, all_facts: Sequence[Facts]) -> Facts:
         counts_cache=all(each.counts_cache for each in all_facts),
         verified=all(each.verified for each in all_facts),
     )
+
+
+def join(name: str, providers: Sequence[Provider]) -> Provider:
+    """The model of a pool, called `name`."""
+    return Pool(name, [Member(each) for each in providers])

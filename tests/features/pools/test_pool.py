@@ -10,7 +10,7 @@ from kith.core.events import Delta, Event, Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, Timing, Usage, say
 from kith.features.demo.standin import serve
-from kith.models.pool import Member, Pool
+from kith.features.pools.pool import Member, Pool
 from kith.models.providers.facts import Facts
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint

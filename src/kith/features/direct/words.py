@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kith.agent.direct import (
+from kith.context.rank_files import kind_of
+from kith.core.patterns import lazy_pattern
+from kith.edits.rename import language_of
+from kith.features.direct.edits import (
     AppendText,
     DeleteFile,
     DeleteLines,
@@ -23,9 +26,6 @@ from kith.agent.direct import (
     RenameSymbol,
     ReplaceText,
 )
-from kith.context.rank_files import kind_of
-from kith.core.patterns import lazy_pattern
-from kith.edits.rename import language_of
 
 # --- the pieces ------------------------------------------------------------------------------
 

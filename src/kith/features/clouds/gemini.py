@@ -24,14 +24,15 @@ from kith.core.values import (
     ToolResult,
     Usage,
 )
+from kith.features.clouds.turns import ModelTurn, Turn, clean_name, signatures, take_turns
 from kith.models.dialects.read import UNREADABLE
+from kith.models.discovery.servers import CloudProtocol
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
 from kith.models.providers.faults import GarbledReplyError, MissingModelError, NoRouteError, SignatureError
 from kith.models.providers.messages import Draft, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
-from kith.models.providers.turns import ModelTurn, Turn, clean_name, signatures, take_turns
 from kith.models.providers.wire import Endpoint
 
 URL = "https://generativelanguage.googleapis.com"
@@ -81,7 +82,7 @@ async def read_about(endpoint: Endpoint, model: str) -> GeminiModel:
     try:
         row = plain(await endpoint.get(path_of(model)))
     except MissingModelError as error:
-        raise await missing("gemini", endpoint, model) from error
+        raise await missing(endpoint, model, list_names) from error
     except NoRouteError:
         return GeminiModel(model)
     return GeminiModel(
@@ -91,6 +92,13 @@ async def read_about(endpoint: Endpoint, model: str) -> GeminiModel:
         whole(row.get("outputTokenLimit")),
         row.get("thinking") is True,
     )
+
+
+async def list_names(endpoint: Endpoint) -> tuple[str, ...]:
+    """The names of the models that talk. Raises ModelError."""
+    found = rows(await endpoint.get("/v1beta/models", pageSize="1000"), "models")
+    talking = (row for row in found if "generateContent" in (row.get("supportedGenerationMethods") or ()))
+    return tuple(str(row.get("name", "")).removeprefix("models/") for row in talking)
 
 
 # --- prompts -------------------------------------------------------------------------------------
@@ -367,7 +375,7 @@ class Gemini(Struct, frozen=True, eq=False):
                     if chunk is not None:
                         stream.take(chunk)
         except MissingModelError as error:
-            raise await missing("gemini", self.endpoint, self.model) from error
+            raise await missing(self.endpoint, self.model, list_names) from error
         if not stream.finish and not stream.blocked:
             raise self.endpoint.cut_short(stream.heard)
         return stream.reply(self.name, prompt.tools)
@@ -452,3 +460,6 @@ def thinking_config(wish: Sampling, about: GeminiModel) -> Row:
     if about.is_older:
         return {**shown, "thinkingBudget": wish.think_tokens}
     return {**shown, "thinkingLevel": "low" if wish.think_tokens <= _LOW else "high"}
+
+
+PROTOCOL: Final = CloudProtocol(gemini_endpoint, Gemini)

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from kith.core.model import Prompt, Tool
 from kith.core.values import Message, Part, Sampling, Text, Thinking, ToolCall, ToolResult, say
+from kith.features.clouds import anthropic, gemini
+from kith.features.clouds.anthropic import Anthropic
+from kith.features.clouds.gemini import Gemini
+from kith.features.clouds.turns import take_turns
 from kith.features.demo.standin import anthropic as anthropic_server
 from kith.features.demo.standin import gemini as gemini_server
 from kith.features.demo.standin.engine import Behaviour
-from kith.models.providers import anthropic, gemini
-from kith.models.providers.anthropic import Anthropic
-from kith.models.providers.gemini import Gemini
 from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
-from kith.models.providers.turns import take_turns
 from kith.models.providers.wire import Endpoint
 
 HERE = "http://127.0.0.1:1"

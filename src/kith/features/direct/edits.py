@@ -2,59 +2,22 @@
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
+from kith.agent.ready_edits import Edit, MoreEdits
+from kith.context.find_lines import files_holding
 from kith.core.errors import TreeError, UsageError
-from kith.core.git import list_paths
 from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Change, Changes
-from kith.core.workspace import ExecLimits, Trial
+from kith.core.workspace import Trial
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.edits.rows import split_rows, terminator
 from kith.settings.features import all_parts
-
-# Edits that need no model: what one takes and makes, and what features add to them.
-
-Make = Callable[[Mapping[str, Any], Run], Awaitable[Changes]]
-# Renames an identifier (old, new) in the files that may hold it, of all that there are: their new contents,
-# none where it cannot tell what the name means.
-Rename = Callable[[Run, str, str, Sequence[str], Sequence[str]], Awaitable[Mapping[str, bytes]]]
-
-
-class Edit(Struct, frozen=True):
-    """A deterministic edit: the JSON Schema of its arguments, a title that holds them, and its change.
-
-    That is made on the side: `run.workspace` stays as it is.
-    """
-
-    title: str
-    description: str
-    schema: Mapping[str, Any]
-    make: Make
-
-
-class MoreEdits(Struct, frozen=True):
-    """A feature's additions: edits by name, and a better way to rename than by words."""
-
-    edits: Mapping[str, Edit] = field(default_factory=dict)
-    rename: Rename | None = None
-
-
-_GREP_LIMITS = ExecLimits(seconds=20.0, output=8_000_000)
-_WORTH_GREP = 100  # files; fewer are read sooner than git starts
-
-
-async def files_holding(run: Run, word: str, paths: Sequence[str]) -> Sequence[str]:
-    """Those of the files that may hold the word."""
-    if len(paths) < _WORTH_GREP or not run.workspace.confined:
-        return paths
-    holding = await list_paths(run, ["grep", "-lazF", "--untracked", "-e", word], _GREP_LIMITS)
-    return paths if holding is None else sorted(frozenset(holding).intersection(paths))
 
 
 class ReplaceText(Struct, frozen=True):
@@ -474,3 +437,46 @@ async def _moved(direct: RenameFile, run: Run, trial: Trial) -> Changes:
     (gone,) = await trial.changes()
     await trial.apply((Change(new, None, content, gone.mode_before),))
     return await trial.changes()
+
+
+# --- as tools --------------------------------------------------------------------------------
+
+
+async def _changes(direct: Direct, run: Run) -> Changes:
+    return (await make_direct(direct, run)).changes
+
+
+def _schema(*required: str, **more: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments that are texts, all of them needed, and others."""
+    properties = {name: {"type": "string"} for name in required} | more
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+EDITS: Final = MoreEdits(
+    {
+        "replace": Edit(
+            "replace {old} by {new} in {where}",
+            "Replace a text everywhere in a file, or in all files a pattern matches.",
+            _schema("old", "new", "where"),
+            lambda args, run: _changes(ReplaceText(args["old"], args["new"], (args["where"],)), run),
+        ),
+        "append": Edit(
+            "append to {path}: {text}",
+            "Add lines at the end of a file.",
+            _schema("text", "path"),
+            lambda args, run: _changes(AppendText(args["text"], (args["path"],)), run),
+        ),
+        "insert": Edit(
+            "insert into {path}: {text}",
+            "Put a text before or after an anchor that occurs once in the file.",
+            _schema("text", "anchor", "path", before={"type": "boolean"}),
+            lambda args, run: _changes(InsertText(**{"before": False, **args}), run),
+        ),
+        "rename": Edit(
+            "rename {old} to {new}",
+            "Rename an identifier in every source file.",
+            _schema("old", "new"),
+            lambda args, run: _changes(RenameSymbol(**args), run),
+        ),
+    }
+)
