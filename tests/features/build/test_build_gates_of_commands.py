@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gating import LIMITS, judge, make_repository
-from kith.features.build.named_commands import command_gate, commands_gate
+from kith.features.build.gates import command_gate, commands_gate
 from kith.gates.command import name_command
 from kith.gates.toolchains import PYTHON, Toolchain
 

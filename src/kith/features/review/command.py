@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -118,7 +119,7 @@ def review_command(args: argparse.Namespace) -> int:
         if not isinstance(event, Reviewed):  # that is what stdout is for
             voice.hear(event, path)
 
-    try:
+    with closing(voice):
         told = run_until_signal(
             run_review(
                 project,
@@ -130,8 +131,6 @@ def review_command(args: argparse.Namespace) -> int:
                 apply=args.apply,
             )
         )
-    finally:
-        voice.close()
     _save(told, args)
     _print(told, args)
     return exit_code(told, args.fail_on)

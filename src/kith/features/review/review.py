@@ -1,9 +1,8 @@
 """Review a change: tools first, then the model part by part, then a check of what it claims."""
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -40,6 +39,7 @@ from kith.features.review.evidence import ThrownOut, as_changes, as_thrown_out, 
 from kith.features.review.findings import QUOTED, SHAPE, TRIES, Claim, merge, read_claims
 from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
+from kith.models.dialects.json_text import load_json
 from kith.trees.files import read_file
 from kith.view.lines import shortened
 
@@ -263,11 +263,7 @@ async def _answer(run: Run, role: Role, thread: Thread, shape: Mapping[str, Any]
 
 
 def _denies(words: str) -> bool:
-    start, end = words.find("{"), words.rfind("}")
-    try:
-        data = json.loads(words[start : end + 1], strict=False)
-    except ValueError:
-        return False
+    data = load_json(words)
     return isinstance(data, dict) and data.get("real") is False
 
 
@@ -445,10 +441,8 @@ async def _indexed(project: Project, run: Run) -> AsyncIterator[Lookup]:
             return [(each, _text_of(project, each)) for each in index.defining(name)[:1]]
         return []
 
-    try:
+    with closing(index):
         yield lookup
-    finally:
-        index.close()
 
 
 async def _open_index(project: Project, run: Run) -> Index | None:
