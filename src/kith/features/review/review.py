@@ -86,7 +86,7 @@ def make_parts(sheets: Mapping[str, Sheet], room: int, *, one_by_one: bool = Fal
 def _parts(sheet: Sheet, room: int, one_by_one: bool) -> Iterator[PromptPart]:
     pending: list[list[_Row]] = []
     for rows in (piece for hunk in sheet.hunks for piece in _pieces(_rows(hunk), room)):
-        if pending and (one_by_one or _cost([*pending, rows]) > room):
+        if pending and (one_by_one or estimate_tokens(_show([*pending, rows])) > room):
             yield _part(sheet, pending)
             pending = []
         pending.append(rows)
@@ -125,10 +125,6 @@ def _pieces(rows: list[_Row], room: int) -> Iterator[list[_Row]]:
         piece.append(row)
         cost += price
     yield piece
-
-
-def _cost(hunks: Sequence[Sequence[_Row]]) -> int:
-    return estimate_tokens(_show(hunks))
 
 
 def _show(hunks: Sequence[Sequence[_Row]]) -> str:
