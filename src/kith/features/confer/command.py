@@ -120,7 +120,7 @@ def show_command(project: Project, id: str, *, as_json: bool) -> int:
 
     console = Console(highlight=False)
     for each in councils.values():
-        show_minutes(each, lambda text, style="": console.print(text, style=style, markup=False))
+        show_minutes(each, lambda text, style: console.print(text, style=style, markup=False))
     return EXIT_DONE
 
 

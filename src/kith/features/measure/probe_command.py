@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import aclosing, closing
 from typing import Any, Final, TextIO
 
-from msgspec import Struct
-
 from kith import __version__
 from kith.agent.models import places_of, sources_of, telling_end
 from kith.core.errors import EXIT_DONE
@@ -32,15 +30,11 @@ from kith.view.printing import printable
 # card.
 
 
-class Probed(Struct, frozen=True):
-    """The stored result of a probe: the facts on the model's card."""
+async def probe_model(chosen: Settings, log: Log, listener: Listener) -> tuple[str, dict[str, Any]]:
+    """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError.
 
-    model: str
-    facts: dict[str, Any]
-
-
-async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
-    """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError."""
+    Returns the model's name, and the facts on its card.
+    """
     with Session(log, new_id(), [listener]) as session:
         session.emit(RunStarted("probe a model", "", chosen.model, __version__))
         with telling_end(session.emit):
@@ -54,7 +48,7 @@ async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
         if opened.facts.digest:
             session.emit(Carded(opened.facts.digest, name, facts))
         session.emit(RunEnded("done", f"{name} was probed."))
-    return Probed(name, facts)
+    return name, facts
 
 
 WORDS: Final = {"passed": "ok", "failed": "no", "not tested": "-"}
@@ -69,8 +63,8 @@ def probe_command(args: argparse.Namespace) -> int:
     voice = TerminalVoice() if lively else PlainVoice()
     with closing(voice):
         listener = tell_steps(voice.hear, lively)
-        probed = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), listener))
-    show_probe(probed.model, probed.facts, as_json=args.json)
+        model, facts = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), listener))
+    show_probe(model, facts, as_json=args.json)
     return EXIT_DONE
 
 

@@ -182,7 +182,7 @@ def _encloses(symbol: Symbol, part: PromptPart) -> bool:
 
 def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[str, int]) -> bool:
     """True if a definition should be shown beside a part: not one that the part contains."""
-    if symbol.sort in ("namespace",) or symbol.last - symbol.first > 10 * _EXCERPT:
+    if symbol.sort == "namespace" or symbol.last - symbol.first > 10 * _EXCERPT:
         return False
     if sheet.path == part.path:
         inside = part.first <= symbol.first and symbol.last <= part.last
@@ -192,9 +192,6 @@ def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[st
         if touches:
             return symbol.sort != "class"
     return last_part(symbol.name) in names
-
-
-# Review a change: tools first, then the model part by part, then a check of what it claims.
 
 
 # Asking the model about one part of a change, and once more about what it finds most serious.
