@@ -11,7 +11,7 @@ from typing import IO, Any, Final, Literal
 from msgspec import Struct
 
 from kith.agent.project import Project
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE
 from kith.core.numbers import dollars, median
 from kith.core.values import Timing, Usage
 from kith.features.measure.intervals import Share, Spread
@@ -32,6 +32,7 @@ from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.speed_and_success import ModelSpeed, Success, write_rate
 from kith.features.measure.trends import LAST, Shift, Trend
 from kith.terminal.options import find_root
+from kith.terminal.streams import write_output
 from kith.view.lines import WIDTH, count, day, figure, from_home, paragraph, tokens
 from kith.view.printing import printable
 
@@ -463,8 +464,5 @@ def _write(target: str, text: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
-        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}.") from error
+    write_output(Path(target), text)
     print(f"Written to {printable(target)}.", file=sys.stderr)

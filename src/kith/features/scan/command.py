@@ -27,7 +27,7 @@ from kith.memory.applied import short_id
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.options import find_root
 from kith.terminal.show_change import show_changes
-from kith.terminal.streams import is_lively
+from kith.terminal.streams import is_lively, write_output
 from kith.view.lines import WIDTH, count, paragraph
 from kith.view.printing import printable
 from kith.view.wording import note_line
@@ -104,16 +104,9 @@ def scan_command(args: argparse.Namespace) -> int:
     with closing(shown):
         scanned = run_until_signal(run_scan(project, path, patience, shown.hear))
     if args.svg:
-        _write(Path(args.svg), scanned.picture())
+        write_output(Path(args.svg), scanned.picture())
     _print(scanned, args)
     return EXIT_DONE
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _print(scanned: Scanned, args: argparse.Namespace) -> None:
