@@ -32,7 +32,7 @@ _LONGEST: Final = 25  # words of a sentence
 _HELP: Final = 8  # words that say what a command of the command line does
 _SLASH_HELP: Final = 10  # the same in a conversation
 # What there is today. A change may lower a number, never raise one.
-ALLOWED: Final = {"opening": 0, "riddle": 0, "metaphor": 64, "long sentence": 10, "long help": 0}
+ALLOWED: Final = {"opening": 0, "riddle": 0, "metaphor": 63, "long sentence": 10, "long help": 0}
 
 
 @dataclass(frozen=True, slots=True)

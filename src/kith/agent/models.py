@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from kith.core.errors import (
 )
 from kith.core.events import RunEnded
 from kith.core.feature import Feature, Lazy
+from kith.core.model import Emit
 from kith.memory.log import Log
 from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
@@ -162,6 +164,16 @@ async def list_names(chosen: Settings) -> tuple[str, ...]:
 def recommend_models() -> tuple[Recommendation, ...]:
     """Recommend models for this machine."""
     return recommend(read_memory(cards=True))
+
+
+@contextmanager
+def telling_end(emit: Emit) -> Iterator[None]:
+    """Tell the end of a run that fails with a KithError in this block."""
+    try:
+        yield
+    except KithError as error:
+        emit(end_of(error))
+        raise
 
 
 def end_of(error: KithError) -> RunEnded:

@@ -1,6 +1,6 @@
 """The one writer of a session: events are written first, then sent to the listening screens."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import IO, TypeVar
@@ -29,9 +29,9 @@ def telling(applied: Applied) -> Iterator[None]:
 class Session:
     """The one writer of one session; listeners (screens) get every event after it is written."""
 
-    def __init__(self, log: Log, id: str) -> None:
+    def __init__(self, log: Log, id: str, listeners: Sequence[Listener] = ()) -> None:
         self.log, self.id = log, id
-        self.listeners: list[Listener] = []
+        self.listeners = list(listeners)
         self.keep_back(Redactor())
         self._lock: IO[str] | None = None
         self._live = LiveTail(log, id)

@@ -85,3 +85,11 @@ def read_input(path: str, name: str, most: int) -> bytes:
     if len(data) > most:
         raise UsageError(f"{name} is over the limit of {most:,} bytes.")
     return data
+
+
+def write_output(path: Path, text: str) -> None:
+    """A file that a person named. Raises UsageError when it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error

@@ -109,11 +109,12 @@ def test_a_broken_variable_is_named(repository: Path, monkeypatch: pytest.Monkey
 def test_work_that_blocks_does_not_keep_the_doctor() -> None:
     """In a process of its own: its end would have to wait for a thread of asyncio's pool."""
     code = (
-        "import asyncio, time\n"
+        "import time\n"
         "from msgspec.structs import replace\n"
+        "from kith.core.event_loop import run_loop\n"
         "from kith.features.doctor.check import *\n"
         "slow = replace(blocking('slow', lambda tell: time.sleep(600)), limit_s=0.1)\n"
-        "print(*asyncio.run(run_all([slow])))"
+        "print(*run_loop(run_all([slow])))"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

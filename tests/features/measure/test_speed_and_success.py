@@ -1,7 +1,5 @@
 """Tables of what was measured: speeds, successes, and what is different now."""
 
-from types import SimpleNamespace
-
 import pytest
 from msgspec.structs import replace
 
@@ -63,7 +61,7 @@ def test_shares_count_only_what_somebody_looked_at() -> None:
 def test_models_are_described_in_a_row_for_each_kind() -> None:
     rows = [replace(LEG, reward=1.0, usd=0.01) for _ in range(9)]
     rows += [replace(LEG, model="n", kind="docs", cloud=True)]
-    known, unknown = describe_models(SimpleNamespace(legs=rows))
+    known, unknown = describe_models(rows)
     assert (known["model"], known["kind"], known["tasks"], known["judged"]) == ("m", "edit-small", 9, 9)
     assert (known["solved"], known["solved_low"], known["solved_high"]) == (1.0, 0.701, 1.0)
     assert (known["p50_s"], known["tokens"], known["usd"], known["applied"]) == (10.0, 600.0, 0.01, None)

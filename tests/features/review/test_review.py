@@ -345,7 +345,7 @@ def test_json_and_sarif_are_saved_beside_the_text(kith: Kith, tmp_path: Path) ->
 
 def test_a_file_that_cannot_be_saved_is_said(kith: Kith, tmp_path: Path) -> None:
     change(kith.folder)
-    done = kith("review", "--no-model", "--save-json", str(tmp_path), code=1)
+    done = kith("review", "--no-model", "--save-json", str(tmp_path), code=2)
     assert "cannot be written" in done.stderr
 
 

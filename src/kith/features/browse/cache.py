@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.core.private_files import put_private
 from kith.features.browse.address import Address
 
 _FRESH_S: Final = 900.0
@@ -51,11 +52,7 @@ class Cache(Struct, frozen=True):
         """Keep a page, and drop old ones. A disk that refuses costs nothing but the next request."""
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = self._file(page.asked)
-            beside = file.with_suffix(".new")
-            beside.touch(mode=0o600)
-            beside.write_bytes(msgspec.json.encode(replace(page, at=self.now())))
-            beside.replace(file)
+            put_private(self._file(page.asked), msgspec.json.encode(replace(page, at=self.now())))
             files = sorted(self.folder.glob("*.json"), key=lambda each: each.stat().st_mtime)
             for place, old in enumerate(reversed(files)):
                 if place >= _MOST or self.now() - old.stat().st_mtime > _FRESH_S:

@@ -162,8 +162,7 @@ async def run_build(
     `agree`: the person is shown the tasks before anything is written. Raises UsageError.
     """
     project.check_writable()
-    with Session(project.log, id or new_id()) as session:
-        session.listeners += listeners
+    with Session(project.log, id or new_id(), listeners) as session:
         run = project.begin(session, answerer)
         options = Options(KIND, agree=agree, check=project.settings.check)
         run.emit(project.started(request, options))
@@ -176,7 +175,7 @@ async def resume_build(
 ) -> Result:
     """Resume an unfinished build: no finished step runs again. Raises UsageError."""
     project.check_writable()
-    with Session(project.log, id) as session:
+    with Session(project.log, id, listeners) as session:
         past = session.past()
         started = past.started
         if started is None or started.root != str(project.root):
@@ -187,7 +186,6 @@ async def resume_build(
             raise UsageError(f"Build {short_session(id)} {over}; there is nothing to resume.")
         if not project.settings.model and started.model:
             project = replace(project, settings=replace(project.settings, model=started.model))
-        session.listeners += listeners
         run = project.begin(session, answerer)
         run.emit(Resumed())
         await project.recover(session)

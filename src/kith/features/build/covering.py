@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from kith.core.events import Judged
 from kith.core.values import Changes
+from kith.features.build.gates import secrets_gate
 from kith.features.build.prompts import NO_TESTS, ask_to_cover
-from kith.features.build.size_and_secrets import secrets_gate
 from kith.features.build.specifying import keep_tests_only, lock_files
 from kith.features.build.suite import hold, run_tests
 from kith.features.build.work import Work, alone, begin, speak

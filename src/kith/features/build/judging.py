@@ -10,11 +10,7 @@ from kith.core.evidence import CheckEvidence, Evidence, Names, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.edits.rows import changed_lines
-from kith.features.build.named_commands import command_gate
-from kith.features.build.size_and_secrets import (
-    secrets_gate,
-    size_gate,
-)
+from kith.features.build.gates import command_gate, secrets_gate, size_gate
 from kith.features.build.suite import GATE, SuiteStanding, excuse_flaky, hold, run_tests
 from kith.features.build.work import Work, alone, beside, between
 from kith.gates.evidence.check_runs import standing_of

@@ -8,9 +8,9 @@ from typing import Final, Literal
 from kith.core.events import Judged, Locked, Notice
 from kith.core.values import Change, Changes
 from kith.edits.rows import rows_of
+from kith.features.build.gates import secrets_gate
 from kith.features.build.new_tests.failures import lexical_tests, wrong_reason
 from kith.features.build.prompts import CHANGED_LOCKED, NO_TESTS, ask_for_tests
-from kith.features.build.size_and_secrets import secrets_gate
 from kith.features.build.suite import NO_TOOLCHAIN, SuiteStanding, hold, is_of, run_tests, show_first
 from kith.features.build.work import Work, begin, beside, between, speak
 from kith.gates.reports import SuiteReport

@@ -1,11 +1,11 @@
 """The tasks of a build: read from the architect's words or a person's text, checked, put in order."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kith.core.values import BuildTask
+from kith.models.dialects.json_text import load_json
 
 MOST_TASKS: Final = 20
 # What steers a terminal, turns the order of letters around, or cannot stand in a commit's message.
@@ -19,7 +19,7 @@ _KEYS: Final = ("id", "title", "text", "criteria", "after", "files")
 
 def parse_tasks(words: str, most: int = MOST_TASKS) -> tuple[tuple[BuildTask, ...], str]:
     """The tasks that a reply holds as JSON, or none and what is wrong with them in words for the model."""
-    data = _find_json(words)
+    data = load_json(words)
     items = data.get("tasks") if isinstance(data, dict) else data
     if not isinstance(items, list):
         return (), 'Your reply holds no JSON object with a list of "tasks".'
@@ -31,21 +31,6 @@ def parse_tasks(words: str, most: int = MOST_TASKS) -> tuple[tuple[BuildTask, ..
         tasks.append(task)
     fault = find_fault(tasks, most)
     return ((), fault) if fault else (tuple(tasks), "")
-
-
-def _find_json(words: str) -> Any:
-    """Find the outermost object or list in a reply, repaired where it is not quite JSON."""
-    opening = min((at for sign in "{[" if (at := words.find(sign)) >= 0), default=-1)
-    closing = max(words.rfind("}"), words.rfind("]"))
-    if opening < 0 or closing < opening:
-        return None
-    text = words[opening : closing + 1]
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        import json_repair
-
-        return json_repair.loads(text)
 
 
 def _read_task(item: Any, number: int) -> tuple[BuildTask | None, str]:
@@ -118,7 +103,8 @@ def _fault_of(task: BuildTask, ids: Sequence[str]) -> str:
 
 def _find_cycle(tasks: Sequence[BuildTask]) -> tuple[str, ...]:
     """The ids of tasks that wait for each other, the first one again at the end; () when none do."""
-    waiting = {task.id: task.after for task in _stuck(tasks)}
+    done = {task.id for task in in_order(tasks)}
+    waiting = {task.id: task.after for task in tasks if task.id not in done}
     if not waiting:
         return ()
     trail = [next(iter(waiting))]
@@ -128,26 +114,11 @@ def _find_cycle(tasks: Sequence[BuildTask]) -> tuple[str, ...]:
 
 
 def in_order(tasks: Sequence[BuildTask]) -> tuple[BuildTask, ...]:
-    """The tasks, each after those it depends on, otherwise in the given order. They must have no fault."""
-    return tuple(_sort(tasks)[0])
-
-
-def _stuck(tasks: Sequence[BuildTask]) -> Sequence[BuildTask]:
-    return _sort(tasks)[1]
-
-
-def _sort(tasks: Sequence[BuildTask]) -> tuple[list[BuildTask], list[BuildTask]]:
-    """The tasks in an order in which they can be done, and those that never can."""
-    done: list[BuildTask] = []
-    left = list(tasks)
-    while left:
-        ids = {task.id for task in done}
-        ready = next((task for task in left if ids.issuperset(task.after)), None)
-        if ready is None:
-            break
-        done.append(ready)
-        left.remove(ready)
-    return done, left
+    """The tasks that can be done, each after those it depends on, otherwise in the given order."""
+    done: dict[str, BuildTask] = {}
+    while ready := [each for each in tasks if each.id not in done and done.keys() >= set(each.after)]:
+        done[ready[0].id] = ready[0]
+    return tuple(done.values())
 
 
 def dependents(tasks: Sequence[BuildTask], id: str) -> frozenset[str]:

@@ -131,8 +131,7 @@ def tell(
         strategy.author,
         dict(decision.figures),
     )
-    with Session(project.log, new_id()) as session:
-        session.listeners += listeners
+    with Session(project.log, new_id(), listeners) as session:
         session.emit(project.started(f"coach: {state}", options_of(COACH, work[0], work[1], strategy.id)))
         session.emit(event)
         session.emit(Notice(f"{strategy.id} ({ways.model}, {work[1]}) is {state}: {decision.why}."))

@@ -118,8 +118,7 @@ class _Bench(Struct, frozen=True):
         ways = coaching.ways.get((self.key, self.kind), Ways(self.opened.facts.name, self.kind))
         if ways.canary:
             return None
-        with Session(self.project.log, new_id()) as session:
-            session.listeners += self.listeners
+        with Session(self.project.log, new_id(), self.listeners) as session:
             run = self.project.begin(session, self.answerer)
             strategy = ways.proposed[0] if ways.proposed else None
             options = options_of(COACH, self.key, self.kind, strategy.id if strategy else "")
@@ -169,21 +168,18 @@ class _Bench(Struct, frozen=True):
             self.key, facts.name, self.kind, ways.champion.id, self.measured.legs, self.measured.calls
         )
         seen = replace(seen, window=self.opened.window)
-        ruled = propose_by_rule(seen, ways, 1)
+        ruled = next(propose_by_rule(seen, ways), None)
         if ruled and not named:
-            return ruled[0]
+            return ruled
         asked = await self._ask(run, session, seen, ways)
-        return next(iter((*asked, *ruled)), None)
+        return asked[0] if asked else ruled
 
     async def _ask(self, run: Run, session: str, seen: Symptoms, ways: Ways) -> tuple[Strategy, ...]:
         """Ask a model for proposals, within the coaching budget, and with consent for a cloud."""
         chosen, log = self.project.settings, self.project.log
         terms = Terms(replace(self.project, settings=coaching_limits(chosen, log)), run, session)
-        opened = (
-            await terms.open(chosen.section(CoachSettings).model)
-            if chosen.section(CoachSettings).model
-            else self.opened
-        )
+        named = chosen.section(CoachSettings).model
+        opened = await terms.open(named) if named else self.opened
         try:
             await terms.admit(opened)
             if not is_worth_asking([event for _, event in ways.history], opened.facts.name):

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
 from kith.agent.project import Project
@@ -12,19 +13,13 @@ from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_until_signal
 from kith.features.coach.adoption import adopt_way, describe_coaching, settle_live, undo_way
 from kith.features.coach.coach import CoachRun, TriedStrategy, run_coach
-from kith.features.coach.strategy import tell_levers
+from kith.features.coach.strategy import STATES, tell_levers
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.terminal import choose_voice
 from kith.view.lines import count, day, wrapped
 from kith.view.printing import printable
 
 _MINUTES: Final = 60
-_STATES: Final = {
-    "proposed": "on trial",
-    "refused": "given up",
-    "canary": "tried on live work",
-    "adopted": "holds",
-}
 
 
 def coach_command(args: argparse.Namespace) -> int:
@@ -44,10 +39,8 @@ def run_command(args: argparse.Namespace) -> int:
     project = Project.open(find_root(args.folder), settings_flags(args))
     voice, answerer, _ = choose_voice(not args.json, yes=False)
     seconds = 60.0 * (args.minutes or _MINUTES)
-    try:
+    with closing(voice):
         done = run_until_signal(run_coach(project, seconds, answerer, [voice.hear]))
-    finally:
-        voice.close()
     if args.json:
         told = {"model": done.model, "tried": [*map(_tried, done.tried)], "why": done.why}
         print(json.dumps(told, indent=2))
@@ -108,7 +101,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
 
 
 def _way_lines(way: dict[str, Any]) -> Iterator[str]:
-    state = _STATES.get(way["state"], way["state"])
+    state = STATES.get(way["state"], way["state"])
     yield f"  {way['id']}   {state} since {day(way['at'])}: {tell_levers(way['levers'])}"
     if way["hypothesis"]:
         yield f"             because {way['hypothesis']} ({way['author']})"

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kith.agent.project import Project
 from kith.core.feature import Lazy
 from kith.features.coach.sequential_test import HORIZON, LOOKS, chances, measure
-from kith.features.coach.strategy import Coaching, read_coaching
+from kith.features.coach.strategy import STATES, Coaching, read_coaching, tell_levers
 from kith.features.measure.page.charts import chart, legend, parts_of, table
 from kith.features.measure.profile import Addition, ProfilePart, ProfileScope
 from kith.view.lines import day
@@ -99,12 +99,6 @@ PART: Final = ProfilePart(read_experiments)
 
 
 _MOST: Final = 20
-_STATES: Final = {
-    "proposed": "on trial",
-    "refused": "given up",
-    "canary": "tried on live work",
-    "adopted": "holds",
-}
 
 
 def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
@@ -115,7 +109,7 @@ def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
     most = max(1, *(each.wins + each.losses for each in shown))
     rows = [
         [
-            joined([element("code", each.id), " ", _levers(each)]),
+            joined([element("code", each.id), " ", tell_levers(each.levers)]),
             f"{each.model}: {each.kind}",
             _pairs_bar(each, most),
             str(each.pairs),
@@ -133,15 +127,6 @@ def experiments_section(experiments: Sequence[ExperimentSummary]) -> Html:
     return chart("", drawn, means)
 
 
-def _levers(experiment: ExperimentSummary) -> str:
-    words = [
-        f"{name} {'on' if value is True else 'off' if value is False else value}"
-        for name, value in experiment.levers.items()
-        if name != "wording"
-    ]
-    return ", ".join([*words, *(["in other words"] if experiment.levers.get("wording") else [])])
-
-
 def _pairs_bar(experiment: ExperimentSummary, most: int) -> Html:
     won, lost = experiment.wins, experiment.losses
     bar = parts_of([("won", "won", won), ("lost", "lost", lost)], most)
@@ -149,7 +134,7 @@ def _pairs_bar(experiment: ExperimentSummary, most: int) -> Html:
 
 
 def _standing(experiment: ExperimentSummary) -> Html:
-    state, following = _STATES.get(experiment.state, experiment.state), experiment.why
+    state, following = STATES.get(experiment.state, experiment.state), experiment.why
     if experiment.state == "proposed":
         look = f"next look at {experiment.next_look} pairs, " if experiment.next_look else ""
         following = f"{look}error left {experiment.error_left:.1%}"

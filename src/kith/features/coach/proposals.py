@@ -31,6 +31,7 @@ from kith.features.coach.strategy import (
 )
 from kith.features.measure.intervals import Spread
 from kith.features.measure.rows import CallRow, LegRow
+from kith.models.dialects.json_text import load_json
 
 # How a model does with one kind of work, in figures: what the coach looks at.
 
@@ -164,17 +165,15 @@ _TALKATIVE: Final = 1_500  # tokens of a typical reply
 _GUESS: Final = 0.08  # what a rule expects of what it proposes
 
 
-def propose_by_rule(seen: Symptoms, ways: Ways, most: int = 2) -> tuple[Strategy, ...]:
-    """Propose at most `most` untried strategies by rule, the most promising first."""
-    champion = ways.champion
-    found = list[Strategy]()
+def propose_by_rule(seen: Symptoms, ways: Ways) -> Iterator[Strategy]:
+    """Propose untried strategies by rule, the most promising first."""
+    champion, tried = ways.champion, set(ways.tried)
     for why, change in _ideas(seen, champion.levers):
         levers = replace(champion.levers, **change)
         strategy = Strategy(levers, champion.id, RULES, why, {"solved": _GUESS})
-        new = strategy.id not in ways.tried and strategy.id not in {each.id for each in found}
-        if new and not check_strategy(strategy, seen.window):
-            found.append(strategy)
-    return tuple(found[:most])
+        if strategy.id not in tried and not check_strategy(strategy, seen.window):
+            tried.add(strategy.id)
+            yield strategy
 
 
 def _ideas(seen: Symptoms, now: Levers) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -257,12 +256,10 @@ async def ask_for_proposals(run: Run, role: Role, seen: Symptoms, ways: Ways) ->
 
 def read_proposals(text: str, ways: Ways, author: str) -> tuple[tuple[Strategy, ...], str]:
     """The strategies in a reply, on top of the way that holds, or what is wrong with it in words."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        data = json.loads(text[start : end + 1], strict=False)
-    except ValueError:
+    data = load_json(text)
+    if not isinstance(data, dict):
         return (), "This is not one JSON object."
-    proposals = data.get("proposals") if isinstance(data, dict) else None
+    proposals = data.get("proposals")
     if not isinstance(proposals, list) or not all(isinstance(each, dict) for each in proposals):
         return (), 'There is no list "proposals" of objects.'
     try:

@@ -171,6 +171,15 @@ def phrase(task: str, levers: Levers) -> str:
     return levers.wording.replace(TASK, task) if levers.wording else task
 
 
+# The states of a way, in words.
+STATES: Final = {
+    "proposed": "on trial",
+    "refused": "given up",
+    "canary": "tried on live work",
+    "adopted": "holds",
+}
+
+
 def tell_levers(levers: Mapping[str, Any]) -> str:
     """`edits whole, files 3`: what differs from the original way."""
     words = [f"{name} {_tell(value)}" for name, value in levers.items() if name != "wording"]

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
@@ -97,10 +98,8 @@ def hold(
 ) -> Conferred:
     """A council before somebody's eyes; Ctrl-C once decides now, twice stops (SystemExit)."""
     work = partial(run_confer, project, motion, answerer, [voice.hear])
-    try:
+    with closing(voice):
         return run_until_decided(lambda hurry: work(hurry), voice.tell)
-    finally:
-        voice.close()
 
 
 def names_of(text: str | None) -> tuple[str, ...]:
@@ -121,7 +120,7 @@ def show_command(project: Project, id: str, *, as_json: bool) -> int:
 
     console = Console(highlight=False)
     for each in councils.values():
-        show_minutes(each, lambda text, style="": console.print(text, style=style, markup=False))
+        show_minutes(each, lambda text, style: console.print(text, style=style, markup=False))
     return EXIT_DONE
 
 

@@ -1,8 +1,8 @@
 """A council for people: a block for each speaker, with its letter and in its colour; claims, the decision."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from kith.core.decisions import Claimed, Concluded
 from kith.core.events import Event, Said
@@ -17,12 +17,6 @@ WIDTH: Final = 80  # columns, at the most
 COLOURS: Final[Mapping[str, str]] = {"A": "cyan", "B": "magenta", "C": "blue"}
 _MARKS: Final = {"confirmed": ("✓", "green"), "refuted": ("✗", "red"), "unchecked": ("·", "dim")}
 _INDENT: Final = "     "
-
-
-class ShowLine(Protocol):
-    """A sink for lines."""
-
-    def __call__(self, text: str, style: str = "") -> None: ...
 
 
 def margin(label: str) -> str:
@@ -87,14 +81,15 @@ def council_lines(event: Event) -> Iterator[FeatureLine]:
         yield from block(label, event.message)
 
 
-def show_minutes(minutes: Minutes, show: ShowLine) -> None:
-    """A council from its first word to its last, as it is kept."""
-    show(f"Council {minutes.id}: {shortened(printable(minutes.question), WIDTH - 22)}")
+def show_minutes(minutes: Minutes, show: Callable[[str, str], object]) -> None:
+    """A council from its first word to its last, as it is kept; `show` takes a line and its style."""
+    show(f"Council {minutes.id}: {shortened(printable(minutes.question), WIDTH - 22)}", "")
     for who, what in minutes.said:
         if isinstance(what, Claimed):
             lines = claim_lines(what)
         elif what.role == "assistant" and "/" not in who:
-            show(*reversed(heading(who, minutes.members.get(who, what.author))))
+            style, text = heading(who, minutes.members.get(who, what.author))
+            show(text, style)
             lines = block(who, what)
         else:
             continue

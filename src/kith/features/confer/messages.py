@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kith.context.budget import estimate_tokens, fit_middle
 from kith.core.decisions import Claimed
 from kith.features.confer.council_rules import MOST_CLAIMS, Proposal, Revision
-from kith.features.review.findings import load_json
+from kith.models.dialects.json_text import load_json
 
 # Lines of the form `key: value`, as members of a council write them, read as forgivingly as is safe.
 

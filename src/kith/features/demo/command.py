@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
@@ -52,10 +53,8 @@ def _show(project: Path, model: str, keep: bool) -> int:
     interactive = sys.stdin.isatty() and sys.stderr.isatty()
     voice = TerminalVoice() if sys.stderr.isatty() else PlainVoice()
     answerer = voice.answer if interactive else _agree
-    try:
+    with closing(voice):
         result = run_until_signal(run_task(app, Task(TASK, plan="show"), answerer, [voice.hear]))
-    finally:
-        voice.close()
     print_text(result.report, asked=True)
     if result.report["applied"] and not keep:
         print("\n$ kith undo")

@@ -1,10 +1,8 @@
 """One finding of the doctor, and how examinations run: all at once, each for a limited time."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -12,7 +10,6 @@ from kith.core.errors import KithError
 
 Level = Literal["green", "yellow", "red"]
 Tell = Callable[["Check"], None]
-T = TypeVar("T")
 
 LIMIT_S: Final = 3.0  # for each examination; they run side by side
 
@@ -65,42 +62,16 @@ async def _run(examination: Examination) -> list[Check]:
     return found
 
 
-async def in_thread(work: Callable[[], T]) -> T:
-    """Return the result of blocking work.
-
-    Its thread does not keep the process alive, unlike those of asyncio's own pool. So a file system that
-    hangs does not make the doctor hang.
-    """
-    loop, done = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(result)
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        result, fault = None, None
-        try:
-            result = work()
-        except BaseException as error:  # it is raised where it is awaited
-            fault = error
-        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
-            loop.call_soon_threadsafe(settle, result, fault)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await done  # type: ignore[no-any-return]
-
-
 def blocking(name: str, look: Callable[[Tell], None]) -> Examination:
-    """An examination that only reads files or runs a quick program, in a thread of its own."""
+    """An examination that only reads files or runs a quick program, in a thread of its own.
+
+    `run_loop` does not wait for a thread whose file system hangs.
+    """
 
     async def apart(tell: Tell) -> None:
         # Told only when it is done: a thread cannot be stopped, and must not tell after its time.
         found: list[Check] = []
-        await in_thread(lambda: look(found.append))
+        await asyncio.to_thread(look, found.append)
         for check in found:
             tell(check)
 

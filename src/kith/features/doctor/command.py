@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -104,10 +105,8 @@ def doctor_command(args: argparse.Namespace) -> int:
     voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
     if args.deep:
         voice.hear(Progress("asking the models, which may load one first", 0), ())
-    try:
+    with closing(voice):
         checks = run_loop(examine(find_root(args.folder), {"offline": args.offline}, deep=args.deep))
-    finally:
-        voice.close()
     if args.json:
         print(json.dumps({"level": worst(checks), "checks": [asdict(check) for check in checks]}, indent=2))
     else:

@@ -319,8 +319,7 @@ class EditorConversation:
             self.outbox.put(title)
         self.project = await hold_servers(self.project)
         project = self._chosen()
-        with Session(project.log, self.id) as session:
-            session.listeners.append(self.updates.hear)
+        with Session(project.log, self.id, [self.updates.hear]) as session:
             if not project.settings.is_routed:  # else each task opens those that it needs
                 with suppress(NoModelError):  # the run itself says what to do about it
                     self._opened = self._opened or await project.open_model(session.emit)

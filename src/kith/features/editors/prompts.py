@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from acp.helpers import update_available_commands
 from acp.schema import (
     AvailableCommand,
     AvailableCommandInput,
@@ -185,7 +186,7 @@ def commands_update() -> AvailableCommandsUpdate:
         AvailableCommand(name=name, description=meaning, input=_input(hint))
         for name, (meaning, hint) in COMMANDS.items()
     ]
-    return AvailableCommandsUpdate(session_update="available_commands_update", available_commands=known)
+    return update_available_commands(known)
 
 
 def _input(hint: str) -> AvailableCommandInput | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from acp.helpers import text_block, tool_content, tool_diff_content
+from acp.helpers import start_tool_call, text_block, tool_content, tool_diff_content, update_tool_call
 from acp.schema import (
     ContentToolCallContent,
     FileEditToolCallContent,
@@ -56,10 +56,9 @@ def refused(use: ToolUse, root: Path) -> ToolCallStart:
 
 def _start(use: ToolUse, target: str, status: ToolCallStatus, root: Path) -> ToolCallStart:
     args = use.call.args if use.call else {}
-    return ToolCallStart(
-        session_update="tool_call",
-        tool_call_id=use.call_id,
-        title=_title(use.name, target, args),
+    return start_tool_call(
+        use.call_id,
+        _title(use.name, target, args),
         kind=KINDS.get(use.name, "other"),
         status=status,
         locations=list(_locations(args, root)) or None,
@@ -68,20 +67,13 @@ def _start(use: ToolUse, target: str, status: ToolCallStatus, root: Path) -> Too
 
 def ended(use: ToolUse, root: Path) -> ToolCallProgress:
     """Report the answer of a tool."""
-    return ToolCallProgress(
-        session_update="tool_call_update",
-        tool_call_id=use.call_id,
-        status="completed" if use.ok else "failed",
-        content=_contents(use, root),
-    )
+    status: ToolCallStatus = "completed" if use.ok else "failed"
+    return update_tool_call(use.call_id, status=status, content=_contents(use, root))
 
 
 def settled(id: str, status: ToolCallStatus, text: str = "") -> ToolCallProgress:
     """A call or a question that is over."""
-    content: Contents | None = [words(text)] if text else None
-    return ToolCallProgress(
-        session_update="tool_call_update", tool_call_id=id, status=status, content=content
-    )
+    return update_tool_call(id, status=status, content=[words(text)] if text else None)
 
 
 def judged(verdict: GateVerdict, id: str) -> ToolCallStart | None:
@@ -92,10 +84,9 @@ def judged(verdict: GateVerdict, id: str) -> ToolCallStart | None:
     outputs: Contents = [_console(ran) for ran in event.ran if not event.ok]
     if not outputs and event.feedback and not event.ok:
         outputs.append(words(event.feedback))
-    return ToolCallStart(
-        session_update="tool_call",
-        tool_call_id=id,
-        title=printable(line.split("\n")[0]),
+    return start_tool_call(
+        id,
+        printable(line.split("\n")[0]),
         kind="execute" if event.ran else "other",
         status="completed" if event.ok or event.skipped or event.when == "before" else "failed",
         content=outputs or None,
@@ -117,13 +108,8 @@ def asked(question: Question, contents: Contents, root: Path) -> ToolCallUpdate:
 
 def started(call: ToolCallUpdate) -> ToolCallStart:
     """The same call as the first word of it; its contents come with the request."""
-    return ToolCallStart(
-        session_update="tool_call",
-        tool_call_id=call.tool_call_id,
-        title=call.title or "",
-        kind=call.kind,
-        status=call.status,
-        locations=call.locations,
+    return start_tool_call(
+        call.tool_call_id, call.title or "", kind=call.kind, status=call.status, locations=call.locations
     )
 
 

@@ -5,6 +5,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -78,11 +79,9 @@ def _tune_command(args: argparse.Namespace) -> int:
     """Measure ways to run a model, keep the result, and show it."""
     settings = load_settings(find_root(args.folder), settings_flags(args))
     voice = TerminalVoice() if is_lively(sys.stderr) else PlainVoice()
-    try:
+    with closing(voice):
         work = tune_model(settings, args.model, args.rounds, lambda event: voice.hear(event, ()))
         tuning = run_until_signal(work)
-    finally:
-        voice.close()
     print("\n".join(describe_tuning(tuning)))
     return EXIT_DONE
 

@@ -138,7 +138,7 @@ def _read(reader: _Reader) -> tuple[Header, int]:
     tensors, keys = _read_opening(reader)
     values: dict[str, Any] = {}
     for _ in range(keys):
-        key = _string(reader, LONGEST_KEY, "a name")
+        key = _string(reader, LONGEST_KEY)
         values[key] = _value(reader, reader.number("I"))
     weights, start = _read_tensors(reader, tensors)
     header = describe(values)
@@ -208,8 +208,8 @@ def _numbers(reader: _Reader, form: str, count: int) -> Any:
     return struct.unpack(f"<{count}{form}", reader.take(size))
 
 
-def _string(reader: _Reader, most: int, what: str) -> str:
-    size = _length(reader, most, what)
+def _string(reader: _Reader, most: int) -> str:
+    size = _length(reader, most, "a name")
     reader.keep(size)
     return reader.take(size).decode("utf-8", "replace")
 

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kith.core.codec import decode, encode
+from kith.core.private_files import put_private
 from kith.features.engine.file_names import parts_of
 
 if sys.platform != "win32":  # where no engine runs
@@ -121,16 +122,7 @@ class EngineHome(Struct, frozen=True):
 
     def write(self, record: EngineRecord) -> None:
         """Replace the record in one step: a reader sees the former one or this one."""
-        self.put(self.record, json.dumps(encode(record)))
-
-    def put(self, path: Path, text: str) -> None:
-        """Write a file that only this user can read, in one step."""
-        new = path.with_suffix(".new")
-        with os.fdopen(
-            os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as to:
-            to.write(text)
-        new.replace(path)
+        put_private(self.record, json.dumps(encode(record)).encode())
 
     def clear(self) -> None:
         """Remove everything; only the holder of the keeper's lock may."""

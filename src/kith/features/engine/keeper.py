@@ -18,6 +18,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from kith.core.codec import decode
+from kith.core.private_files import put_private
 from kith.features.engine.failures import why_it_failed
 from kith.features.engine.home import EngineHome, EngineRecord, EngineSpec, take
 from kith.features.engine.processes import (
@@ -69,10 +70,7 @@ class EngineLog:
 
     def copy_to(self, path: Path) -> None:
         """Keep what was said so far beyond the engine's own life."""
-        new = path.with_suffix(".new")
-        new.write_bytes(self.path.read_bytes())
-        new.chmod(0o600)
-        new.replace(path)
+        put_private(path, self.path.read_bytes())
 
 
 def keep(folder: str, spec_text: str) -> None:
@@ -97,7 +95,7 @@ def keep(folder: str, spec_text: str) -> None:
     try:
         _Keeper(home, spec, log).serve()
     except Exception:  # a bug: whoever started this process is long gone, and its own log goes with it
-        home.put(home.last_failure, traceback.format_exc())
+        put_private(home.last_failure, traceback.format_exc().encode())
         raise
     finally:
         home.clear()

@@ -228,7 +228,11 @@ class OwnEngine(Struct, frozen=True, eq=False):
         options = self._with_speculation(tuned(self.options, tuning))
         slots = self.parallel or (tuning.slots if tuning else 1)
         wanted = Wanted(
-            self.window or TARGET, slots, self.parallel is not None, self.swa_full, _size(options.draft)
+            self.window or TARGET,
+            slots,
+            self.parallel is not None,
+            self.swa_full,
+            Path(options.draft).stat().st_size if options.draft else 0,
         )
         choice, layouts = choose_layout(stored.header, stored.size, memory, wanted, kinds_of(options))
         able = options_for(options, layouts)
@@ -303,11 +307,6 @@ def engine_of(chosen: Settings) -> OwnEngine:
 def kinds_of(options: EngineOptions) -> tuple[str, str]:
     """The number types of the cached keys and values."""
     return options.cache_type_k or "f16", options.cache_type_v or "f16"
-
-
-def _size(file: str) -> int:
-    """The bytes of a draft model's file, 0 without one."""
-    return Path(file).stat().st_size if file else 0
 
 
 def rank(stored: Stored, memory: Memory) -> tuple[bool, bool, int]:

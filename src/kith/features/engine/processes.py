@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.errors import NoModelError
+from kith.core.private_files import put_private
 from kith.features.engine.home import EngineHome, EngineSpec
 from kith.features.engine.options import names_flag, standing_flags
 from kith.models.discovery.machine import find_program
@@ -172,7 +173,7 @@ class EngineProcess(Struct, frozen=True):
 def start_engine(home: EngineHome, spec: EngineSpec) -> EngineProcess:
     """Start it; it has loaded nothing yet. Its words come on `process.stdout`. Raises OSError."""
     key, port = secrets.token_urlsafe(24), _free_port()
-    home.put(home.key, key + "\n")
+    put_private(home.key, f"{key}\n".encode())
     process = subprocess.Popen(
         command_line(home, spec, port),
         # Its end is how the wheel learns that its keeper is gone, where the system does not see to that.

@@ -22,7 +22,7 @@ from kith.features.engine.home import real_path
 from kith.features.engine.model_files import OwnEngine
 from kith.features.engine.options import EngineOptions, names_flag, physical_cores_but_one
 from kith.features.engine.processes import processor_seconds
-from kith.features.engine.running import EngineAddress, open_engine, running_engines, stop_if_idle
+from kith.features.engine.running import open_engine, running_engines, stop_if_idle
 from kith.features.engine.tuning import (
     DRAFT,
     PLAIN,
@@ -118,10 +118,7 @@ class Times(Struct, frozen=True):
     accepted: int
 
 
-class Measured(Struct, frozen=True):
-    """A way in one round: a reading for each text."""
-
-    readings: dict[Text, Reading]
+Measured = dict[Text, Reading]  # a way in one round
 
 
 def ways_for(stored: Stored, options: EngineOptions, draft: Path | None) -> tuple[Way, ...]:
@@ -246,7 +243,7 @@ class _Trial(Struct):
                 self.reply_tokens = max(_LEAST, min(_MOST, int(first.tokens * _REPLY_S / first.write_s)))
             await self._ask(engine, "new", round + 1, 1)  # reads the weights into memory
             texts: tuple[Text, ...] = ("edit", "new")
-            return Measured({text: await self._read_and_write(engine, text, round) for text in texts})
+            return {text: await self._read_and_write(engine, text, round) for text in texts}
 
     async def _read_and_write(self, engine: _Opened, text: Text, round: int) -> Reading:
         """Let it read a prompt; then, with the prompt cached, let it write."""
@@ -306,7 +303,8 @@ class _Trial(Struct):
             yield _Opened(endpoint, record.engine if record else 0)
         finally:
             await endpoint.close()
-            await _end(address)
+            address.release()
+            await asyncio.to_thread(stop_if_idle, address.home)
 
     async def _ask(
         self,
@@ -332,11 +330,6 @@ class _Trial(Struct):
     def _step(self) -> None:
         self.done += 1
         self.emit(Progress(f"measuring {self.stored.name}", self.done, self.total))
-
-
-async def _end(address: EngineAddress) -> None:
-    address.release()
-    await asyncio.to_thread(stop_if_idle, address.home)
 
 
 def _request(text: Text, round: int) -> str:
@@ -386,8 +379,8 @@ def _judge(way: Way, results: dict[str, list[Measured] | str]) -> Way:
     texts: tuple[Text, ...] = ("edit", "new")
     speeds = []
     for text in texts:
-        mine = [each.readings[text] for each in told]
-        base = [each.readings[text] for each in plain]
+        mine = [each[text] for each in told]
+        base = [each[text] for each in plain]
         drafted = sum(each.drafted for each in mine)
         speeds.append(
             Speed(

@@ -2,10 +2,7 @@
 
 import importlib.metadata
 import json
-import os
 import statistics
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
+from kith.core.private_files import put_private
 from kith.features.engine.options import EngineOptions, names_flag
 from kith.features.engine.processes import WHEEL
 from kith.models.discovery.machine import machine_name
@@ -199,21 +197,10 @@ def find_tuning(state: Path, digest: str, engine: str) -> Tuning | None:
 def keep_tuning(state: Path, tuning: Tuning) -> None:
     """Keep a measurement in place of one of the same model, machine and engine."""
     others = [each for each in load_tunings(state) if _key(each) != _key(tuning)]
-    _write(state / _FILE, [tuning, *others][:_MOST])
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = [encode(each) for each in (tuning, *others)][:_MOST]
+    put_private(state / _FILE, json.dumps({"format": _FORMAT, "tunings": kept}).encode())
 
 
 def _key(tuning: Tuning) -> tuple[str, str, str]:
     return tuning.digest, tuning.machine, tuning.engine
-
-
-def _write(file: Path, tunings: Sequence[Tuning]) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_suffix(f".{os.getpid()}")
-    try:
-        new.write_text(
-            json.dumps({"format": _FORMAT, "tunings": [encode(each) for each in tunings]}), "utf-8"
-        )
-        new.replace(file)
-    finally:
-        with suppress(OSError):
-            new.unlink()

@@ -197,7 +197,8 @@ def run_engine(words: Sequence[str]) -> None:
     """Load a model and serve it until standard input ends. `words` are as for llama-server."""
     # Loaded by name: the wheel is an extra, and without types.
     xllamacpp = importlib.import_module(WHEEL)
-    place, flags = _place(words)
+    # kith's own settings are four pairs at the beginning
+    place, flags = dict(zip(words[:8:2], words[1:8:2], strict=True)), words[8:]
     params = xllamacpp.CommonParams()
     params.model.path = place["--model"]
     params.hostnames, params.port = [place["--host"]], int(place["--port"])
@@ -212,8 +213,3 @@ def run_engine(words: Sequence[str]) -> None:
     sys.stdin.buffer.read()
     del server
     os._exit(0)  # nothing is worth waiting for: the keeper is gone, and with it everybody who asked
-
-
-def _place(words: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
-    """Split kith's own settings, four pairs at the beginning, from the other flags."""
-    return dict(zip(words[:8:2], words[1:8:2], strict=True)), words[8:]

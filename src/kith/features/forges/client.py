@@ -4,7 +4,8 @@ import asyncio
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from urllib.parse import quote, urlsplit
@@ -108,6 +109,7 @@ class Forge(ABC):
     kind: ClassVar[ForgeKind]
     home: ClassVar[str] = ""  # where there is one that everybody means
     exists: ClassVar[int] = 409  # the status of a second pull request for a branch
+    address: ClassVar[str] = "html_url"  # the field of a pull request with its URL
 
     def __init__(
         self,
@@ -150,33 +152,26 @@ class Forge(ABC):
         project = self.project(repository)
         async with self.client() as client:
             answer = await self.ask(client, "POST", self._list(project), self._draft(request))
-            try:
-                if answer.status_code == self.exists and (
-                    found := await self._find(client, project, request)
-                ):
-                    return found
-                return self._address(self.read(answer))
-            except (LookupError, TypeError) as error:
-                raise self.misshapen() from error
+            with self.shaped():
+                found = (
+                    await self._find(client, project, request) if answer.status_code == self.exists else ""
+                )
+                return found or str(self.read(answer)[self.address])
 
     async def issue(self, project: str, number: int) -> Issue:
         """Read an issue. Raises as `open` does, and RefusedError for a pull request."""
         async with self.client() as client:
             found = self.read(await self.ask(client, "GET", f"{self.place(project)}/issues/{number}"))
-        try:
+        with self.shaped():
             if found.get("pull_request"):
                 raise RefusedError(f"{project}#{number} is a pull request")
             return self._issue(found)
-        except (LookupError, TypeError, AttributeError) as error:
-            raise self.misshapen() from error
 
     async def pull(self, client: "httpx2.AsyncClient", project: str, number: int) -> Pull:
         """Read a pull request. Raises as `open` does."""
         found = self.read(await self.ask(client, "GET", f"{self._list(project)}/{number}"))
-        try:
+        with self.shaped():
             return self._pull(found)
-        except (LookupError, TypeError, AttributeError) as error:
-            raise self.misshapen() from error
 
     async def pages(self, client: "httpx2.AsyncClient", path: str) -> AsyncIterator[Any]:
         """The items of a list, page after page, as long as the forge names a next one."""
@@ -184,13 +179,21 @@ class Forge(ABC):
             answer = await self.ask(client, "GET", f"{path}?per_page=100&limit=50&page={page}")
             items = self.read(answer)
             if not isinstance(items, list):
-                raise self.misshapen()
+                raise self._misshapen()
             for item in items:
                 yield item
             if "next" not in answer.links:  # its address may lead anywhere, so it is not followed
                 return
 
-    def misshapen(self) -> BusyError:
+    @contextmanager
+    def shaped(self) -> Iterator[None]:
+        """Raise BusyError where this block finds an answer in another shape."""
+        try:
+            yield
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self._misshapen() from error
+
+    def _misshapen(self) -> BusyError:
         return BusyError(f"{self.url} answers in another shape; is this its address?")
 
     @abstractmethod
@@ -216,8 +219,9 @@ class Forge(ABC):
     async def _find(self, client: "httpx2.AsyncClient", project: str, request: PullRequest) -> str:
         """The URL of the open pull request of this branch, whose text is replaced; "" for none."""
 
-    @abstractmethod
-    def _address(self, pull: Any) -> str: ...
+    async def _retell(self, client: "httpx2.AsyncClient", verb: str, place: str, body: object) -> str:
+        """Replace the text of a pull request; its URL."""
+        return str(self.read(await self.ask(client, verb, place, body))[self.address])
 
     def client(self) -> "httpx2.AsyncClient":
         """A client of the API, which shows the token there."""
@@ -286,10 +290,6 @@ class Forge(ABC):
             raise BusyError(f"{self.url} answers without JSON; is this its address?") from error
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _words(text: str) -> str:
     """The message of a refusal, in whichever of the known shapes."""
     try:
@@ -298,7 +298,8 @@ def _words(text: str) -> str:
         said = text
     if isinstance(said, dict):
         errors = said.get("errors")
-        more = [each.get("message", "") if isinstance(each, dict) else each for each in _listed(errors)]
+        errors = errors if isinstance(errors, list) else []
+        more = [each.get("message", "") if isinstance(each, dict) else each for each in errors]
         said = [said.get("message") or said.get("error") or "", *more]
     lines = [str(each) for each in said if each] if isinstance(said, list) else [str(said)]
     return printable(" ".join(" ".join(lines).split()))[:_LONGEST]
@@ -343,10 +344,7 @@ class GitHub(Forge):
         if not found:
             return ""
         place = f"{self._list(project)}/{found[0]['number']}"
-        return self._address(self.read(await self.ask(client, "PATCH", place, {"body": request.body})))
-
-    def _address(self, pull: Any) -> str:
-        return str(pull["html_url"])
+        return await self._retell(client, "PATCH", place, {"body": request.body})
 
 
 class GitLab(Forge):
@@ -354,6 +352,7 @@ class GitLab(Forge):
 
     kind = "gitlab"
     home = "https://gitlab.com"
+    address = "web_url"
 
     def _api(self) -> str:
         return f"{self.url}/api/v4"
@@ -386,12 +385,8 @@ class GitLab(Forge):
         for each in found:
             if each["source_project_id"] == each["target_project_id"]:  # a fork may have such a branch, too
                 place = f"{self._list(project)}/{each['iid']}"
-                answer = await self.ask(client, "PUT", place, {"description": request.body})
-                return self._address(self.read(answer))
+                return await self._retell(client, "PUT", place, {"description": request.body})
         return ""
-
-    def _address(self, pull: Any) -> str:
-        return str(pull["web_url"])
 
 
 class Gitea(GitHub):
@@ -424,8 +419,7 @@ class Gitea(GitHub):
                 here = head["repo_id"] == base["repo_id"]  # a fork may have such a branch, too
                 if here and (head["ref"], base["ref"]) == (request.branch, request.base):
                     place = f"{self._list(project)}/{pull['number']}"
-                    answer = await self.ask(client, "PATCH", place, {"body": request.body})
-                    return self._address(self.read(answer))
+                    return await self._retell(client, "PATCH", place, {"body": request.body})
             if not pulls:
                 break
         return ""

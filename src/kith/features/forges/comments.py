@@ -80,12 +80,12 @@ class Comments(ABC):
 
     _verb: ClassVar[str] = "PATCH"
 
-    @abstractmethod
     def _talk(self) -> str:
         """The list of comments on the whole."""
+        return f"{self.forge.place(self.project)}/issues/{self.number}/comments"
 
-    @abstractmethod
-    def _edited(self, id: str) -> str: ...
+    def _edited(self, id: str) -> str:
+        return f"{self.forge.place(self.project)}/issues/comments/{id}"
 
     @abstractmethod
     def _is_mine(self, comment: Any) -> bool: ...
@@ -93,14 +93,12 @@ class Comments(ABC):
     async def _own(self, path: str) -> list[Said]:
         """The comments of a list that kith wrote, by their mark and author: anyone can copy a mark."""
         await self._know_me()
-        try:
+        with self.forge.shaped():
             return [
                 Said(found[1], str(each["id"]), each["body"])
                 async for each in self.forge.pages(self.client, path)
                 if (found := MARK.search(each["body"] or "")) and self._is_mine(each)
             ]
-        except (LookupError, TypeError, AttributeError) as error:
-            raise self.forge.misshapen() from error
 
     async def _know_me(self) -> None:
         """Ask once whose the token is; {} where it is a job's."""
@@ -125,12 +123,6 @@ class Comments(ABC):
 
 class OnGitHub(Comments):
     """Reviews on GitHub: all new comments in one, so that people get one mail."""
-
-    def _talk(self) -> str:
-        return f"{self.forge.place(self.project)}/issues/{self.number}/comments"
-
-    def _edited(self, id: str) -> str:
-        return f"{self.forge.place(self.project)}/issues/comments/{id}"
 
     def _is_mine(self, comment: Any) -> bool:
         user = comment["user"] or {}
@@ -185,13 +177,11 @@ class OnGitLab(Comments):
 
     async def remark(self, pull: Pull, remarks: Sequence[Remark]) -> list[Remark]:
         commits = {"head_sha": pull.head, "base_sha": pull.base, "start_sha": pull.start}
-        try:
+        with self.forge.shaped():
             old_paths = {
                 each["new_path"]: each["old_path"]
                 async for each in self.forge.pages(self.client, f"{self._path}/diffs")
             }
-        except (LookupError, TypeError, AttributeError) as error:
-            raise self.forge.misshapen() from error
         refused = list[Remark]()
         for each in remarks:
             position: dict[str, Any] = {"position_type": "text", "new_path": each.path, "new_line": each.line}
@@ -206,12 +196,6 @@ class OnGitLab(Comments):
 class OnGitea(Comments):
     """Reviews on Gitea and Forgejo."""
 
-    def _talk(self) -> str:
-        return f"{self.forge.place(self.project)}/issues/{self.number}/comments"
-
-    def _edited(self, id: str) -> str:
-        return f"{self.forge.place(self.project)}/issues/comments/{id}"
-
     def _is_mine(self, comment: Any) -> bool:
         login = (comment["user"] or {}).get("login")
         return login == self._me["login"] if self._me else login in _JOBS
@@ -222,19 +206,16 @@ class OnGitea(Comments):
 
     async def on_lines(self) -> list[Said]:
         await self._know_me()
-        try:
+        with self.forge.shaped():
             reviews = [
                 each async for each in self.forge.pages(self.client, self._path) if self._is_mine(each)
             ]
-            found = [
+            return [
                 said
                 for each in reviews
                 if each["comments_count"]
                 for said in await self._own(f"{self._path}/{each['id']}/comments")
             ]
-        except (LookupError, TypeError, AttributeError) as error:
-            raise self.forge.misshapen() from error
-        return found
 
     async def remark(self, pull: Pull, remarks: Sequence[Remark]) -> list[Remark]:
         comments = [

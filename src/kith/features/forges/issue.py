@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,7 +86,7 @@ def issue_command(args: argparse.Namespace) -> int:
     voice, answerer, asked = choose_voice(not args.json, args.yes)
     id, outcome = new_id(), Outcome()
     task = Task(wanted.words, material=material_of(wanted.issue))
-    try:
+    with closing(voice):
         result = run_until_signal(run_task(project, task, answerer, [voice.hear], id))
         if not args.json:
             again = f"kith run --resume {short_session(id)}" if result.report["status"] in UNFINISHED else ""
@@ -93,8 +94,6 @@ def issue_command(args: argparse.Namespace) -> int:
         if result.code == EXIT_DONE and result.report["applied"]:
             publish = "always" if args.push else own.publish
             run_until_signal(_finish(project, wanted, result, base, remote, publish, answerer, outcome))
-    finally:
-        voice.close()
     _print(result, outcome, as_json=args.json)
     return EXIT_FAILED if outcome.problem else result.code
 

@@ -1,7 +1,7 @@
 """Read a review that `kith review --save-json` wrote: foreign data, whose every part is checked."""
 
 from pathlib import PurePosixPath
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -71,14 +71,11 @@ def read_review(data: bytes, name: str) -> Review:
 def _is_sound(found: Found) -> bool:
     path = PurePosixPath(found.path)
     inside = bool(found.path) and not path.is_absolute() and ".." not in path.parts
-    numbers: list[Any] = [found.line, found.end, *(_numbers(found.place) if found.place else ())]
+    numbers = [found.line, found.end]
+    numbers += [found.place.first, found.place.last, found.place.old or 0] if found.place else []
     return (
         inside and _is_id(found.fingerprint, 16) and found.line > 0 and all(0 <= n < 10**9 for n in numbers)
     )
-
-
-def _numbers(place: LineSpan) -> tuple[int, int, int]:
-    return place.first, place.last, place.old or 0
 
 
 def _is_id(text: str, most: int) -> bool:

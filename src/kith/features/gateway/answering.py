@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kith import __version__
 from kith.agent.asking.roles import find_role, role_names
@@ -58,12 +58,8 @@ class ChatRequest(Struct, frozen=True):
 
     def prompt(self, defaults: Sampling) -> Prompt:
         """The request as models get it; `defaults` holds where it says nothing."""
-        names = Sampling.__struct_fields__
-        given = {name: getattr(self.sampling, name) for name in names}
-        usual = {name: getattr(defaults, name) for name in names}
-        sampling = Sampling(
-            **{name: usual[name] if given[name] in (None, ()) else given[name] for name in names}
-        )
+        given = {name: value for name, value in asdict(self.sampling).items() if value not in (None, ())}
+        sampling = replace(defaults, **given)
         shape = call_shape(self.tools) if self.must_call else self.shape
         return Prompt(self.system, self.messages, self.tools, self.purpose, sampling=sampling, shape=shape)
 

@@ -12,11 +12,9 @@ from kith.features.gateway.answering import answer
 from kith.features.gateway.open_models import OfferedModel, OpenModels, list_offered
 from kith.features.gateway.openai_replies import (
     Chunks,
-    RawResponse,
     ReplyResponse,
     documented,
-    plain_json,
-    plain_response,
+    json_response,
     refusal,
 )
 from kith.features.gateway.openai_requests import MalformedError, read_body, read_request
@@ -54,7 +52,7 @@ async def complete(request: Request, desk: OneDesk) -> Response:
     try:
         asked = read_request(read_body(await request.body()))
     except MalformedError as error:
-        return plain_response(refusal(error))
+        return refusal(error)
     models, id = _models(request), new_id()
 
     async def work(listen: Emit) -> Reply:
@@ -70,9 +68,9 @@ async def models(desk: OneDesk) -> Response:
     try:
         found = await list_offered(desk.first.settings, desk.log)
     except KithError as error:
-        return plain_response(refusal(error))
+        return refusal(error)
     rows = [model_row(each) for each in found]
-    return plain_response(RawResponse(200, plain_json({"object": "list", "data": rows})))
+    return json_response({"object": "list", "data": rows})
 
 
 def model_row(offered: OfferedModel) -> dict[str, Any]:

@@ -45,14 +45,6 @@ class TurnedAwayError(KithError):
         self.status, self.wait_s = status, wait_s
 
 
-class RawResponse(Struct, frozen=True):
-    """An answer that is not a stream, ready to be sent."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
 class Chunks(Struct, frozen=True):
     """The frame of one answer: its id and name, and if its usage is wanted at the end."""
 
@@ -61,7 +53,7 @@ class Chunks(Struct, frozen=True):
     counts: bool = False
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, reply: Reply) -> RawResponse:
+    def whole(self, reply: Reply) -> Response:
         """The answer to a request that does not stream."""
         thought, calls = _thought(reply), _calls(reply)
         message: dict[str, Any] = {"role": "assistant", "content": reply.message.text or None}
@@ -71,7 +63,7 @@ class Chunks(Struct, frozen=True):
             message["content"] = ""
         choice = {"index": 0, "message": message, "finish_reason": _FINISH[reply.stop], "logprobs": None}
         about = self._about("chat.completion") | {"model": reply.model}
-        return RawResponse(200, plain_json({**about, "choices": [choice], "usage": _usage(reply.usage)}))
+        return json_response({**about, "choices": [choice], "usage": _usage(reply.usage)})
 
     def opening(self) -> bytes:
         return self._chunk({"role": "assistant", "content": ""})
@@ -93,9 +85,9 @@ class Chunks(Struct, frozen=True):
 
     def failure(self, error: Exception) -> bytes:
         """Build the error after an answer has begun."""
-        return b"data: " + refusal(error).body + b"\n\n" + DONE
+        return b"data: " + bytes(refusal(error).body) + b"\n\n" + DONE
 
-    def refusal(self, error: Exception) -> RawResponse:
+    def refusal(self, error: Exception) -> Response:
         """Build the error before an answer."""
         return refusal(error)
 
@@ -107,7 +99,7 @@ class Chunks(Struct, frozen=True):
         return _event({**self._about("chat.completion.chunk"), "choices": [choice]})
 
 
-def refusal(error: Exception) -> RawResponse:
+def refusal(error: Exception) -> Response:
     """An error as OpenAI tells it: {"error": {"message", "type", "param", "code"}}."""
     if isinstance(error, MalformedError):
         return tell_error(400, str(error), "invalid_request_error", "malformed", error.param or None)
@@ -132,10 +124,15 @@ def tell_error(
     code: str,
     param: str | None = None,
     headers: Mapping[str, str] | None = None,
-) -> RawResponse:
+) -> Response:
     """An error in OpenAI's shape."""
     error = {"message": message, "type": kind, "param": param, "code": code}
-    return RawResponse(status, plain_json({"error": error}), headers or {})
+    return json_response({"error": error}, status, headers)
+
+
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that is not a stream."""
+    return Response(plain_json(value), status, headers, "application/json")
 
 
 def plain_json(value: object) -> bytes:
@@ -183,12 +180,12 @@ _PING: Final = b": still at work\n\n"
 class ReplyVoice(Protocol):
     """A dialect's form of an answer."""
 
-    def whole(self, reply: Reply) -> RawResponse: ...
+    def whole(self, reply: Reply) -> Response: ...
     def opening(self) -> bytes: ...
     def piece(self, delta: Delta) -> bytes: ...
     def ending(self, reply: Reply, rest: str) -> bytes: ...
     def failure(self, error: Exception) -> bytes: ...
-    def refusal(self, error: Exception) -> RawResponse: ...
+    def refusal(self, error: Exception) -> Response: ...
 
 
 class _Told(Struct):
@@ -226,9 +223,9 @@ class ReplyResponse(Response):
     def __init__(
         self, work: Work, voice: ReplyVoice, *, stream: bool, headers: Mapping[str, str] | None = None
     ):
-        super().__init__(headers=dict(headers or {}))
-        self.work, self.voice, self.stream = work, voice, stream
         self.given = dict(headers or {})
+        super().__init__(headers=self.given)
+        self.work, self.voice, self.stream = work, voice, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Ask, tell, and stop asking when nobody listens any more."""
@@ -286,16 +283,10 @@ class ReplyResponse(Response):
         headers = {"content-type": "text/event-stream", "x-accel-buffering": "no", **self.given}
         await send({"type": "http.response.start", "status": 200, "headers": _raw(headers)})
 
-    async def _send_whole(self, telling: RawResponse, send: Send) -> None:
-        size = {"content-length": str(len(telling.body)), "content-type": "application/json"}
-        fields = _raw({**size, **self.given, **telling.headers})
-        await send({"type": "http.response.start", "status": telling.status, "headers": fields})
+    async def _send_whole(self, telling: Response, send: Send) -> None:
+        fields = [*telling.raw_headers, *_raw(self.given)]
+        await send({"type": "http.response.start", "status": telling.status_code, "headers": fields})
         await send({"type": "http.response.body", "body": telling.body})
-
-
-def plain_response(telling: RawResponse) -> Response:
-    """An answer for which nobody had to be asked."""
-    return Response(telling.body, telling.status, dict(telling.headers), "application/json")
 
 
 async def _gone(receive: Receive) -> None:

@@ -101,13 +101,13 @@ def whole_of(data: Mapping[str, Any], key: str, least: int, most: int) -> int | 
     return value
 
 
-def real_of(data: Mapping[str, Any], key: str, least: float, most: float) -> float | None:
-    """A number within bounds; None where it is left out."""
+def real_of(data: Mapping[str, Any], key: str, most: float) -> float | None:
+    """A number from 0 on; None where it is left out."""
     value = data.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise MalformedError(f"{key} must be a number from {least:g} to {most:g}.", key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise MalformedError(f"{key} must be a number from 0 to {most:g}.", key)
     return float(value)
 
 
@@ -298,10 +298,10 @@ def read_sampling(data: Mapping[str, Any]) -> Sampling:
     """Read the sampling options: OpenAI's fields, and those of local servers."""
     longest = whole_of(data, "max_completion_tokens", 1, _LONGEST)
     return Sampling(
-        temperature=real_of(data, "temperature", 0, 2),
+        temperature=real_of(data, "temperature", 2),
         top_k=whole_of(data, "top_k", -1, _LONGEST),
-        top_p=real_of(data, "top_p", 0, 1),
-        min_p=real_of(data, "min_p", 0, 1),
+        top_p=real_of(data, "top_p", 1),
+        min_p=real_of(data, "min_p", 1),
         max_tokens=longest or whole_of(data, "max_tokens", 1, _LONGEST),
         seed=whole_of(data, "seed", -_SEEDS, _SEEDS - 1),
         stop=_stops(data.get("stop")),

@@ -26,11 +26,10 @@ from kith.features.gateway.completions import BODY, SESSION, model_row
 from kith.features.gateway.open_models import OfferedModel, OpenModels
 from kith.features.gateway.openai_replies import (
     Chunks,
-    RawResponse,
     ReplyResponse,
     documented,
+    json_response,
     plain_json,
-    plain_response,
     refusal,
 )
 from kith.features.gateway.openai_requests import (
@@ -140,8 +139,8 @@ class RoleVoice(Struct, frozen=True):
     role: str
     session: str
 
-    def whole(self, reply: Reply) -> RawResponse:
-        return RawResponse(200, plain_json(self._all(reply)))
+    def whole(self, reply: Reply) -> Response:
+        return json_response(self._all(reply))
 
     def opening(self) -> bytes:
         return b""
@@ -154,9 +153,9 @@ class RoleVoice(Struct, frozen=True):
         return left + _event("end", self._all(reply))
 
     def failure(self, error: Exception) -> bytes:
-        return _event("error", loads(problem_of(error).body))
+        return _event("error", loads(bytes(problem_of(error).body)))
 
-    def refusal(self, error: Exception) -> RawResponse:
+    def refusal(self, error: Exception) -> Response:
         return problem_of(error)
 
     def _all(self, reply: Reply) -> dict[str, Any]:
@@ -173,12 +172,13 @@ class RoleVoice(Struct, frozen=True):
         }
 
 
-def problem_of(error: Exception) -> RawResponse:
+def problem_of(error: Exception) -> Response:
     """An error as a problem (RFC 9457), with the code that OpenAI's programs get for it."""
     told = refusal(error)
-    said = loads(told.body)["error"]
-    text = problem_text(told.status, said["message"], code=said["code"])
-    return RawResponse(told.status, text.encode(), {**told.headers, "content-type": PROBLEM})
+    said = loads(bytes(told.body))["error"]
+    wait = {name: value for name, value in told.headers.items() if name == "retry-after"}
+    text = problem_text(told.status_code, said["message"], code=said["code"])
+    return Response(text, told.status_code, wait, PROBLEM)
 
 
 def _event(name: str, value: Mapping[str, Any]) -> bytes:
@@ -248,7 +248,7 @@ async def play(name: str, request: Request, served: Here) -> Response:
         body = read_body(await request.body())
         asked, stream = _read_role(body), flag_of(body, "stream")
     except (KithError, MalformedError) as error:
-        return plain_response(problem_of(error))
+        return problem_of(error)
     session = new_id()
 
     async def work(listen: Emit) -> Reply:
@@ -273,7 +273,7 @@ async def complete(request: Request, served: Here) -> Response:
         asked = read_request(read_body(await request.body()))
         role = served.role_in(asked.request.model)
     except (KithError, MalformedError) as error:
-        return plain_response(refusal(error))
+        return refusal(error)
     session = new_id()
 
     async def work(listen: Emit) -> Reply:
@@ -313,7 +313,7 @@ def with_health(
             "room": queue.room,
         }
         status = 503 if served.state == "loading" else 200
-        await plain_response(RawResponse(status, plain_json(state)))(scope, receive, send)
+        await json_response(state, status)(scope, receive, send)
 
     return entrance
 

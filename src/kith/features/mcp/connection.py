@@ -222,8 +222,9 @@ class Connection:
         from mcp import StdioServerParameters, stdio_client
 
         command, *args = _command(self.place)
+        more = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
         start = StdioServerParameters(
-            command=command, args=args, env={**_environment(), **self.place.env}, cwd=self.place.folder
+            command=command, args=args, env=more | dict(self.place.env), cwd=self.place.folder
         )
         self._lines = LastLines()
         with self._lines.file as file:
@@ -318,11 +319,6 @@ def _command(program: ServerProgram) -> tuple[str, ...]:
         raise ServerError(f"there is no folder {program.folder}")
     leash = (sys.executable, "-I", "-S", str(_LEASH), str(os.getpid())) if sys.platform == "linux" else ()
     return (*leash, found, *args)
-
-
-def _environment() -> dict[str, str]:
-    """Return the variables passed to a program, in addition to those of the protocol's package."""
-    return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
 
 
 def _load() -> None:

@@ -259,7 +259,8 @@ def unite(schemas: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     words = next((str(each["description"]) for each in schemas if each.get("description")), "")
     kinds = {kind: [part for part in flat if part["type"] == kind] for kind in KINDS}
     if kinds["array"]:
-        made = _unite_arrays(kinds["array"])
+        items = unite([part.get("items", {}) for part in kinds["array"]])
+        made: dict[str, Any] = {"type": "array", "items": items or {}}
     elif kinds["object"]:
         made = _unite_objects(kinds["object"])
     else:
@@ -275,10 +276,6 @@ def _unite_simple(kind: str, parts: Sequence[Mapping[str, Any]]) -> dict[str, An
     if not all("enum" in part for part in parts):
         return {"type": kind}
     return {"type": kind, "enum": list(dict.fromkeys(value for part in parts for value in part["enum"]))}
-
-
-def _unite_arrays(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"type": "array", "items": unite([part.get("items", {}) for part in parts]) or {}}
 
 
 def _unite_objects(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

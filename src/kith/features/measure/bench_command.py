@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -62,7 +63,7 @@ def bench_command(args: argparse.Namespace) -> int:
     voice, answerer, _ = choose_voice(not args.json, False)
     listeners = [_tell_parts(voice.hear)]
     results, code = list[BenchResult](), EXIT_DONE
-    try:
+    with closing(voice):
         if args.imported:
             name = models[0] if models else ""
             print(run_until_signal(take_over(project, name, Path(args.imported), listeners)))
@@ -77,8 +78,6 @@ def bench_command(args: argparse.Namespace) -> int:
                     raise
                 print(f"kith: {printable(f'{name}: {error}')}", file=sys.stderr)
                 code = error.code  # the others are still measured
-    finally:
-        voice.close()
     _show(results, args.json)
     if args.output:
         rows = [row for result in results for row in rows_of(result)]

@@ -1,7 +1,7 @@
 """One model's part of one task, as it grows event by event until its row can be written."""
 
 from collections import Counter
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -23,56 +23,6 @@ class Reward(NamedTuple):
 
 
 UNDONE: Final = Reward(0.0, 1.0, "undone")
-
-
-class LegOutcome(Protocol):
-    """The outcome of a finished part.
-
-    `person`: their decision on the diff, if they looked at it. `fixed`: a check that failed before
-    passes now. `late`: a check ran out of time. `stopped`: the end of the work ("limit", "hopeless"), or
-    "".
-    """
-
-    @property
-    def person(self) -> bool | None: ...
-    @property
-    def passed(self) -> bool | None: ...
-    @property
-    def applied(self) -> bool | None: ...
-    @property
-    def fixed(self) -> bool: ...
-    @property
-    def late(self) -> bool: ...
-    @property
-    def stopped(self) -> str: ...
-    @property
-    def escalated(self) -> bool: ...
-    @property
-    def answered(self) -> bool: ...
-
-
-def weigh(part: LegOutcome) -> Reward:
-    """Compute the reward of one part, from the strongest evidence.
-
-    A test that failed before and passes now is worth a whole observation. A suite that passed before as
-    well only shows that nothing broke, and is worth half of one. A server without an answer proves
-    nothing about its model, and passing checks prove nothing without a change.
-    """
-    if part.person is not None:
-        return Reward(float(part.person), 1.0, "accepted" if part.person else "rejected")
-    if part.passed and part.applied:
-        return Reward(1.0, 1.0, "tests") if part.fixed else Reward(1.0, 0.5, "suite")
-    if not part.answered:
-        return Reward()
-    if part.passed is False:
-        return Reward(0.0, 1.0, "timeout" if part.late else "tests")
-    if part.stopped:
-        return Reward(0.0, 1.0, part.stopped)
-    if part.escalated:
-        return Reward(0.0, 1.0, "escalated")
-    if part.applied is False:
-        return Reward(0.0, 1.0, "malformed")
-    return Reward()
 
 
 _EDITS: Final = frozenset({"edit", "write"})  # tools
@@ -120,10 +70,10 @@ class LegDraft(Struct):
     locked: bool = False  # its tests were written before, and failed
     failures: Counter[str] = field(default_factory=Counter)
     escalated: bool = False
-    stopped: str = ""
+    stopped: str = ""  # how the work ended: "limit", "hopeless", ...
     over: bool = False
     advises: bool = False  # it was only heard: another one's proposal was taken
-    person: bool | None = None
+    person: bool | None = None  # their decision on the diff, if they looked at it
     adopted: bool | None = None
     changes: tuple[str, ...] = ()  # ids of what was applied
 
@@ -204,6 +154,7 @@ class LegDraft(Struct):
 
     @property
     def fixed(self) -> bool:
+        """True if a check that failed before passes now."""
         failed_before = {gate for gate, ok in self.before.items() if not ok}
         return self.locked or any(
             _fixes(self.verdicts[gate]) for gate in failed_before & self.verdicts.keys()
@@ -211,6 +162,7 @@ class LegDraft(Struct):
 
     @property
     def late(self) -> bool:
+        """True if a check ran out of time."""
         return any(ran.timed_out for verdict in self.verdicts.values() for ran in verdict.ran)
 
     @property
@@ -219,9 +171,30 @@ class LegDraft(Struct):
         ran = dict.fromkeys(ran.command for each in self.verdicts.values() for ran in each.ran[-1:])
         return tuple(ran) or tuple(each for each in self.started.options.check if each != "none")
 
+    def earned(self) -> Reward:
+        """Compute the reward, from the strongest evidence.
+
+        A test that failed before and passes now is worth a whole observation. A suite that passed before as
+        well only shows that nothing broke, and is worth half of one. A server without an answer proves
+        nothing about its model, and passing checks prove nothing without a change.
+        """
+        if self.person is not None:
+            return Reward(float(self.person), 1.0, "accepted" if self.person else "rejected")
+        if self.passed and self.applied:
+            return Reward(1.0, 1.0, "tests") if self.fixed else Reward(1.0, 0.5, "suite")
+        if not self.answered:
+            return Reward()
+        if self.passed is False:
+            return Reward(0.0, 1.0, "timeout" if self.late else "tests")
+        if self.stopped:
+            return Reward(0.0, 1.0, self.stopped)
+        if self.escalated:
+            return Reward(0.0, 1.0, "escalated")
+        return Reward(0.0, 1.0, "malformed") if self.applied is False else Reward()
+
     def row(self) -> LegRow:
         """The part as a row; one that is not over yet earns nothing."""
-        told, routed, engaged = weigh(self) if self.over else Reward(), self.routed, self.engaged
+        told, routed, engaged = self.earned() if self.over else Reward(), self.routed, self.engaged
         return LegRow(
             session=self.session,
             task=self.task,

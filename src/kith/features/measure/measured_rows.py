@@ -237,36 +237,38 @@ Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
 Rows = tuple[Row, ...]
 
 
-class _Found(Struct, frozen=True):
-    """Rows that are made when somebody wants them: who routes needs no calls, of which there are most."""
-
-    calls: Callable[[], Iterable[CallRow]]
-    legs: Callable[[], Iterable[tuple[LegRow, Iterable[str]]]]
-    verdicts: Callable[[], Iterable[VerdictRow]]
-    undoes: Iterable[tuple[int, str, str]]
-
-
 class Measured:
-    """Calls, parts of tasks and verdicts, each in the order of time; the latest word on a part holds."""
+    """Calls, parts of tasks and verdicts, each in the order of time; the latest word on a part holds.
 
-    def __init__(self, found: _Found, since: float = 0.0) -> None:
-        self._found, self._since = found, since
+    Rows are made when somebody wants them: who routes needs no calls, of which there are most.
+    """
+
+    def __init__(
+        self,
+        calls: Callable[[], Iterable[CallRow]],
+        legs: Callable[[], Iterable[tuple[LegRow, Iterable[str]]]],
+        verdicts: Callable[[], Iterable[VerdictRow]],
+        undoes: Iterable[tuple[int, str, str]],
+        since: float = 0.0,
+    ) -> None:
+        self._calls, self._legs, self._verdicts = calls, legs, verdicts
+        self._undoes, self._since = undoes, since
 
     @cached_property
     def calls(self) -> tuple[CallRow, ...]:
-        return self._in_order(self._found.calls())
+        return self._in_order(self._calls())
 
     @cached_property
     def legs(self) -> tuple[LegRow, ...]:
         """The parts; one whose change does not hold any more is unsolved."""
-        undone = _undone(self._found.undoes)
+        undone = _undone(self._undoes)
         return self._in_order(
-            leg if undone.isdisjoint(changes) else _as_undone(leg) for leg, changes in self._found.legs()
+            leg if undone.isdisjoint(changes) else _as_undone(leg) for leg, changes in self._legs()
         )
 
     @cached_property
     def verdicts(self) -> tuple[VerdictRow, ...]:
-        return self._in_order(self._found.verdicts())
+        return self._in_order(self._verdicts())
 
     def _in_order(self, rows: Iterable[Row]) -> tuple[Row, ...]:
         since = self._since
@@ -283,28 +285,29 @@ def read_measured(
     when the log cannot be read.
     """
     wanted = str(root) if root else ""
-    found = _read_kept(log, cache, wanted, since) if cache else None
-    return Measured(found or _read_anew(log, wanted), since)
+    kept = _read_kept(log, cache, wanted, since) if cache else None
+    return kept or _read_anew(log, wanted, since)
 
 
 def measure(calls: Iterable[CallRow] = (), legs: Iterable[LegRow] = ()) -> Measured:
     """Rows that did not come from a log, as if they had."""
     kept = [(leg, ()) for leg in legs]
-    return Measured(_Found(lambda: calls, lambda: kept, lambda: (), ()))
+    return Measured(lambda: calls, lambda: kept, lambda: (), ())
 
 
-def _read_anew(log: Log, root: str) -> _Found:
+def _read_anew(log: Log, root: str, since: float) -> Measured:
     every = list(_fold(log, log.session_ids()))
     own = [each for each in every if root in ("", each.root)]
-    return _Found(
+    return Measured(
         lambda: [call for each in own for call in each.calls],
         lambda: [pair for each in own for pair in zip(each.legs, each.changes, strict=True)],
         lambda: [verdict for each in own for verdict in each.verdicts],
         sorted(undo for each in every for undo in each.undoes),
+        since,
     )
 
 
-def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
+def _read_kept(log: Log, cache: Path, root: str, since: float) -> Measured | None:
     """The rows by way of the cache; None where the disk refuses it."""
     with closing(open_rows(cache, log.path)) as kept:
         _bring_up(kept, log)
@@ -312,20 +315,22 @@ def _read_kept(log: Log, cache: Path, root: str, since: float) -> _Found | None:
         verdicts, undoes = kept.rows("verdicts", root, since), kept.undoes()
         if not kept.usable:
             return None
-    return _Found(
-        lambda: _sound(lambda: decode_calls(calls), lambda: _read_anew(log, root).calls()),
-        lambda: _sound(lambda: decode_legs(legs), lambda: _read_anew(log, root).legs()),
-        lambda: _sound(lambda: decode_verdicts(verdicts), lambda: _read_anew(log, root).verdicts()),
+
+    def sound(decode: Callable[[str], Iterable[Any]], text: str, name: str) -> Iterable[Any]:
+        """Return the cached rows, or those from the log where the cache is damaged."""
+        try:
+            return decode(text)
+        except (ValueError, TypeError, LookupError, RecursionError):
+            found: Iterable[Any] = getattr(_read_anew(log, root, since), name)()
+            return found
+
+    return Measured(
+        lambda: sound(decode_calls, calls, "_calls"),
+        lambda: sound(decode_legs, legs, "_legs"),
+        lambda: sound(decode_verdicts, verdicts, "_verdicts"),
         undoes,
+        since,
     )
-
-
-def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]]) -> Iterable[Any]:
-    """Return the cached rows, or those from the log where the cache is damaged."""
-    try:
-        return kept()
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return anew()
 
 
 def _bring_up(kept: SessionRows, log: Log) -> None:

@@ -6,14 +6,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from typing import Any, Final, TextIO
 
-from msgspec import Struct
-
 from kith import __version__
-from kith.agent.models import end_of, places_of, sources_of
-from kith.core.errors import EXIT_DONE, KithError
+from kith.agent.models import places_of, sources_of, telling_end
+from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Carded, Event, Notice, Progress, RunEnded, RunStarted, Stepped
 from kith.core.run import new_id
@@ -32,33 +30,25 @@ from kith.view.printing import printable
 # card.
 
 
-class Probed(Struct, frozen=True):
-    """The stored result of a probe: the facts on the model's card."""
+async def probe_model(chosen: Settings, log: Log, listener: Listener) -> tuple[str, dict[str, Any]]:
+    """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError.
 
-    model: str
-    facts: dict[str, Any]
-
-
-async def probe_model(chosen: Settings, log: Log, listener: Listener) -> Probed:
-    """Measure the chosen model and keep the result on its card, in a session of its own. Raises KithError."""
-    with Session(log, new_id()) as session:
-        session.listeners.append(listener)
+    Returns the model's name, and the facts on its card.
+    """
+    with Session(log, new_id(), [listener]) as session:
         session.emit(RunStarted("probe a model", "", chosen.model, __version__))
-        try:
+        with telling_end(session.emit):
             provider = await choose_provider(
                 chosen.model, places_of(chosen), sources_of(chosen), session.emit
             )
             async with aclosing(await look(provider, log.card, chosen.window, session.emit)) as opened:
                 session.emit(Notice(f"Probing {opened.facts.name}; that takes a minute at most."))
                 result = await probe(session.emit, opened.metered(tells=False), window=opened.window)
-        except KithError as error:
-            session.emit(end_of(error))
-            raise
         name, facts = opened.facts.name, result.facts
         if opened.facts.digest:
             session.emit(Carded(opened.facts.digest, name, facts))
         session.emit(RunEnded("done", f"{name} was probed."))
-    return Probed(name, facts)
+    return name, facts
 
 
 WORDS: Final = {"passed": "ok", "failed": "no", "not tested": "-"}
@@ -71,12 +61,10 @@ def probe_command(args: argparse.Namespace) -> int:
     settings = load_settings(find_root(args.folder), settings_flags(args))
     lively = is_lively(sys.stderr)
     voice = TerminalVoice() if lively else PlainVoice()
-    try:
+    with closing(voice):
         listener = tell_steps(voice.hear, lively)
-        probed = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), listener))
-    finally:
-        voice.close()
-    show_probe(probed.model, probed.facts, as_json=args.json)
+        model, facts = run_until_signal(probe_model(settings, Log(settings.state / LOG_FILE), listener))
+    show_probe(model, facts, as_json=args.json)
     return EXIT_DONE
 
 

@@ -1,19 +1,19 @@
 """Sum up measurements: speed and success of each model, cost, and changes."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from kith.agent.project import Project
 from kith.core.errors import UsageError
 from kith.core.feature import Lazy
 from kith.features.measure.intervals import Share, Spread, share_of
 from kith.features.measure.measured_rows import VerdictRow, read_measured
-from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.rows import CallRow, LegRow, by_model
 from kith.features.measure.speed_and_success import (
     ModelSpeed,
     Success,
@@ -25,7 +25,9 @@ from kith.features.measure.speed_and_success import (
     write_rate,
 )
 from kith.features.measure.trends import Shift, Trend, find_shifts, find_trends
+from kith.memory.log import Log
 from kith.settings.features import parts_for
+from kith.view.lines import count, day
 from kith.view.markup import Html
 
 # What another feature adds to a profile, as `Feature.extends["measure"]`.
@@ -85,6 +87,17 @@ class Profile(Struct, frozen=True):
     shifts: tuple[Shift, ...]
     added: tuple[Addition, ...] = ()
 
+    @property
+    def models(self) -> list[str]:
+        """The names of all models with a call or a part of a task."""
+        return sorted({each.model for each in self.speeds} | {each.model for each in self.successes})
+
+
+def read_apart(project: Project, scope: ProfileScope) -> "Profile":
+    """A profile, read in whichever thread calls this: with a connection to the log of its own."""
+    with closing(Log(project.log.path)) as log:
+        return read_profile(replace(project, log=log), scope)
+
 
 def read_profile(project: Project, scope: ProfileScope) -> Profile:
     """The profile of what the log holds. Raises UsageError for a model or a kind that was never measured."""
@@ -135,7 +148,7 @@ def describe_profile(profile: Profile) -> dict[str, Any]:
         "root": profile.root or None,
         "since": profile.since or None,
         "calls": len(profile.calls),
-        "models": list(describe_models(profile)),
+        "models": list(describe_models(profile.legs)),
         "speed": [_flat(each) for each in profile.speeds],
         "success": [_flat(each) for each in profile.successes],
         "trends": [asdict(each) for each in profile.trends],
@@ -175,7 +188,7 @@ def describe_gates(verdicts: Iterable[VerdictRow]) -> list[dict[str, Any]]:
 def describe_caches(calls: Iterable[CallRow]) -> list[dict[str, Any]]:
     """Of each model's prompt tokens, those that its server did not compute again."""
     rows = []
-    for model, own in _by_model(call for call in calls if call.usage.input and not call.error).items():
+    for model, own in by_model(call for call in calls if call.usage.input and not call.error).items():
         read, computed = sum(call.usage.input for call in own), sum(call.evaluated for call in own)
         spared = max(0, read - computed)
         rows.append({"model": model, "input": read, "computed": computed, "spared": spared / read})
@@ -188,7 +201,7 @@ def describe_money(profile: Profile) -> list[dict[str, Any]]:
     for leg in profile.legs:
         solved[leg.model] += bool(leg.solved)
     rows = []
-    for model, own in _by_model(call for call in profile.calls if not call.error).items():
+    for model, own in by_model(call for call in profile.calls if not call.error).items():
         paid = [call.usd for call in own if call.usd is not None]
         usd = sum(paid) if paid else None
         each = usd / solved[model] if usd is not None and solved[model] else None
@@ -205,8 +218,8 @@ def describe_errors(profile: Profile) -> list[dict[str, Any]]:
             sort = _sort_of(call.error)
             failed[call.model][sort] = failed[call.model].get(sort, 0) + 1
     for leg in profile.legs:
-        for sort, count in leg.failures.items():
-            mistakes[leg.model][sort] = mistakes[leg.model].get(sort, 0) + count
+        for sort, number in leg.failures.items():
+            mistakes[leg.model][sort] = mistakes[leg.model].get(sort, 0) + number
     return [
         {
             "model": model,
@@ -215,7 +228,7 @@ def describe_errors(profile: Profile) -> list[dict[str, Any]]:
             "by_sort": failed[model],
             "mistakes": mistakes[model],
         }
-        for model, own in _by_model(profile.calls).items()
+        for model, own in by_model(profile.calls).items()
     ]
 
 
@@ -229,16 +242,16 @@ def describe_days(profile: Profile) -> list[dict[str, Any]]:
     calls: dict[tuple[str, str], list[CallRow]] = defaultdict(list)
     legs: dict[tuple[str, str], list[LegRow]] = defaultdict(list)
     for call in profile.calls:
-        calls[day_of(call.at), call.model].append(call)
+        calls[day(call.at), call.model].append(call)
     for leg in profile.legs:
-        legs[day_of(leg.at), leg.model].append(leg)
+        legs[day(leg.at), leg.model].append(leg)
     return [_day(*key, calls[key], legs[key]) for key in sorted(calls.keys() | legs.keys())]
 
 
-def _day(day: str, model: str, calls: Sequence[CallRow], legs: Sequence[LegRow]) -> dict[str, Any]:
+def _day(at: str, model: str, calls: Sequence[CallRow], legs: Sequence[LegRow]) -> dict[str, Any]:
     judged = [leg.solved for leg in legs if leg.solved is not None]
     return {
-        "day": day,
+        "day": at,
         "model": model,
         "calls": len(calls),
         "failed": sum(bool(call.error) for call in calls),
@@ -255,13 +268,18 @@ def _day(day: str, model: str, calls: Sequence[CallRow], legs: Sequence[LegRow])
     }
 
 
-def day_of(at: float) -> str:
-    """A moment's day, as `2026-11-21`."""
-    return time.strftime("%Y-%m-%d", time.localtime(at))
+def facts_of(calls: Sequence[CallRow]) -> list[str]:
+    """Describe a model as it ran last."""
+    if not calls:
+        return []
+    last = calls[-1]
+    window = f"window {last.window:,}" if last.window else ""
+    where = "cloud" if last.cloud else last.machine
+    return [each for each in (last.parameters, last.quantisation, window, where) if each]
 
 
-def _by_model(calls: Iterable[CallRow]) -> dict[str, list[CallRow]]:
-    found: dict[str, list[CallRow]] = defaultdict(list)
-    for call in calls:
-        found[call.model].append(call)
-    return dict(sorted(found.items()))
+def counts_of(profile: Profile) -> list[str]:
+    """Count what a profile holds: `2 calls`, `1 task`, `1 model`."""
+    tasks = {(leg.session, leg.task, leg.part) for leg in profile.legs}
+    counted = ((profile.calls, "call"), (tasks, "task"), (profile.models, "model"))
+    return [count(len(each), noun) for each, noun in counted]

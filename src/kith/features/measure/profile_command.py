@@ -11,7 +11,7 @@ from typing import IO, Any, Final, Literal
 from msgspec import Struct
 
 from kith.agent.project import Project
-from kith.core.errors import EXIT_DONE, UsageError
+from kith.core.errors import EXIT_DONE
 from kith.core.numbers import dollars, median
 from kith.core.values import Timing, Usage
 from kith.features.measure.intervals import Share, Spread
@@ -19,17 +19,20 @@ from kith.features.measure.measured_rows import VerdictRow
 from kith.features.measure.profile import (
     Profile,
     ProfileScope,
+    counts_of,
     describe_caches,
     describe_errors,
     describe_gates,
     describe_money,
     describe_profile,
+    facts_of,
     read_profile,
 )
 from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.speed_and_success import ModelSpeed, Success, write_rate
 from kith.features.measure.trends import LAST, Shift, Trend
 from kith.terminal.options import find_root
+from kith.terminal.streams import write_output
 from kith.view.lines import WIDTH, count, day, figure, from_home, paragraph, tokens
 from kith.view.printing import printable
 
@@ -147,9 +150,8 @@ _LABEL: Final = 26  # columns of a model's name
 
 def profile_lines(profile: Profile, glyphs: ChartGlyphs, *, detailed: bool = False) -> Iterator[str]:
     """The whole profile as lines; `detailed`: also by purpose, as when one model was asked for."""
-    models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
-    yield from _headline(profile, len(models))
-    for model in models:
+    yield from _headline(profile)
+    for model in profile.models:
         yield ""
         yield from _model_lines(profile, model, glyphs, detailed)
     for title, lines in (
@@ -165,13 +167,11 @@ def profile_lines(profile: Profile, glyphs: ChartGlyphs, *, detailed: bool = Fal
             yield from ("", title, *found)
 
 
-def _headline(profile: Profile, models: int) -> Iterator[str]:
+def _headline(profile: Profile) -> Iterator[str]:
     where = printable(from_home(profile.root)) or "all folders"
     yield where if len(where) <= WIDTH else f"...{where[3 - WIDTH :]}"
     since = f" since {day(profile.since)}" if profile.since else ""
-    tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
-    counted = f"{count(len(profile.calls), 'call')}, {count(tasks, 'task')}, {count(models, 'model')}"
-    yield f"{counted}{since}"
+    yield f"{', '.join(counts_of(profile))}{since}"
 
 
 # --- one model -------------------------------------------------------------------------------
@@ -179,28 +179,18 @@ def _headline(profile: Profile, models: int) -> Iterator[str]:
 
 def _model_lines(profile: Profile, model: str, glyphs: ChartGlyphs, detailed: bool) -> Iterator[str]:
     calls = [call for call in profile.calls if call.model == model]
-    yield printable(model) + _facts(calls)
+    facts = ", ".join(facts_of(calls))
+    yield printable(f"{model}  {facts}" if facts else model)
     speeds = [each for each in profile.speeds if each.model == model]
     yield from _speed_lines(speeds, detailed)
     points = [(call.at, rate) for call in calls if not call.error and (rate := write_rate(call))]
     if len(points) >= _PLOTTED:
         yield ""
         yield from (f"  {line}" for line in draw_time(points, WIDTH - 2, _HEIGHT, glyphs))
-        yield _dates(points[0][0], points[-1][0], "tokens/s written")
+        yield _dates(points[0][0], points[-1][0])
     successes = [each for each in profile.successes if each.model == model]
     yield from _success_lines(successes, glyphs, detailed)
     yield from _token_lines(calls, glyphs)
-
-
-def _facts(calls: Sequence[CallRow]) -> str:
-    """Describe a model as it ran last."""
-    if not calls:
-        return ""
-    last = calls[-1]
-    window = f"window {last.window:,}" if last.window else ""
-    where = "cloud" if last.cloud else last.machine
-    known = ", ".join(filter(None, [last.parameters, last.quantisation, window, where]))
-    return f"  {printable(known)}" if known else ""
 
 
 def _speed_lines(speeds: Sequence[ModelSpeed], detailed: bool) -> Iterator[str]:
@@ -358,23 +348,20 @@ def _error_lines(profile: Profile) -> Iterator[str]:
         sorts = {**row["by_sort"], **row["mistakes"]}
         if not sorts:
             continue
-        words = ", ".join(f"{number} {sort.replace('_', ' ')}" for sort, number in _most(sorts))
+        most = sorted(sorts.items(), key=lambda pair: -pair[1])
+        words = ", ".join(f"{number} {sort.replace('_', ' ')}" for sort, number in most)
         failed = f"{row['failed']} of {count(row['calls'], 'call')} failed"
         yield from paragraph(f"  {_label(row['model'])} {failed}; {words}", "", _INSET)
-
-
-def _most(counts: dict[str, Any]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda pair: -pair[1])
 
 
 # --- figures ---------------------------------------------------------------------------------
 
 
-def _dates(first: float, last: float, what: str) -> str:
+def _dates(first: float, last: float) -> str:
     """The ends of a plot's time under it, and between them what is plotted."""
     form = "%Y-%m-%d" if last - first >= _DAY_S else "%H:%M"
     left, right = (time.strftime(form, time.localtime(at)) for at in (first, last))
-    return f"     {left}{what:^{WIDTH - 5 - len(left) - len(right)}}{right}"
+    return f"     {left}{'tokens/s written':^{WIDTH - 5 - len(left) - len(right)}}{right}"
 
 
 # `kith profile`: what was measured so far, with how sure that is; as text, JSON, CSV or a page.
@@ -477,8 +464,5 @@ def _write(target: str, text: str) -> None:
     if target == "-":
         sys.stdout.write(text)
         return
-    try:
-        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}.") from error
+    write_output(Path(target), text)
     print(f"Written to {printable(target)}.", file=sys.stderr)

@@ -1,5 +1,8 @@
 """Define the rows of measurements: one for each call, and one for each model's part of a task."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from msgspec import Struct, field
 
 from kith.core.values import Timing, Usage
@@ -85,3 +88,14 @@ class LegRow(Struct, frozen=True):
     def solved(self) -> bool | None:
         """True if it was solved; None without evidence."""
         return None if self.reward is None else self.reward >= 0.5
+
+
+Row = TypeVar("Row", CallRow, LegRow)
+
+
+def by_model(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each model, in the order of their names."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.model, []).append(row)
+    return dict(sorted(found.items()))

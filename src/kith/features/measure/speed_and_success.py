@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -11,9 +11,7 @@ from kith.features.measure.rows import CallRow, LegRow
 
 # How fast models read and write, from calls: by model, by purpose, and by how long the prompt was.
 
-_SMALLEST: Final = (
-    2_048  # tokens, up to which prompts are of the first class; each further one is twice as wide
-)
+_SMALLEST: Final = 2_048  # tokens of a prompt in the first class; each further one is twice as wide
 _TELLING: Final = 32  # tokens, from which on the time for them says something of a speed
 _LOADED_S: Final = 0.5  # a shorter load is only a look at what is loaded
 
@@ -95,13 +93,6 @@ def _known(values: Iterable[float | None]) -> Iterator[float]:
 _DIGITS: Final = 3  # of shares
 
 
-class Rows(Protocol):
-    """Whatever holds what was measured."""
-
-    @property
-    def legs(self) -> Sequence[LegRow]: ...
-
-
 class Success(Struct, frozen=True):
     """One model's work. `kind` "": any; `size`: with prompts of so many tokens on average, 0: any.
 
@@ -166,7 +157,7 @@ def tokens_of(leg: LegRow) -> int:
     return leg.evaluated + leg.usage.output
 
 
-def describe_models(measured: Rows) -> tuple[dict[str, Any], ...]:
+def describe_models(legs: Sequence[LegRow]) -> tuple[dict[str, Any], ...]:
     """Describe each model's results at each kind of work, as plain data for a model that delegates.
 
     - `model`, `kind`, `cloud`, `tasks`
@@ -178,7 +169,7 @@ def describe_models(measured: Rows) -> tuple[dict[str, Any], ...]:
 
     Rows are sorted by model and kind; kinds that were never tried have none.
     """
-    cloud = {leg.model: leg.cloud for leg in measured.legs}
+    cloud = {leg.model: leg.cloud for leg in legs}
     return tuple(
         {
             "model": each.model,
@@ -193,7 +184,7 @@ def describe_models(measured: Rows) -> tuple[dict[str, Any], ...]:
             "tokens": _rounded(each.tokens.median, 0),
             "usd": _rounded(None if each.usd is None else each.usd / each.tasks, 6),
         }
-        for each in measure_successes(measured.legs)
+        for each in measure_successes(legs)
         if each.kind and not each.size
     )
 

@@ -20,7 +20,7 @@ from kith.features.measure.intervals import (
     share_difference,
     share_of,
 )
-from kith.features.measure.rows import CallRow, LegRow
+from kith.features.measure.rows import CallRow, LegRow, by_model
 from kith.features.measure.speed_and_success import first_token_s, read_rate, write_rate
 
 LAST: Final = 30  # calls or tasks that count as now
@@ -37,7 +37,6 @@ _FIGURES: Final[dict[str, tuple[Callable[[CallRow], float | None], bool]]] = {
 # What may change around a model that keeps its name.
 _AROUND: Final = ("digest", "quantisation", "window", "machine")
 
-Row = TypeVar("Row", CallRow, LegRow)
 Value = TypeVar("Value")
 
 
@@ -77,11 +76,11 @@ class Shift(Struct, frozen=True):
 def find_trends(calls: Iterable[CallRow], legs: Iterable[LegRow]) -> tuple[Trend, ...]:
     """The figures of every model of which there are enough values, both rows in the order of time."""
     found = []
-    for model, own in _by_model(call for call in calls if not call.error).items():
+    for model, own in by_model(call for call in calls if not call.error).items():
         for what, (measure, more) in _FIGURES.items():
             values = [(call.at, value) for call in own if (value := measure(call)) is not None]
             found.append(_of_values(model, what, values, more))
-    for model, parts in _by_model(leg for leg in legs if leg.solved is not None).items():
+    for model, parts in by_model(leg for leg in legs if leg.solved is not None).items():
         found.append(_of_shares(model, [(leg.at, bool(leg.solved)) for leg in parts]))
         found.append(_of_values(model, "seconds a task", [(leg.at, leg.seconds) for leg in parts], False))
     return tuple(sorted(filter(None, found), key=lambda trend: trend.model))
@@ -90,7 +89,7 @@ def find_trends(calls: Iterable[CallRow], legs: Iterable[LegRow]) -> tuple[Trend
 def find_shifts(calls: Sequence[CallRow], trends: Iterable[Trend] = ()) -> tuple[Shift, ...]:
     """Find changes of a model's setup, and real drops in speed, in order of time."""
     found = []
-    for model, own in _by_model(calls).items():
+    for model, own in by_model(calls).items():
         for what in _AROUND:
             known = [(call.at, str(getattr(call, what))) for call in own if getattr(call, what)]
             for (_, before), (at, after) in pairwise(known):
@@ -138,13 +137,6 @@ def _parted(
     """Those before and the last ones; none where one side has too few to compare."""
     before, last = values[:-LAST], values[-LAST:]
     return (before, last) if len(before) >= _LEAST else ((), ())
-
-
-def _by_model(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[row.model].append(row)
-    return found
 
 
 # What was measured, as it is drawn: speeds in bins of time, cache and cost by period, plans.

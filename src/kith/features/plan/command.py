@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -17,13 +16,14 @@ from msgspec.structs import replace
 from kith.agent.project import Project
 from kith.context.rank_files import Scored, Signal, kind_of, rank
 from kith.context.task_words import find_words
-from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.features.plan import PlanSettings
 from kith.features.plan.measure import Found, choose_requests, order_by, order_of, place_of, summarise
 from kith.memory.index import Index, open_index, refresh
 from kith.memory.past_tasks import past_tasks, weigh_files
 from kith.terminal.options import find_root
+from kith.terminal.streams import write_output
 from kith.trees.history import read_commits
 from kith.view.lines import paragraph
 from kith.view.printing import on_one_line
@@ -76,7 +76,7 @@ def plan_command(args: argparse.Namespace) -> int:
         ranked = choose(run_until_signal(_rank(project, args.task)), chosen)
         answer = _as_json(ranked, limit)
         if args.save:
-            _save(args.save, {"task": args.task, **answer})
+            write_output(args.save, json.dumps({"task": args.task, **answer}, indent=2) + "\n")
         print(json.dumps(answer) if args.json else "\n".join(_lines(ranked, limit)))
     return EXIT_DONE
 
@@ -89,13 +89,6 @@ def choose(ranked: Sequence[Scored], settings: PlanSettings) -> tuple[Scored, ..
         if (not settings.extensions or each.named or each.path.endswith(settings.extensions))
         and not any(fnmatchcase(each.path, pattern) for pattern in settings.deny)
     )
-
-
-def _save(path: Path, plan: dict[str, object]) -> None:
-    try:
-        path.write_text(json.dumps(plan, indent=2) + "\n")
-    except OSError as error:
-        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def judge_confidence(ranked: Sequence[Scored]) -> Confidence:

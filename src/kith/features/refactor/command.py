@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Coroutine, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,8 @@ def refactor_command(args: argparse.Namespace) -> int:
         return refactor_in_words(project, said, answerer, listeners, tests_locked=locked)
 
     voice, answerer, asked = choose_voice(not args.json, args.yes)
-    try:
+    with closing(voice):
         result = run_until_signal(work(answerer, [voice.hear]))
-    finally:
-        voice.close()
     if args.json:
         print(json.dumps(result.report, indent=2))
     else:

@@ -69,16 +69,16 @@ Sheets = Mapping[str, Sheet]
 
 def make_sheets(changes: Changes) -> dict[str, Sheet]:
     """The files that have a new side in text, by path; deleted, binary and linked ones are left out."""
-    return {change.path: _sheet(change) for change in changes if _is_readable(change)}
+    return {
+        change.path: _sheet(change)
+        for change in changes
+        if change.after is not None and change.mode != SYMLINK and is_text(change)
+    }
 
 
 def find_unreadable(changes: Changes) -> tuple[str, ...]:
     """The changed files that nobody can review line by line, in words."""
     return tuple(f"{change.path} (binary)" for change in changes if not is_text(change))
-
-
-def _is_readable(change: Change) -> bool:
-    return change.after is not None and change.mode != SYMLINK and is_text(change)
 
 
 def _sheet(change: Change) -> Sheet:

@@ -7,7 +7,7 @@ from posixpath import splitext
 from typing import Final
 
 from kith.context.secrets import find_secrets
-from kith.context.symbols import find_symbols
+from kith.context.symbols import find_symbols, parse_python
 from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Changes, Finding, Severity
@@ -15,7 +15,7 @@ from kith.core.workspace import ExecLimits
 from kith.edits.hunks import is_text
 from kith.edits.rows import decode
 from kith.features.review.changed_files import ReviewSubject, Sheet, Sheets
-from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python, parse_python
+from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python
 from kith.gates.known_linters import Linter
 from kith.gates.linters import allowed_linters, fresh_findings, project_linters, run_linter
 

@@ -5,6 +5,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from kith import __version__
 from kith.agent.project import Project
 from kith.core.codec import encode
-from kith.core.errors import EXIT_DONE, EXIT_FAILED, KithError, UsageError
+from kith.core.errors import EXIT_DONE, EXIT_FAILED, UsageError
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Event, Reviewed
 from kith.core.values import Finding
@@ -23,7 +24,7 @@ from kith.features.review.changed_files import ReviewRequest, Sheets, find_in_di
 from kith.features.review.review import FinishedReview, run_review
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.report import print_waiting
-from kith.terminal.streams import read_input
+from kith.terminal.streams import read_input, write_output
 from kith.terminal.terminal import PlainVoice, TerminalVoice, yes_to_changes
 from kith.view.lines import count, paragraph
 from kith.view.printing import printable
@@ -118,7 +119,7 @@ def review_command(args: argparse.Namespace) -> int:
         if not isinstance(event, Reviewed):  # that is what stdout is for
             voice.hear(event, path)
 
-    try:
+    with closing(voice):
         told = run_until_signal(
             run_review(
                 project,
@@ -130,8 +131,6 @@ def review_command(args: argparse.Namespace) -> int:
                 apply=args.apply,
             )
         )
-    finally:
-        voice.close()
     _save(told, args)
     _print(told, args)
     return exit_code(told, args.fail_on)
@@ -142,10 +141,7 @@ def _save(told: FinishedReview, args: argparse.Namespace) -> None:
     shown = told.review.findings[: args.max]
     for path, make in ((args.save_json, _json_text), (args.save_sarif, _sarif_text)):
         if path:
-            try:
-                Path(path).write_text(f"{make(told, shown)}\n", encoding="utf-8")
-            except OSError as error:
-                raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+            write_output(Path(path), f"{make(told, shown)}\n")
 
 
 def _json_text(told: FinishedReview, shown: Sequence[Finding]) -> str:

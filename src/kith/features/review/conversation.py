@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from kith.core.errors import EXIT_DONE
 from kith.core.events import Event
-from kith.core.values import Finding
 from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import offered_in, review_lines
 from kith.features.review.review import FinishedReview, run_review
@@ -37,12 +36,8 @@ async def review(talk: Talk, rest: str) -> None:
 def _as_note(told: FinishedReview) -> str:
     left = len(told.left) - _KNOWN
     more = [f"and {count(left, 'more finding')}"] if left > 0 else []
-    lines = map(_in_a_line, told.left[:_KNOWN])
+    lines = (f"- {each.path}:{each.line}: {each.text}" for each in told.left[:_KNOWN])
     return "\n".join([f"A review of {told.subject.words} found:", *lines, *more])
-
-
-def _in_a_line(finding: Finding) -> str:
-    return f"- {finding.path}:{finding.line}: {finding.text}"
 
 
 def _without(talk: Talk, *kinds: str) -> Any:

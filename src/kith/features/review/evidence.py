@@ -6,12 +6,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from kith.context.symbols import parse_python
 from kith.core.values import Changes, Finding
 from kith.edits import Hunk, Patch, make_changes
 from kith.edits.rows import encode, hunk_between, split_keys
 from kith.features.review.changed_files import Sheet, Sheets
 from kith.features.review.findings import Claim
-from kith.features.review.syntax import count_faults, count_words, is_cpp, is_python, names_at, parse_python
+from kith.features.review.syntax import count_faults, count_words, is_cpp, is_python, names_at
 
 # Suggested replacements: whether one fits and leaves the file as well formed as it was; what they
 # change.

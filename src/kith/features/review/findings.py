@@ -1,14 +1,14 @@
 """Read findings from a model's JSON, and merge those that tell the same."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.values import Finding, Severity
+from kith.models.dialects.json_text import load_json
 
 TRIES: Final = 2  # of a model whose reply holds no JSON
 QUOTED: Final = 200  # characters of such a reply
@@ -93,29 +93,6 @@ def _claim(data: Mapping[str, Any]) -> Claim | None:
         evidence,
         replacement if replacement.strip() else None,
     )
-
-
-def load_json(words: str) -> Any:
-    """The JSON value in a reply, with any text around it."""
-    for text in _candidates(words):
-        try:
-            return json.loads(text, strict=False)
-        except (ValueError, RecursionError):
-            continue
-    start = min((at for sign in "{[" if (at := words.find(sign)) >= 0), default=-1)
-    if start < 0:
-        return None
-    import json_repair
-
-    return json_repair.loads(words[start:])
-
-
-def _candidates(words: str) -> Iterator[str]:
-    yield words
-    for left, right in ("{}", "[]"):
-        start, end = words.find(left), words.rfind(right)
-        if 0 <= start < end:
-            yield words[start : end + 1]
 
 
 # Many findings, each told once: what two tools say of the same line is one finding.

@@ -14,7 +14,8 @@ from kith.core.values import Changes, Finding, say
 from kith.features.review.changed_files import Sheets, make_sheets
 from kith.features.review.checks import find_by_looking
 from kith.features.review.evidence import check_claim
-from kith.features.review.findings import QUOTED, TRIES, load_json, merge, read_claims
+from kith.features.review.findings import QUOTED, TRIES, merge, read_claims
+from kith.models.dialects.json_text import load_json
 from kith.view.lines import shortened
 
 _MOST: Final = 3  # risks, and tests

@@ -1,9 +1,8 @@
 """Review a change: tools first, then the model part by part, then a check of what it claims."""
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -40,6 +39,7 @@ from kith.features.review.evidence import ThrownOut, as_changes, as_thrown_out, 
 from kith.features.review.findings import QUOTED, SHAPE, TRIES, Claim, merge, read_claims
 from kith.memory.index import Damaged, Index, open_index, refresh
 from kith.memory.session import Listener
+from kith.models.dialects.json_text import load_json
 from kith.trees.files import read_file
 from kith.view.lines import shortened
 
@@ -86,7 +86,7 @@ def make_parts(sheets: Mapping[str, Sheet], room: int, *, one_by_one: bool = Fal
 def _parts(sheet: Sheet, room: int, one_by_one: bool) -> Iterator[PromptPart]:
     pending: list[list[_Row]] = []
     for rows in (piece for hunk in sheet.hunks for piece in _pieces(_rows(hunk), room)):
-        if pending and (one_by_one or _cost([*pending, rows]) > room):
+        if pending and (one_by_one or estimate_tokens(_show([*pending, rows])) > room):
             yield _part(sheet, pending)
             pending = []
         pending.append(rows)
@@ -125,10 +125,6 @@ def _pieces(rows: list[_Row], room: int) -> Iterator[list[_Row]]:
         piece.append(row)
         cost += price
     yield piece
-
-
-def _cost(hunks: Sequence[Sequence[_Row]]) -> int:
-    return estimate_tokens(_show(hunks))
 
 
 def _show(hunks: Sequence[Sequence[_Row]]) -> str:
@@ -186,7 +182,7 @@ def _encloses(symbol: Symbol, part: PromptPart) -> bool:
 
 def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[str, int]) -> bool:
     """True if a definition should be shown beside a part: not one that the part contains."""
-    if symbol.sort in ("namespace",) or symbol.last - symbol.first > 10 * _EXCERPT:
+    if symbol.sort == "namespace" or symbol.last - symbol.first > 10 * _EXCERPT:
         return False
     if sheet.path == part.path:
         inside = part.first <= symbol.first and symbol.last <= part.last
@@ -196,9 +192,6 @@ def _speaks_of(part: PromptPart, sheet: Sheet, symbol: Symbol, names: Mapping[st
         if touches:
             return symbol.sort != "class"
     return last_part(symbol.name) in names
-
-
-# Review a change: tools first, then the model part by part, then a check of what it claims.
 
 
 # Asking the model about one part of a change, and once more about what it finds most serious.
@@ -263,11 +256,7 @@ async def _answer(run: Run, role: Role, thread: Thread, shape: Mapping[str, Any]
 
 
 def _denies(words: str) -> bool:
-    start, end = words.find("{"), words.rfind("}")
-    try:
-        data = json.loads(words[start : end + 1], strict=False)
-    except ValueError:
-        return False
+    data = load_json(words)
     return isinstance(data, dict) and data.get("real") is False
 
 
@@ -445,10 +434,8 @@ async def _indexed(project: Project, run: Run) -> AsyncIterator[Lookup]:
             return [(each, _text_of(project, each)) for each in index.defining(name)[:1]]
         return []
 
-    try:
+    with closing(index):
         yield lookup
-    finally:
-        index.close()
 
 
 async def _open_index(project: Project, run: Run) -> Index | None:

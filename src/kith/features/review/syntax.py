@@ -2,14 +2,13 @@
 
 import ast
 import builtins
-import warnings
 from collections.abc import Iterator
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kith.context.symbols import cpp_parser
+from kith.context.symbols import cpp_parser, parse_python
 from kith.gates.soundness.bindings import bound_inside
 
 if TYPE_CHECKING:
@@ -41,27 +40,17 @@ def is_cpp(path: str) -> bool:
     return splitext(path)[1].lower() in CPP
 
 
-def parse_python(text: str) -> ast.Module | None:
-    """The tree of a source text, None when it cannot be parsed."""
-    parsed = _parse(text)
-    return parsed if isinstance(parsed, ast.Module) else None
-
-
 def fault_of_python(text: str) -> tuple[int, str] | None:
     """The line of the first syntax error and what Python says of it; None when there is none."""
-    parsed = _parse(text)
-    return None if isinstance(parsed, ast.Module) else parsed
-
-
-def _parse(text: str) -> ast.Module | tuple[int, str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
-        try:
-            return ast.parse(text)
-        except SyntaxError as error:
-            return error.lineno or 1, error.msg
-        except (ValueError, RecursionError, MemoryError) as error:
-            return 1, str(error) or "it is nested too deeply"
+    if parse_python(text):
+        return None
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return error.lineno or 1, error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 1, str(error) or "it is nested too deeply"
+    return None
 
 
 def count_faults(path: str, text: str) -> int | None:

@@ -238,7 +238,7 @@ def delegation_tools(terms: Terms, giver: Opened) -> tuple[Tool, ...]:
         paces = {name: Pace.of(known[name], measured.calls, errands).tell(tokens) for name in names}
         own = Pace.of(giver.facts.name, measured.calls, errands)
         yourself = f"\nYou yourself: {own.tell(tokens)}" if own.is_known else ""
-        return tell_models(known, paces, describe_models(measured)) + yourself
+        return tell_models(known, paces, describe_models(measured.legs)) + yourself
 
     async def entrust(errand: Errand, run: Run) -> Returned:
         if errand.model not in names:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -20,12 +21,13 @@ from kith.core.numbers import size_text
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.features.scan.guide import keep_guide, propose_guide
+from kith.features.scan.markdown import listed
 from kith.features.scan.scan import NO_CODE, Patience, Report, Scanned, as_markdown, run_scan
 from kith.memory.applied import short_id
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.options import find_root
 from kith.terminal.show_change import show_changes
-from kith.terminal.streams import is_lively
+from kith.terminal.streams import is_lively, write_output
 from kith.view.lines import WIDTH, count, paragraph
 from kith.view.printing import printable
 from kith.view.wording import note_line
@@ -94,31 +96,17 @@ def scan_command(args: argparse.Namespace) -> int:
     """Look at the project and print what it is on stdout; how far that is goes to stderr."""
     if args.lint and args.no_lint:
         raise UsageError("Either --lint or --no-lint.")
-    start = args.folder if args.folder != "." or not args.path else args.path
-    project = Project.open(find_root(_folder_of(start)), {})
+    start = Path(args.folder if args.folder != "." or not args.path else args.path)
+    project = Project.open(find_root(str(start.parent if start.is_file() else start)), {})
     shown = ProgressLine(sys.stderr)
     patience = Patience(lint=not args.no_lint, patient=args.lint)
     path = str(Path(args.folder, args.path)) if args.path else ""
-    try:
+    with closing(shown):
         scanned = run_until_signal(run_scan(project, path, patience, shown.hear))
-    finally:
-        shown.close()
     if args.svg:
-        _write(Path(args.svg), scanned.picture())
+        write_output(Path(args.svg), scanned.picture())
     _print(scanned, args)
     return EXIT_DONE
-
-
-def _folder_of(path: str) -> str:
-    """The folder in which a path lies, or the path itself where it is a folder or nothing."""
-    return str(Path(path).parent) if Path(path).is_file() else path
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _print(scanned: Scanned, args: argparse.Namespace) -> None:
@@ -167,9 +155,7 @@ def _head(report: Report) -> Iterator[str]:
     written = [each for each in report.languages if each.name not in NO_CODE]
     least = _SHARE * sum(each.code for each in written)
     languages = [each.name for each in written if each.code >= least][:3]
-    what = (
-        f"{' and '.join(filter(None, (', '.join(languages[:-1]), *languages[-1:])))}; " if languages else ""
-    )
+    what = f"{listed(languages)}; " if languages else ""
     size = report.size
     lines = f"{size.lines:,} line{'s' * (size.lines != 1)}"
     files = f"{size.files:,} file{'s' * (size.files != 1)}"
@@ -308,10 +294,8 @@ def init_command(args: argparse.Namespace) -> int:
     project = Project.open(find_root(args.folder), {})
     project.check_writable()
     shown = ProgressLine(sys.stderr)
-    try:
+    with closing(shown):
         changes = run_until_signal(propose_guide(project, shown.hear))
-    finally:
-        shown.close()
     if not changes:
         print("The notes for agents say all of it already.", file=sys.stderr)
         return EXIT_DONE

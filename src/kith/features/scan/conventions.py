@@ -135,13 +135,13 @@ def _python(sources: Mapping[str, str]) -> Iterator[str]:
         yield "imports inside the package are relative"
     elif _mostly(node.level == 0 for node in inside):
         yield "imports inside the package are absolute"
-    future = (any(_is_future(node) for node in tree.body) for tree in trees if tree.body)
+    future = (
+        any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        for tree in trees
+        if tree.body
+    )
     if _mostly(future):
         yield "modules begin with `from __future__ import annotations`"
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _web(texts: Iterable[str]) -> Iterator[str]:

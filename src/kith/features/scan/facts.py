@@ -16,7 +16,7 @@ from kith.context.symbols import PYTHON_ENDINGS, parse_python
 from kith.features.scan.complexity import FunctionMeasures, functions, measure_module
 from kith.features.scan.duplicates import Prints, choose_prints
 from kith.features.scan.entries import MANIFESTS, EntryPoint, find_entries, is_main_module
-from kith.features.scan.source_text import count_lines, tokenise
+from kith.features.scan.source_text import count_lines, text_of, tokenise
 
 LARGEST_READ: Final = 5_000_000  # bytes; of larger files the name and the size are all that is known
 SHARED_TOKENS: Final = 100  # tokens that two places share for certain to be found; half of it may be
@@ -63,7 +63,7 @@ def find_facts(path: str, data: bytes) -> tuple[FileFacts, Prints]:
     """Look at one file. Linear in its size; nothing that it holds makes this raise."""
     if b"\0" in data:
         return FileFacts("", binary=True), Prints()
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text_of(data)
     language = language_of(path, text[: text.find("\n") + 1])
     count = count_lines(language, text)
     lines = (language, count.lines, count.blank, count.comment)
@@ -112,12 +112,9 @@ def _facts(
 
 def write_facts(facts: FileFacts) -> str:
     """Facts as one line of JSON: a list in the order of the fields."""
-    *plain, worst, imports, entries = _row(facts)
-    return json.dumps([*plain, [*map(_row, worst)], imports, [*map(_row, entries)]], separators=(",", ":"))
-
-
-def _row(value: FileFacts | FunctionMeasures | EntryPoint) -> list[Any]:
-    return list(astuple(value))
+    *plain, worst, imports, entries = astuple(facts)
+    told = [*plain, [*map(astuple, worst)], imports, [*map(astuple, entries)]]
+    return json.dumps(told, separators=(",", ":"))
 
 
 def read_facts(text: str) -> FileFacts:

@@ -24,7 +24,7 @@ from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits
 from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.markdown import visible
+from kith.features.scan.markdown import listed, visible
 from kith.features.scan.report import Report
 from kith.features.scan.scan import Patience, Scanned, run_scan
 from kith.settings import load_settings
@@ -95,12 +95,7 @@ def _beginning(report: Report) -> Iterator[str]:
         if each.name not in NO_CODE:
             sizes[written_in(each.name, names)] += each.code
     if large := [name for name, code in sizes.most_common() if code >= _SHARE * sizes.total()]:
-        yield f"Written in {_listed(large)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+        yield f"Written in {listed(large)}."
 
 
 # --- commands ------------------------------------------------------------------------------------
@@ -110,7 +105,7 @@ def _commands(found: GuideFacts) -> Iterator[str]:
     for each in found.report.toolchains:
         several = len(found.report.toolchains) > 1
         of = f" ({each.name})" if several else ""
-        build, test = _joined(each.configure, each.build), each.test
+        build, test = " && ".join(filter(None, (each.configure, each.build))), each.test
         if each.configure.startswith("cmake "):
             build, test = _CMAKE
         if build:
@@ -128,10 +123,6 @@ def _commands(found: GuideFacts) -> Iterator[str]:
         yield f"Targets of make: {', '.join(f'`{name}`' for name in targets[:_SCRIPTS])}"
     for entry in [entry for entry in found.report.entries if entry.kind == "command"][:_ENTRIES]:
         yield f"The command `{entry.name}` starts `{entry.target or entry.path}`"
-
-
-def _joined(*commands: str) -> str:
-    return " && ".join(filter(None, commands))
 
 
 def _configured(found: GuideFacts) -> Iterator[tuple[str, str]]:
@@ -160,9 +151,8 @@ def _scripts(found: GuideFacts) -> Iterator[tuple[str, str]]:
     names = [name for name in scripts if re.fullmatch(r"[\w:.-]+", name)] if isinstance(scripts, dict) else []
     manager = next((each.name.split()[0] for each in found.report.toolchains if "test" in each.name), "npm")
     runner = manager if manager in ("npm", "pnpm", "yarn", "bun") else "npm"
-    for name in [each for each in names if each != "test" and not each.startswith(("pre", "post"))][
-        :_SCRIPTS
-    ]:
+    others = [each for each in names if each != "test" and not each.startswith(("pre", "post"))]
+    for name in others[:_SCRIPTS]:
         yield name.capitalize(), f"{runner} run {name}"
 
 
@@ -199,20 +189,10 @@ async def propose_guide(project: Project, hear: Callable[[Event], None]) -> Chan
 async def _look(project: Project, scanned: Scanned) -> GuideFacts:
     facts = scanned.survey.facts
     sources = [path for path, each in facts.items() if each.functions and each.language not in NO_CODE]
-    texts = await _read_texts(project, _spread(sources))
-    beside = await _read_texts(project, [path for path in facts if _is_told(path)])
+    texts = await _read_texts(project, sources[:: len(sources) // _SAMPLES + 1])  # from all over the tree
+    beside = await _read_texts(project, [path for path in facts if "/" not in path])
     conventions = (*find_conventions(texts), *find_commit_style(await _messages(project)))
     return GuideFacts(scanned.report, facts, conventions, lambda path: beside.get(path, ""))
-
-
-def _spread(paths: Sequence[str]) -> Sequence[str]:
-    """Some of them, from all over the tree."""
-    return paths[:: len(paths) // _SAMPLES + 1]
-
-
-def _is_told(path: str) -> bool:
-    """Tell whether a file may say how the project is worked on."""
-    return "/" not in path
 
 
 async def _read_texts(project: Project, paths: Iterable[str]) -> dict[str, str]:

@@ -11,13 +11,13 @@ from kith.features.scan.report import Report
 
 def visible(name: str) -> str:
     """A name as it is where every character shows, else with escapes for those that do not."""
-    return (
-        name if name.isprintable() else "".join(each if each.isprintable() else _spell(each) for each in name)
-    )
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
 
 
-def _spell(char: str) -> str:
-    return ascii(char)[1:-1]
+def listed(names: Sequence[str]) -> str:
+    """`C, Go and Python`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def code(name: str) -> str:

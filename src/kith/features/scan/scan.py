@@ -43,7 +43,7 @@ from kith.features.scan.report import (
     Survey,
     Used,
 )
-from kith.features.scan.source_text import Tokens, tokenise
+from kith.features.scan.source_text import Tokens, text_of, tokenise
 from kith.features.scan.survey import survey
 from kith.gates.untouched import is_test_file
 from kith.memory.caches import ScanStore
@@ -189,7 +189,9 @@ def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> 
     A circle is one of imports that are carried out when the module is. A Go package is one module.
     """
     nodes = {
-        path: _node(path) for path, each in facts.items() if each.imports or each.functions or each.types
+        path: path[: path.rfind("/") + 1] or "/" if path.endswith(".go") else path
+        for path, each in facts.items()
+        if each.imports or each.functions or each.types
     }
     inside = set(nodes.values())
     whole: dict[str, set[str]] = {node: set() for node in nodes.values()}
@@ -207,10 +209,6 @@ def link_modules(facts: Mapping[str, FileFacts], links: Mapping[str, Links]) -> 
         tuple(Used(path, count) for path, count in used[:_USED]),
         len(knots),
     )
-
-
-def _node(path: str) -> str:
-    return path[: path.rfind("/") + 1] or "/" if path.endswith(".go") else path
 
 
 # --- functions and duplicates ------------------------------------------------------------------
@@ -290,7 +288,8 @@ async def _look_closer(run: Run, copied: Copied, matches: Sequence[Match]) -> Co
     """The longest duplicates, at their full length: fingerprints end a little early."""
     paths = {place.path for each in matches for place in (each.duplicate.place, each.duplicate.other)}
     tokens = {
-        path: tokenise(path, _text(content)) for path, content in (await read_all(run, sorted(paths))).items()
+        path: tokenise(path, text_of(content))
+        for path, content in (await read_all(run, sorted(paths))).items()
     }
     there = [each for each in matches if _is_there(each, tokens)]
     return replace(copied, longest=refine(there, tokens, LEAST_TOKENS))
@@ -304,11 +303,6 @@ def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
     mine, theirs = tokens[found.place.path].ids, tokens[found.other.path].ids
     run = mine[match.at : match.at + length]
     return len(run) == length and run == theirs[match.other_at : match.other_at + length]
-
-
-def _text(content: bytes) -> str:
-    text = content.decode("utf-8", "replace").removeprefix("\ufeff")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 # --- a project's scan ------------------------------------------------------------------------
@@ -338,23 +332,23 @@ async def run_scan(project: Project, path: str, patience: Patience, hear: Hear) 
     project.
     """
     folder = _path_inside(project.root, path)
+
+    def tell(done: int, files: int) -> None:
+        hear(Progress("looking at files", done, files))
+
     gc.disable()  # many values and no cycles among them: looking for some takes a third of the time
     store = ScanStore(project.settings.cache, project.root)
     try:
         hear(Progress("listing files", 0))
         stamps = await project.tree.stamps()
         with closing(FedIndex(project, stamps, hear)) as index:
-            known = await survey(project.root, stamps, store, _tell(hear), folder, index)
+            known = await survey(project.root, stamps, store, tell, folder, index)
         commit = await head(project.root) if await is_repository(project.root) else ""
         run = Run(lambda event, _: hear(event), answer_no, project.tree, Limits())
         return Scanned(await scan(run, known, store, commit, folder, patience), known)
     finally:
         store.close()
         gc.enable()
-
-
-def _tell(hear: Hear) -> Callable[[int, int], None]:
-    return lambda done, count: hear(Progress("looking at files", done, count))
 
 
 def _path_inside(root: Path, path: str) -> str:

@@ -18,6 +18,12 @@ from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 
 
+def text_of(content: bytes) -> str:
+    """A file's text, with each line ended by a newline alone."""
+    text = content.decode("utf-8", "replace").removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class LineCount(Struct, frozen=True):
     """The lines of a text; what is neither blank nor comment is code, text in a docstring too."""
 

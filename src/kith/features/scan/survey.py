@@ -48,7 +48,8 @@ async def survey(
     """
     unknown = index.stale if index else frozenset[str]()
     kept = store.load()
-    inside = [path for path in sorted(stamps) if _is_inside(path, folder)]
+    below = f"{folder}/" if folder else ""
+    inside = [path for path in sorted(stamps) if path == folder or path.startswith(below)]
     found = {path: known for path in inside if (known := _unchanged(kept.get(path), stamps[path]))}
     stale = [path for path in inside if path not in found or path in unknown]
     wanted = [FileToScan(path, path in unknown) for path in stale]
@@ -70,10 +71,6 @@ async def survey(
     if index and not folder:
         index.finish()
     return _survey(found, stamps)
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(f"{folder}/")
 
 
 def _unchanged(known: KeptScan | None, stamp: Stamp) -> tuple[KeptScan, FileFacts] | None:
@@ -156,13 +153,11 @@ def look_at(root: Path, wanted: Sequence[FileToScan]) -> list[ScannedFile]:
     looked = [_unread(by_path[path]) for path in large]
     for path, data in read_files(root, [path for path in sizes if path not in large]).items():
         facts, prints = find_facts(path, data)
-        seen = _outline(path, data) if by_path[path].outline else None
+        seen = None
+        if by_path[path].outline:
+            seen = outline(path, data) if len(data) <= LARGEST else unread(path)
         looked.append(ScannedFile(path, digest_of(data), write_facts(facts), write_prints(prints), seen))
     return looked
-
-
-def _outline(path: str, data: bytes) -> Outline:
-    return outline(path, data) if len(data) <= LARGEST else unread(path)
 
 
 def _unread(wanted: FileToScan) -> ScannedFile:

@@ -114,7 +114,7 @@ _SHORT: Final[Mapping[str, When]] = {
     "every minute": When(),
     **dict.fromkeys(("daily", "@daily", "@midnight"), When((0,), (0,))),
     "nightly": When((0,), (_HOURS["night"],)),
-    **dict.fromkeys(("weekly",), When((0,), (0,), weekdays=(0,))),
+    "weekly": When((0,), (0,), weekdays=(0,)),
     "@weekly": When((0,), (0,), weekdays=(6,)),
     **dict.fromkeys(("monthly", "@monthly"), When((0,), (0,), (1,))),
 }

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,8 @@ def testgen_command(args: argparse.Namespace) -> int:
     project = Project.open(root, settings_flags(args))
     voice, answerer, asked = choose_voice(not args.json, args.yes)
     do = score_tests if args.score else generate_tests
-    try:
+    with closing(voice):
         told = run_until_signal(do(project, _request(args, root), answerer, [voice.hear]))
-    finally:
-        voice.close()
     data = report(told)
     if args.json:
         print(json.dumps(data, indent=2))

@@ -87,7 +87,9 @@ def drop_python(source: bytes, names: Collection[str]) -> bytes:
     left_over = ast.parse(_without(lines, gone))
     idle = _used(tree) - _used(left_over)
     for each in tree.body:
-        if isinstance(each, ast.Import | ast.ImportFrom) and idle.issuperset(_bound(each)):
+        if isinstance(each, ast.Import | ast.ImportFrom) and idle.issuperset(
+            alias.asname or alias.name.partition(".")[0] for alias in each.names
+        ):
             gone.update(range(each.lineno - 1, each.end_lineno or each.lineno))
     return _without(lines, gone)
 
@@ -115,7 +117,8 @@ def merge_python(kept: bytes, written: bytes) -> bytes:
             inside[row] = b"".join(b"\n" + method for method in methods)
         elif not (isinstance(node, Function) and node.name in known):
             behind.append(_text(node, their))
-    top = max((node.end_lineno or 0 for node in old.body if _is_head(node)), default=0)
+    head = (each for each in old.body if isinstance(each, ast.Import | ast.ImportFrom) or _is_docstring(each))
+    top = max((each.end_lineno or 0 for each in head), default=0)
     rows = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
     for row in sorted({top, *inside}, reverse=True):
         rows[row:row] = [inside.get(row, b""), *(imports if row == top else ())]
@@ -126,10 +129,6 @@ def _used(tree: ast.Module) -> set[str]:
     """Every name that is read; a parameter may be the name of an imported fixture."""
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-
-
-def _bound(node: ast.Import | ast.ImportFrom) -> set[str]:
-    return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
 
 
 def _text(node: ast.stmt, lines: Sequence[bytes]) -> bytes:
@@ -146,10 +145,6 @@ def _without(lines: Sequence[bytes], gone: Collection[int]) -> bytes:
         while row in gone and out and not out[-1].strip():
             out.pop()
     return b"".join(out).rstrip() + b"\n"
-
-
-def _is_head(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom) or _is_docstring(node)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

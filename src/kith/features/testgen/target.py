@@ -121,7 +121,8 @@ async def find_place(
     `out` and `commands` are what the person named; "" and () leave it to the project's own ways.
     """
     files = await tree.files()
-    tests = [path for path in files if is_test_file(path) and _same_language(path, target.path)]
+    python = target.path.endswith(".py")
+    tests = [path for path in files if is_test_file(path) and path.endswith(".py") == python]
     related = await _related(tree, target, tests)
     out = out or _choose_out(target, files, tests, related)
     toolchain = await _toolchain(tree, target, out, files, commands)
@@ -209,10 +210,6 @@ def _folder(path: str, tests: Sequence[str]) -> str:
     named = Counter(dirname(test) for test in tests if re.match(r"test_|.*_tests?\.", basename(test)))
     near = {folder: len(commonprefix([folder.split("/"), path.split("/")])) for folder in named}
     return max(sorted(named), key=lambda folder: (near[folder], named[folder]), default="tests")
-
-
-def _same_language(one: str, other: str) -> bool:
-    return one.endswith(".py") == other.endswith(".py")
 
 
 async def _text(tree: Workspace, path: str) -> str:

@@ -31,6 +31,7 @@ from kith.features.testgen.mutation import WHOLE, MutationBench, mutants_of, try
 from kith.features.testgen.target import CodeUnderTest, TestLocation, runnable
 from kith.gates.reports import Coverage
 from kith.gates.results.run import run_suite
+from kith.view.lines import count
 
 # Word the prompts for the tester: the task, then what was dropped, missed and not run.
 
@@ -212,7 +213,7 @@ def share(target: CodeUnderTest, *measured: Coverage | None) -> float | None:
 def tell(written: TestsWritten) -> str:
     """The end of it in a line, for a person; the rest is in the value."""
     number = len(written.kept)
-    kept = f"{number} {'test' if number == 1 else 'tests'} for {written.target} in {written.out}"
+    kept = f"{count(number, 'test')} for {written.target} in {written.out}"
     return f"{kept}: {len(written.killed)} of {written.mutants} planted faults are noticed."
 
 
@@ -278,14 +279,6 @@ async def start_over(session: TargetSession, words: str, bounds: TestgenLimits) 
     session.thread.add(session.bench.run, say(f"{words}\n\n{again(session.bench.out)}", "person"))
 
 
-async def play_round(session: TargetSession, number: int, *, last: bool) -> bool:
-    """One reply, judged; True when nothing is missing any more. Raises LimitError, ModelError."""
-    words = await _round(session, number)
-    if words and not last:
-        session.thread.add(session.bench.run, say(words, "tests"))
-    return not words
-
-
 async def _begin(
     bench: MutationBench, place: TestLocation, there: bytes, bounds: TestgenLimits
 ) -> TargetProgress:
@@ -308,8 +301,8 @@ async def _begin(
     return work
 
 
-async def _round(session: TargetSession, number: int) -> str:
-    """The next prompt, or "" when nothing is missing any more."""
+async def play_round(session: TargetSession, number: int) -> str:
+    """One reply, judged: the next prompt, "" when nothing is missing. Raises LimitError, ModelError."""
     bench, work = session.bench, session.work
     await converse(bench.run, session.role, session.thread, number)
     verdict = await _land(session, number)
@@ -369,7 +362,7 @@ def _tell(run: Run, work: TargetProgress, kept_before: int, words: str, number: 
     ran = (report.ran,) if better and report else ()
     run.emit(Judged(ran[0].command if ran else "tests", better, number, words, ran, figures=figures))
     noticed = f"{len(work.killed)} of {mutants} planted faults noticed"
-    run.emit(Notice(f"{kept} {'test' if kept == 1 else 'tests'} kept, {noticed}."))
+    run.emit(Notice(f"{count(kept, 'test')} kept, {noticed}."))
 
 
 # --- all targets -----------------------------------------------------------------------------
@@ -426,8 +419,11 @@ async def _play(run: Run, session: TargetSession) -> None:
     """Rounds until nothing is missing or the tries are spent. What is kept outlives a model that gives up."""
     for number in range(1, run.limits.tries + 1):
         try:
-            if await play_round(session, number, last=number == run.limits.tries):
+            words = await play_round(session, number)
+            if not words:
                 return
+            if number < run.limits.tries:
+                session.thread.add(session.bench.run, say(words, "tests"))
         except (LimitError, ModelError) as error:
             if not session.work.own:
                 raise

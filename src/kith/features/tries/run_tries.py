@@ -157,8 +157,7 @@ class _Tries(Struct):
         sampling = replace(settings.sampling, seed=one.seed)
         project = replace(self.project, settings=replace(settings, sampling=sampling))
         id = self.id if one.number == 1 else new_id()
-        with Session(project.log, id) as session:
-            session.listeners += listeners
+        with Session(project.log, id, listeners) as session:
             result = await run_in(project, session, self.task, self._answer, one.opened)
         return Tried(one.number, one.opened.facts.name, one.seed, id, result)
 

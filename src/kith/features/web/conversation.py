@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from kith.agent.asking.hidden import keep_secrets
-from kith.core.errors import KithError, UsageError
+from kith.core.errors import UsageError
 from kith.core.run import short_session
 from kith.features.web.export_command import write_session
 from kith.terminal.conversation.talk import Talk
+from kith.terminal.streams import write_output
 from kith.view.lines import from_home
 from kith.view.printing import printable
 
@@ -17,7 +18,7 @@ _FORMATS: Final = tuple(f".{kind}" for kind in _KINDS)
 
 
 async def export(talk: Talk, rest: str) -> None:
-    """Write the conversation to a file. Raises UsageError, KithError."""
+    """Write the conversation to a file. Raises UsageError."""
     if talk.past.started is None:
         raise UsageError("Nothing was said here yet.")
     path = _target(talk, rest)
@@ -27,10 +28,7 @@ async def export(talk: Talk, rest: str) -> None:
             return
     told = write_session(talk.project.log, talk.id, path.suffix[1:])
     told = await keep_secrets(talk.project, told)
-    try:
-        path.write_text(told, encoding="utf-8")
-    except OSError as error:
-        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+    write_output(path, told)
     talk.say(f"Wrote {printable(from_home(str(path)))}.", "green")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -91,13 +91,13 @@ async def look_with(project: Project, name: str, args: Mapping[str, Any]) -> Too
 
 def _readers(look: Look = look_nowhere) -> Sequence[Tool]:
     """The tools that can look without changing anything."""
-    tools = standard_tools(look=look)
-    return [each for each in tools if each.name not in _OF_A_THREAD and _may_look(each)]
-
-
-def _may_look(tool: Tool) -> bool:
-    """True if a tool reads, or can (git); a tool that runs commands is never used so."""
-    return tool.effect == "read" or (tool.effect == "write" and tool.effect_of is not None)
+    # Those that read, or can (git); a tool that runs commands is never used so.
+    return [
+        each
+        for each in standard_tools(look=look)
+        if each.name not in _OF_A_THREAD
+        and (each.effect == "read" or (each.effect == "write" and each.effect_of is not None))
+    ]
 
 
 @asynccontextmanager
@@ -106,14 +106,12 @@ async def _definitions(project: Project, wanted: bool) -> AsyncIterator[Look]:
     if not wanted:
         yield look_nowhere
         return
-    index = open_index(project.settings.cache, project.root)
-    try:
-        await asyncio.wait_for(refresh(index, project.tree), _INDEXING_S)
+    with closing(open_index(project.settings.cache, project.root)) as index:
+        try:
+            await asyncio.wait_for(refresh(index, project.tree), _INDEXING_S)
+        except TimeoutError:
+            raise BusyError("kith still builds the index of this project; try again later.") from None
         yield index.find
-    except TimeoutError:
-        raise BusyError("kith still builds the index of this project; try again later.") from None
-    finally:
-        index.close()
 
 
 # --- edits -----------------------------------------------------------------------------------

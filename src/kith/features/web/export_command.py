@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from kith.core.errors import EXIT_DONE, KithError, UsageError
+from kith.core.errors import EXIT_DONE, UsageError
 from kith.core.event_loop import run_loop
 from kith.memory.live import LiveReader, Seen
 from kith.memory.log import LOG_FILE, Log
@@ -14,6 +14,7 @@ from kith.memory.queries import roots_of
 from kith.settings import load_settings
 from kith.settings.features import check_extra
 from kith.terminal.options import find_root
+from kith.terminal.streams import write_output
 
 FORMATS = ("html", "md", "json")
 
@@ -28,10 +29,7 @@ def export_command(args: argparse.Namespace) -> int:
         sys.stdout.write(told)
         return EXIT_DONE
     path = Path(args.output)
-    try:
-        path.write_text(told, encoding="utf-8")
-    except OSError as error:
-        raise KithError(f"{path} cannot be written: {error.strerror}.") from error
+    write_output(path, told)
     print(f"Wrote {path}.", file=sys.stderr)
     return EXIT_DONE
 

@@ -1,20 +1,22 @@
 """The door before the application: who asks, from where, in which form; everything else never gets in."""
 
 import errno
-import json
 import re
 import sys
 import time
 import traceback
 from base64 import b64encode
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from msgspec import Struct, field
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kith.features.web.peers import is_ours, is_strange
 from kith.features.web.problems import PROBLEM, also_for, problem_text
@@ -63,22 +65,14 @@ def entrance(wrong: bool) -> bytes:
     return (_PAGE.replace("<h1>This page needs its token</h1>", _WRONG) if wrong else _PAGE).encode()
 
 
-ENTRANCE_HEADERS: Final = (
-    ("content-type", "text/html; charset=utf-8"),
-    (
-        "content-security-policy",
+ENTRANCE_HEADERS: Final = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": (
         f"default-src 'none'; style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
-)
+}
 
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = tuple[tuple[str, str], ...]
 
 MOST: Final = 1 << 20  # bytes of a request's body
 _FAILURES = 10  # wrong tokens in a second; more are not even told so
@@ -199,7 +193,7 @@ def _is_address(host: str) -> bool:
         return False
 
 
-def guard(app: Application, door: Door) -> Application:
+def guard(app: ASGIApp, door: Door) -> ASGIApp:
     """The application behind the door. Every answer, the door's own too, gets the headers of `_ALWAYS`."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -211,27 +205,29 @@ def guard(app: Application, door: Door) -> Application:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                message = {**message, "headers": _with_always(message.get("headers", ()))}
+                headers = MutableHeaders(scope=message)
+                for name, value in _ALWAYS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
-            answer = await _at_the_door(door, scope)
+            answer = _at_the_door(door, scope)
             if answer is None:
                 return await app(scope, await _whole_body(scope, receive), dressed)
-            await _answer(dressed, *answer)
+            await answer(scope, receive, dressed)
         except _Closed as closed:
-            await _refuse(dressed, closed, scope)
+            await _refusal(closed, scope)(scope, receive, dressed)
         except Exception as error:  # whatever it is: the server goes on, and the person sees it
             full = isinstance(error, OSError) and error.errno in NO_ROOM
             if not full:
                 traceback.print_exc(file=sys.stderr)
             if not began:
-                await _refuse(dressed, _NO_MORE_FILES if full else _BUG, scope)
+                await _refusal(_NO_MORE_FILES if full else _BUG, scope)(scope, receive, dressed)
 
     return guarded
 
 
-async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] | None":
+def _at_the_door(door: Door, scope: Scope) -> Response | None:
     """The door's own answer; None lets the request in. Raises _Closed."""
     headers = _read_headers(scope)
     _check_path(scope, door)
@@ -245,7 +241,7 @@ async def _at_the_door(door: Door, scope: Scope) -> "tuple[int, Headers, bytes] 
         return _welcome(door, headers, path, query)
     if not door.knows(scope, headers):
         if scope["method"] == "GET" and path in ("/api/health", "/api/v1/health"):
-            return _json({"status": "ok"})
+            return JSONResponse({"status": "ok"})
         raise door.refuse()
     _check_body(scope["method"], headers)
     return None
@@ -334,49 +330,28 @@ async def _whole_body(scope: Scope, receive: Receive) -> Receive:
     return again
 
 
-def _welcome(
-    door: Door, headers: Mapping[str, str], path: str, query: dict[str, str]
-) -> tuple[int, Headers, bytes]:
+def _welcome(door: Door, headers: Mapping[str, str], path: str, query: dict[str, str]) -> Response:
     """The first visit: the token becomes a cookie, and leaves the address."""
     secure = "; Secure" if door.schemes(headers["host"]) == {"https"} else ""
     value = cookie_for(door.token, door.port)
     cookie = f"{door.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{secure}"
     rest = f"?{urlencode(query)}" if query else ""
-    return 303, (("location", f"{quote(path)}{rest}"), ("set-cookie", cookie)), b""
+    return Response(None, 303, {"location": f"{quote(path)}{rest}", "set-cookie": cookie})
 
 
-def _hello(door: Door, nonce: str) -> tuple[int, Headers, bytes]:
+def _hello(door: Door, nonce: str) -> Response:
     """Prove that the token is known here, without telling it."""
     if not is_nonce(nonce):
         raise _Closed(400, "A nonce has 16 to 128 letters, digits, _ or -.")
-    return _json({"port": door.port, "proof": proof_for(door.token, door.port, nonce)})
+    return JSONResponse({"port": door.port, "proof": proof_for(door.token, door.port, nonce)})
 
 
-def _json(value: object) -> tuple[int, Headers, bytes]:
-    return 200, (("content-type", "application/json"),), json.dumps(value).encode()
-
-
-async def _refuse(send: Send, closed: _Closed, scope: Scope) -> None:
+def _refusal(closed: _Closed, scope: Scope) -> Response:
     """A problem for programs; for a person's browser its sentence, or the page that asks for the token."""
     kind, body = PROBLEM, problem_text(closed.status, closed.detail, **also_for(scope["path"], closed.detail))
     if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
         if closed.status == HTTPStatus.UNAUTHORIZED:
             page = entrance(b"token=" in scope["query_string"])
-            return await _answer(send, closed.status, (*ENTRANCE_HEADERS, *closed.headers), page)
+            return Response(page, closed.status, ENTRANCE_HEADERS | dict(closed.headers))
         kind, body = "text/plain; charset=utf-8", f"{closed.detail}\n"
-    await _answer(send, closed.status, (("content-type", kind), *closed.headers), body.encode())
-
-
-async def _answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
-    fields = (*headers, ("content-length", str(len(body))))
-    pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _with_always(headers: Any) -> list[tuple[bytes, bytes]]:
-    given = list(headers)
-    names = {name.lower() for name, _ in given}
-    return given + [
-        (name.encode(), value.encode()) for name, value in _ALWAYS.items() if name.encode() not in names
-    ]
+    return Response(body, closed.status, {"content-type": kind} | dict(closed.headers))

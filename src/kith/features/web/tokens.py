@@ -5,7 +5,6 @@ import json
 import os
 import re
 import secrets
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from kith.core.errors import UsageError
+from kith.core.private_files import put_private
 
 CLIENT = "kith client"  # as it calls itself to a server
 _BYTES = 32  # of randomness in a token
@@ -76,13 +76,7 @@ class ServerNote(Struct, frozen=True):
     def write(self, state: Path) -> None:
         place = _place(state, self.port)
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = place.with_suffix(f".{os.getpid()}")
-        with suppress(FileNotFoundError):
-            fresh.unlink()
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(asdict(self), file)
-        fresh.replace(place)
+        put_private(place, json.dumps(asdict(self)).encode())
 
     @property
     def alive(self) -> bool:

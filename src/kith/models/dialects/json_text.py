@@ -197,3 +197,26 @@ def _named(value: Any, repair: bool) -> ParsedCall | None:
 
 def _keys_of_args(value: Mapping[str, Any], name_key: str) -> Iterator[str]:
     return (key for key in _ARGS if key in value and key != name_key)
+
+
+def load_json(words: str) -> Any:
+    """The JSON value in a reply, with any text around it, repaired where it is not quite JSON; else None."""
+    for text in _candidates(words):
+        try:
+            return json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            continue
+    start = min((at for sign in "{[" if (at := words.find(sign)) >= 0), default=-1)
+    if start < 0:
+        return None
+    import json_repair
+
+    return json_repair.loads(words[start:])
+
+
+def _candidates(words: str) -> Iterator[str]:
+    yield words
+    for left, right in sorted((("{", "}"), ("[", "]")), key=lambda pair: words.find(pair[0])):
+        start, end = words.find(left), words.rfind(right)
+        if 0 <= start < end:
+            yield words[start : end + 1]

@@ -118,5 +118,5 @@ def test_what_cannot_be_written_or_found_is_one_sentence(
     assert main(["export", "-C", str(repository)]) == 2
     assert "There was no session" in capsys.readouterr().err
     write(log, [(RunStarted("look", str(repository), "m", ""), ())])
-    assert main(["export", "-C", str(repository), "-o", str(tmp_path / "no" / "a.html")]) == 1
+    assert main(["export", "-C", str(repository), "-o", str(tmp_path / "no" / "a.html")]) == 2
     assert "cannot be written: No such file" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
+from kith.context.symbols import parse_python
 from kith.features.build.new_tests import cpp, python
 from kith.features.build.new_tests.names import KnownNames, names_of
 from kith.gates.reports import CaseResult, SuiteReport
@@ -121,7 +122,7 @@ def _not_run(report: SuiteReport, file: _TestFile, names: KnownNames) -> list[st
     faults = None if file.is_cpp else python.collection_faults(report, file.path, file.text, names)
     if faults is not None:
         return faults
-    if not file.is_cpp and python.parse(file.text) is None:
+    if not file.is_cpp and parse_python(file.text) is None:
         return [f"{file.path} is not valid Python"]
     if report.ran.timed_out:
         spent = f"{report.ran.seconds:.0f} s"

@@ -9,12 +9,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.context.symbols import parse_python
 from kith.features.build.new_tests.names import KnownNames
 from kith.gates.reports import CaseResult, SuiteReport
 from kith.gates.soundness.bindings import bound_inside
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ASSERTS: Final = re.compile(
     r"_*(?:assert|expect|check|verify|fail|raises|warns|deprecated_call|should|ensure|compare)", re.I
 )
@@ -24,17 +24,9 @@ _PLAIN_METHODS: Final = frozenset(
 _CATCHES_ALL: Final = frozenset({"Exception", "BaseException", "AssertionError"})
 
 
-def parse(text: str) -> ast.Module | None:
-    """The file's tree; None where it is not Python, or newer Python than this."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def tests_of(path: str, text: str) -> dict[str, str]:
     """The tests of a file by pytest's ids, each with its source; a class is one when pytest collects it."""
-    tree = parse(text)
+    tree = parse_python(text)
     if tree is None:
         names = re.findall(r"^\s*(?:async )?def (test\w*)\(", text, re.M)
         return {f"{path}::{name}": name for name in names}
@@ -43,7 +35,7 @@ def tests_of(path: str, text: str) -> dict[str, str]:
 
 def vacuous_tests(path: str, text: str) -> dict[str, str]:
     """Tests that cannot fail for what the code does, and why."""
-    tree = parse(text)
+    tree = parse_python(text)
     if tree is None:
         return {}
     asserting = _asserting(tree)
@@ -53,7 +45,7 @@ def vacuous_tests(path: str, text: str) -> dict[str, str]:
 
 def forgotten_names(text: str) -> tuple[str, ...]:
     """Names that a file uses and nowhere imports or defines, as far as that can be known."""
-    tree = parse(text)
+    tree = parse_python(text)
     if tree is None:
         return ()
     nodes = list(ast.walk(tree))
@@ -67,14 +59,14 @@ def forgotten_names(text: str) -> tuple[str, ...]:
 
 def defined_names(text: str) -> frozenset[str]:
     """The functions and classes that a file defines, methods too."""
-    tree = parse(text)
+    tree = parse_python(text)
     nodes = ast.walk(tree) if tree else ()
-    return frozenset(node.name for node in nodes if isinstance(node, (*_FUNCTIONS, ast.ClassDef)))
+    return frozenset(node.name for node in nodes if isinstance(node, _Function | ast.ClassDef))
 
 
 def _functions(prefix: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Function]]:
     for node in body:
-        if isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
+        if isinstance(node, _Function) and node.name.startswith("test"):
             yield f"{prefix}::{node.name}", node
         elif isinstance(node, ast.ClassDef) and _is_collected(node):
             yield from _functions(f"{prefix}::{node.name}", node.body)
@@ -110,7 +102,7 @@ class _Asserting(Struct, frozen=True):
 def _asserting(tree: ast.Module) -> _Asserting:
     """As the file has it, helpers that call helpers among it."""
     nodes = list(ast.walk(tree))
-    functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
+    functions = [node for node in nodes if isinstance(node, _Function)]
     own = frozenset(node.name for node in functions)
     asserting = _Asserting(_test_helpers(nodes), own, _has_foreign_bases(nodes))
     while True:
@@ -262,7 +254,7 @@ def _fault(words: str, path: str, text: str, names: KnownNames, *, at_import: bo
     name, told = errors[-1 if at_import else 0]
     kind, told = name.rpartition(".")[2], told.strip()
     if kind in ("SyntaxError", "IndentationError", "TabError"):
-        return f"{path} is not valid Python: {told}" if parse(text) is None or path in words else ""
+        return f"{path} is not valid Python: {told}" if parse_python(text) is None or path in words else ""
     if kind in ("ModuleNotFoundError", "ImportError"):
         return _import_fault(told, path, names)
     fault = _own_fault(kind, told, path, defined_names(text), names)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from kith.features.demo.standin.engine import (
     Behaviour,
     Engine,
-    Failure,
+    Route,
     Scripted,
     estimate,
     make_id,
@@ -282,8 +282,8 @@ async def respond(engine: Engine, request: Request) -> Response:
     return await route(engine, request) if route else _refuse(404, "Not found")
 
 
-def _refuse(status: int, words: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    return json_response(error_body(status, words), status, headers or {})
+def _refuse(status: int, words: str = "") -> Response:
+    return json_response(error_body(status, words), status)
 
 
 def error_body(status: int, words: str = "") -> dict[str, Any]:
@@ -335,14 +335,9 @@ async def _messages(engine: Engine, request: Request) -> Response:
         return _refuse(400, f"prompt is too long: {tokens} tokens > {about.window} maximum")
     reply = engine.answer(request, None)
     if reply.error and reply.error.status != 200:
-        return _fail(reply.error)
+        return reply.error.response(error_body)
     events = _events(engine, body, reply)
     return Response(200, _stream(engine, reply, events), "text/event-stream; charset=utf-8")
-
-
-def _fail(failure: Failure) -> Response:
-    body = error_body(failure.status, failure.text) if failure.body is None else failure.body
-    return json_response(body, failure.status, failure.headers)
 
 
 async def _stream(engine: Engine, reply: Scripted, events: Iterator[dict[str, Any]]) -> AsyncGenerator[bytes]:
@@ -351,8 +346,7 @@ async def _stream(engine: Engine, reply: Scripted, events: Iterator[dict[str, An
     for event in events:
         await asyncio.sleep(engine.behaviour.pause)
         if event["type"] == "message_delta" and reply.error:
-            failure = reply.error
-            yield _event(error_body(529, failure.text) if failure.body is None else failure.body)
+            yield _event(reply.error.told(error_body, 529))
             return
         yield _event(event)
 
@@ -429,7 +423,6 @@ def _usage(reading: CacheReading, reply: Scripted) -> dict[str, Any]:
     }
 
 
-Route = Callable[[Engine, Request], Awaitable[Response]]
 _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/v1/models"): _models,
     ("POST", "/v1/messages"): _messages,

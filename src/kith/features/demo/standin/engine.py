@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kith.features.demo.standin.http import Cut, Request
+from kith.features.demo.standin.http import Cut, Request, Response, json_response
 
 # How the stand-in servers count: conversations as one text, and four bytes of it as one token.
 
@@ -98,6 +98,15 @@ class Failure(Struct, frozen=True):
     @property
     def headers(self) -> dict[str, str]:
         return {} if self.after_s is None else {"Retry-After": f"{self.after_s:g}"}
+
+    def told(self, form: Callable[[int, str], Any], status: int = 0) -> Any:
+        """The body of the error: as it is given, or its text in the server's own `form`."""
+        return form(status or self.status, self.text) if self.body is None else self.body
+
+    def response(self, form: Callable[[int, str], Any]) -> Response:
+        """The error as a whole answer; what would come in the middle of a stream has status 500."""
+        status = 500 if self.status == 200 else self.status
+        return json_response(self.told(form, status), status, self.headers)
 
 
 class Scripted(Struct, frozen=True):
@@ -299,6 +308,10 @@ class Engine:
         self.replies += 1
         prefill = (total - cached) / PREFILL_RATE + reply.delay
         return Counts(self.replies, total, cached, output, prefill, output / DECODE_RATE)
+
+
+# Answers the requests of one path.
+Route = Callable[[Engine, Request], Awaitable[Response]]
 
 
 def make_id(*parts: object, length: int = 32) -> str:

@@ -254,9 +254,7 @@ async def _stream(engine: Engine, body: Mapping[str, Any], reply: Scripted) -> A
         await asyncio.sleep(engine.behaviour.pause)
         yield _chunk(engine, number, {"content": {"parts": [part], "role": "model"}, "index": 0}, usage)
     if reply.error:
-        yield b"data: %b\r\n\r\n" % json_bytes(
-            error_body(503, reply.error.text) if reply.error.body is None else reply.error.body
-        )
+        yield b"data: %b\r\n\r\n" % json_bytes(reply.error.told(error_body, 503))
         return
     last: dict[str, Any] = {"finishReason": _STOPS.get(reply.stop, reply.stop), "index": 0}
     if reply.stop in _BROKEN and reply.text:

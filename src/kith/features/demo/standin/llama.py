@@ -2,10 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kith.features.demo.standin.engine import BYTES_PER_TOKEN, Engine, Scripted, estimate
+from kith.features.demo.standin.engine import BYTES_PER_TOKEN, Engine, Route, Scripted, estimate
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.openai_chat import CHAT_PATHS, Speech, chat, refuse, render
 
@@ -229,7 +228,6 @@ async def _routed(engine: Engine, request: Request) -> Response:
     return unready or await _ROUTES[request.method, request.path](engine, request)
 
 
-Route = Callable[[Engine, Request], Awaitable[Response]]
 _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/health"): _health,
     ("GET", "/props"): _props,

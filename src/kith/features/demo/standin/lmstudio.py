@@ -1,9 +1,8 @@
 """The stand-in for LM Studio: models that are loaded when first asked, and refusals with status 200."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kith.features.demo.standin.engine import Engine
+from kith.features.demo.standin.engine import Engine, Route
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.openai_chat import CHAT_PATHS, Speech, chat
 
@@ -85,7 +84,6 @@ def _not_found(name: str) -> Response:
     return json_response({"error": error}, 404)
 
 
-Route = Callable[[Engine, Request], Awaitable[Response]]
 _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/api/v1/models"): _models,
     ("POST", "/api/v1/models/load"): _load,

@@ -1,14 +1,14 @@
 """The stand-in for Ollama: its native chat over lines of JSON, its silent truncation, and its probes."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from kith.features.demo.standin.engine import (
     Counts,
     Engine,
-    Failure,
+    Route,
     Scripted,
     estimate,
     make_id,
@@ -183,7 +183,7 @@ async def _chat(engine: Engine, request: Request) -> Response:
         return refuse(400, json_bytes(overflow_body(estimate(prompt), window)).decode())
     reply = engine.answer(request, (body.get("options") or {}).get("num_predict"))
     if reply.error and (reply.error.status != 200 or not body.get("stream", True)):
-        return _fail(reply.error)
+        return reply.error.response(_error_body)
     return await _generate(engine, body, prompt, reply)
 
 
@@ -254,14 +254,8 @@ def _load(engine: Engine, body: Mapping[str, Any], nothing: Mapping[str, Any]) -
     return json_response({**stamp, **nothing, "done": True, "done_reason": reason})
 
 
-def _fail(failure: Failure) -> Response:
-    status = 500 if failure.status == 200 else failure.status
-    return json_response(_failure_body(failure, status), status, failure.headers)
-
-
-def _failure_body(failure: Failure, status: int) -> Any:
-    words = failure.text or _WORDS.get(status, "something went wrong")
-    return {"error": words} if failure.body is None else failure.body
+def _error_body(status: int, words: str) -> dict[str, str]:
+    return {"error": words or _WORDS.get(status, "something went wrong")}
 
 
 async def _generate(engine: Engine, body: Mapping[str, Any], prompt: str, reply: Scripted) -> Response:
@@ -291,7 +285,7 @@ async def _stream(
             stamp = {"model": body["model"], "created_at": _now()}
             yield _line({**stamp, "message": {"role": "assistant", **message}, "done": False})
         if reply.error:
-            yield _line(_failure_body(reply.error, 500))
+            yield _line(reply.error.told(_error_body, 500))
         else:
             yield _line(_ending(body["model"], reply, counts, load_s))
 
@@ -336,7 +330,6 @@ def _line(value: Any) -> bytes:
     return json_bytes(value) + b"\n"
 
 
-Route = Callable[[Engine, Request], Awaitable[Response]]
 _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/"): _root,
     ("HEAD", "/"): _root,

@@ -11,7 +11,6 @@ from msgspec import Struct
 from kith.features.demo.standin.engine import (
     Counts,
     Engine,
-    Failure,
     Scripted,
     estimate,
     make_id,
@@ -73,7 +72,7 @@ async def chat(engine: Engine, request: Request, window: int, speech: Speech) ->
         return json_response(speech.overflow(estimate(prompt), window, answer), 400)
     reply = engine.answer(request, body.get("max_tokens"))
     if reply.error and (reply.error.status != 200 or not body.get("stream")):
-        return _fail(reply.error)
+        return reply.error.response(error_body)
     if body.get("stream"):
         headers = {"X-Accel-Buffering": "no"}
         return Response(200, _stream(engine, body, prompt, reply, speech), "text/event-stream", headers)
@@ -96,15 +95,6 @@ def render(engine: Engine, body: Mapping[str, Any]) -> str:
 
 def _mute(message: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in message.items() if key not in ("reasoning_content", "reasoning")}
-
-
-def _fail(failure: Failure) -> Response:
-    status = 500 if failure.status == 200 else failure.status
-    return json_response(_failure_body(failure, status), status, failure.headers)
-
-
-def _failure_body(failure: Failure, status: int) -> Any:
-    return error_body(status, failure.text) if failure.body is None else failure.body
 
 
 def _whole(
@@ -147,7 +137,7 @@ async def _stream(
             await asyncio.sleep(engine.behaviour.pause)
             yield _event(_chunk(stamp, delta))
         if reply.error:
-            yield _event(_failure_body(reply.error, 500))
+            yield _event(reply.error.told(error_body, 500))
             return
         for last in _endings(stamp, counts, reply, body, speech):
             yield last

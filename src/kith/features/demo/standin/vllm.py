@@ -1,10 +1,9 @@
 """The stand-in for vLLM: its window, its refusals, and its word for reasoning."""
 
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kith.features.demo.standin.engine import Engine
+from kith.features.demo.standin.engine import Engine, Route
 from kith.features.demo.standin.http import Request, Response, json_response
 from kith.features.demo.standin.openai_chat import CHAT_PATHS, Speech, chat
 
@@ -15,10 +14,6 @@ async def respond(engine: Engine, request: Request) -> Response:
     """Answer one request as vLLM would."""
     route = _ROUTES.get((request.method, request.path))
     return await route(engine, request) if route else json_response({"detail": "Not Found"}, 404)
-
-
-def _refuse(status: int, kind: str, words: str) -> Response:
-    return json_response(_error(status, kind, words), status)
 
 
 def _error(status: int, kind: str, words: str) -> dict[str, Any]:
@@ -55,14 +50,13 @@ async def _chat(engine: Engine, request: Request) -> Response:
     body = request.body if isinstance(request.body, dict) else {}
     name = body.get("model")
     if name != engine.behaviour.model:
-        return _refuse(404, "NotFoundError", f"The model `{name}` does not exist.")
+        return json_response(_error(404, "NotFoundError", f"The model `{name}` does not exist."), 404)
     if body.get("tools") and "tools" not in engine.behaviour.capabilities:
         words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
-        return _refuse(400, "BadRequestError", words)
+        return json_response(_error(400, "BadRequestError", words), 400)
     return await chat(engine, request, engine.behaviour.window, _SPEECH)
 
 
-Route = Callable[[Engine, Request], Awaitable[Response]]
 _ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/health"): _health,
     ("GET", "/version"): _version,

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kith.core.errors import ModelError
-from kith.core.events import Stepped
 from kith.core.model import Emit, Model, Prompt
 from kith.core.run import Run
 from kith.core.values import Sampling, say
@@ -39,7 +38,7 @@ from kith.features.measure.bench.result import (
 from kith.features.measure.probe import exercises as probed
 from kith.features.measure.probe import judge
 from kith.features.measure.probe.exercises import QUESTION, Form, ProbeExercise, edit_in_words, speed_text
-from kith.features.measure.probe.probe import TimedModel, thinking_of, thinking_tokens
+from kith.features.measure.probe.probe import TimedModel, thinking_of, thinking_tokens, timed_step
 from kith.features.measure.probe.result import BLOCK, DIFF, WHOLE
 from kith.models.latency import Took
 from kith.tools.edit import EDIT, WRITE
@@ -395,11 +394,7 @@ def _nothing(budget_s: float, why: str) -> ModelError:
 
 
 async def _step(run: Run, name: str, work: Callable[[], Awaitable[T]]) -> T:
-    began = time.monotonic()
-    run.emit(Stepped(f"measuring {name}", "began"))
-    found = await work()
-    run.emit(Stepped(f"measuring {name}", "ended", time.monotonic() - began))
-    return found
+    return await timed_step(run.emit, f"measuring {name}", work)
 
 
 async def _greet(table: TimedModel, budget_s: float) -> None:

@@ -21,12 +21,9 @@ def bar_lines(speeds: Sequence[BenchSpeed], fill: str) -> Iterator[str]:
         return
     yield f"\n{'':>14}  {'reading':{_BAR + 2}}writing"
     for speed in speeds:
-        one, two = (_bar(mean(values), top, fill) for values, top in zip(_rates(speed), tops, strict=True))
+        means = zip(map(mean, _rates(speed)), tops, strict=True)
+        one, two = (fill * max(1, round(_BAR * each / top)) if each else "" for each, top in means)
         yield f"{speed.depth:14,}  {one:{_BAR + 2}}{two}".rstrip()
-
-
-def _bar(value: float, top: float, fill: str) -> str:
-    return fill * max(1, round(_BAR * value / top)) if value else ""
 
 
 def _rates(speed: BenchSpeed) -> tuple[Sequence[float], Sequence[float]]:

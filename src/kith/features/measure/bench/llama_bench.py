@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -102,9 +102,8 @@ def _markdown(rows: Sequence[Row]) -> str:
 
 def read_calls(text: str, format: str, where: str) -> tuple[Took, ...]:
     """Read times from a file of llama-bench. Raises UsageError naming the file if unreadable."""
-    readers = {"json": _from_json, "jsonl": _from_json_lines, "csv": _from_csv, "md": _from_markdown}
     try:
-        calls = tuple(took for row in readers[format](text) for took in _calls(row))
+        calls = tuple(took for row in _rows(text, format) for took in _calls(row))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise UsageError(f"{where} is not what llama-bench writes: {error}.") from error
     if not calls:
@@ -124,16 +123,17 @@ def _calls(row: Row) -> Iterator[Took]:
             yield Took(0, depth, out + 1, 0.0, seconds)
 
 
-def _from_json(text: str) -> Iterator[Row]:
-    yield from json.loads(text)
-
-
-def _from_json_lines(text: str) -> Iterator[Row]:
-    yield from (json.loads(line) for line in text.splitlines() if line.strip())
-
-
-def _from_csv(text: str) -> Iterator[Row]:
-    yield from csv.DictReader(io.StringIO(text))
+def _rows(text: str, format: str) -> Iterable[Row]:
+    match format:
+        case "json":
+            rows: list[Row] = json.loads(text)
+            return rows
+        case "jsonl":
+            return (json.loads(line) for line in text.splitlines() if line.strip())
+        case "csv":
+            return csv.DictReader(io.StringIO(text))
+        case _:
+            return _from_markdown(text)
 
 
 def _from_markdown(text: str) -> Iterator[Row]:

@@ -1,9 +1,10 @@
 """Define a benchmark's result for one model on one machine: plain figures, for card and log."""
 
 from collections.abc import Mapping, Sequence
+from statistics import stdev
 from typing import Any, Final, Literal
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from kith.features.measure.intervals import Share
 
@@ -92,24 +93,8 @@ class BenchResult(Struct, frozen=True):
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "BenchResult":
-        """Read the output of `facts`. Raises KeyError, TypeError for anything else."""
-        several = ("speeds", "scores", "notes", "left_depths")
-        rest = {key: value for key, value in facts.items() if key not in several}
-        return cls(
-            **rest,
-            speeds=tuple(_speed(each) for each in facts["speeds"]),
-            scores=tuple(_score(each) for each in facts["scores"]),
-            notes=tuple(facts["notes"]),
-            left_depths=tuple(LeftDepth(**each) for each in facts.get("left_depths", ())),
-        )
-
-
-def _speed(row: Mapping[str, Any]) -> BenchSpeed:
-    return BenchSpeed(**{**row, "read": tuple(row["read"]), "written": tuple(row["written"])})
-
-
-def _score(row: Mapping[str, Any]) -> Score:
-    return Score(**{**row, "tried": tuple(TriedExercise(**each) for each in row["tried"])})
+        """Read the output of `facts`. Raises ValueError for anything else."""
+        return convert(facts, cls)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -119,7 +104,4 @@ def mean(values: Sequence[float]) -> float:
 
 def deviation(values: Sequence[float]) -> float:
     """The standard deviation of a sample; 0.0 of fewer than two."""
-    if len(values) < 2:
-        return 0.0
-    middle = mean(values)
-    return float((sum((each - middle) ** 2 for each in values) / (len(values) - 1)) ** 0.5)
+    return stdev(values) if len(values) > 1 else 0.0

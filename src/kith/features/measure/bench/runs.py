@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from kith import __version__
 from kith.agent.asking.roles import find_role
 from kith.agent.asking.terms import Terms
-from kith.agent.models import end_of
+from kith.agent.models import telling_end
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
-from kith.core.errors import KithError, UsageError
+from kith.core.errors import UsageError
 from kith.core.events import Carded, Notice, Options, RunEnded, RunStarted
 from kith.core.run import Answerer, Run, new_id
 from kith.core.workspace import Workspace
@@ -148,19 +148,15 @@ async def bench_model(
 
     It is logged in a session of its own, and stored on the model's card. Raises KithError.
     """
-    with Session(project.log, new_id()) as session:
-        session.listeners += listeners
+    with Session(project.log, new_id(), listeners) as session:
         run = project.begin(session, answerer)
         wanted = name or project.settings.model
         run.emit(RunStarted(f"measure {wanted or 'a model'}", "", wanted, __version__, Options(KIND)))
-        try:
+        with telling_end(run.emit):
             async with aclosing(await project.open_model(run.emit, name)) as opened:
                 result = await _measure(project, run, session.id, opened, allowance)
                 run.emit(Carded(opened.facts.digest, opened.facts.name, {CARD_KEY: result.facts}))
                 project.learn(run, session.id, opened)
-        except KithError as error:
-            run.emit(end_of(error))
-            raise
         run.emit(RunEnded("done", f"{result.model} was measured."))
     return result
 
@@ -254,7 +250,7 @@ def _from_file(path: Path) -> BenchResult:
         data = json.loads(path.read_text("utf-8"))
         (facts,) = data if isinstance(data, list) else [data]
         return BenchResult.from_facts(facts)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path} is not a single run that `kith bench --json` wrote: {error}.") from error
 
 
@@ -270,19 +266,15 @@ async def take_over(project: Project, name: str, path: Path, listeners: Sequence
         calls = read_calls(path.read_text("utf-8"), format_of(path.name), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.") from error
-    with Session(project.log, new_id()) as session:
-        session.listeners += listeners
+    with Session(project.log, new_id(), listeners) as session:
         session.emit(RunStarted(f"take over {path.name}", "", name, __version__, Options("import")))
-        try:
+        with telling_end(session.emit):
             async with aclosing(await project.open_model(session.emit, name)) as opened:
                 if opened.foresight is None or not opened.facts.digest:
                     raise UsageError(f"{opened.facts.name} has no card to store this on.")
                 opened.foresight.believe(calls)
                 digest, model = opened.facts.digest, opened.facts.name
                 session.emit(Carded(digest, model, opened.learned(())))
-        except KithError as error:
-            session.emit(end_of(error))
-            raise
         said = f"Stored {len(calls)} measurements on the card of {model}."
         session.emit(RunEnded("done", said))
     return said

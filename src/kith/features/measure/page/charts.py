@@ -282,8 +282,9 @@ def _mark(field: Field, shift: Shift) -> Html:
 # --- the cache -------------------------------------------------------------------------------
 
 
-def cache_chart(title: str, told: Sequence[Cached], days: int, means: str) -> Html:
+def cache_chart(told: Sequence[Cached], days: int, means: str) -> Html:
     """The part of the prompts that came from the cache, in periods of so many days."""
+    title = "Spared by the cache"
     field = Field(told[0].at, told[-1].at, 1.0)
     points = [(each.at, each.share) for each in told]
     parts = [_line(field, points), *(_dot(field, at, value, False) for at, value in points)]

@@ -24,10 +24,12 @@ from kith.features.measure.page.charts import (
 )
 from kith.features.measure.profile import (
     Profile,
+    counts_of,
     describe_caches,
     describe_errors,
     describe_gates,
     describe_money,
+    facts_of,
 )
 from kith.features.measure.rows import CallRow, LegRow
 from kith.features.measure.speed_and_success import ModelSpeed, Success, read_rate, write_rate
@@ -56,6 +58,7 @@ _MOST: Final = 20  # plans
 
 def cost_section(profile: Profile) -> Html:
     """Show the costs by day and model; nothing where all models are the person's own."""
+    cloud = {call.model for call in profile.calls if call.cloud}
     rows = [
         [
             row["model"],
@@ -64,16 +67,12 @@ def cost_section(profile: Profile) -> Html:
             f"{row['unpriced']:,}" if row["unpriced"] else "",
         ]
         for row in describe_money(profile)
-        if row["usd"] or (row["usd"] is None and _is_cloud(profile, row["model"]))
+        if row["usd"] or (row["usd"] is None and row["model"] in cloud)
     ]
     if not rows:
         return NOTHING
     heads = ("Model", "Together", "For each solved task", "Calls without a price")
     return element("div", *_cost_chart(profile), table(heads, rows, "Cost by model"), class_="beside")
-
-
-def _is_cloud(profile: Profile, model: str) -> bool:
-    return any(call.cloud for call in profile.calls if call.model == model)
 
 
 def _cost_chart(profile: Profile) -> Iterator[Html]:
@@ -205,15 +204,14 @@ def profile_html(profile: Profile) -> Html:
 
 
 def _parts(profile: Profile) -> Iterator[Html]:
-    models = sorted({each.model for each in profile.speeds} | {each.model for each in profile.successes})
-    yield _head(profile, len(models))
-    if not models:
+    yield _head(profile)
+    if not profile.models:
         yield element(
             "p", "Nothing was measured yet. kith measures every task that a model does.", class_="dim"
         )
         return
     yield section("Solved, by model and kind of work", _successes(profile.successes))
-    for model in models:
+    for model in profile.models:
         yield _model(profile, model)
     yield section("Money", cost_section(profile))
     yield section("Who was asked", routes_section(profile.legs))
@@ -234,15 +232,13 @@ def section(title: str, *content: Html) -> Html:
     return element("section", element("h2", title), inside, class_="measured") if inside else NOTHING
 
 
-def _head(profile: Profile, models: int) -> Html:
+def _head(profile: Profile) -> Html:
     since = f", since {day(profile.since)}" if profile.since else ""
-    tasks = len({(leg.session, leg.task, leg.part) for leg in profile.legs})
-    counted = (count(len(profile.calls), "call"), count(tasks, "task"), count(models, "model"))
     return element(
         "header",
         element("h1", "Profile"),
         element("p", f"{profile.root or 'all folders'}{since}", class_="dim where"),
-        element("p", *(element("span", each) for each in counted), class_="facts dim"),
+        element("p", *(element("span", each) for each in counts_of(profile)), class_="facts dim"),
         class_="profile-head",
     )
 
@@ -281,7 +277,9 @@ def _model(profile: Profile, model: str) -> Html:
     calls = [call for call in profile.calls if call.model == model]
     drawn = element("div", *_charts(profile, model, calls), class_="charts")
     speeds = [each for each in profile.speeds if each.model == model]
-    facts = _facts(calls)
+    facts = facts_of(calls)
+    if calls and calls[-1].digest and not calls[-1].cloud:
+        facts.append(calls[-1].digest[:19])
     return section(
         model,
         element("p", *(element("span", each) for each in facts), class_="facts dim") if facts else NOTHING,
@@ -306,17 +304,7 @@ def _charts(profile: Profile, model: str, calls: Sequence[CallRow]) -> Iterator[
         means = (
             "Prompt tokens that the server did not read again. A fall means that something breaks the prefix."
         )
-        yield cache_chart("Spared by the cache", told, days, means)
-
-
-def _facts(calls: Sequence[CallRow]) -> list[str]:
-    if not calls:
-        return []
-    last = calls[-1]
-    window = f"window {last.window:,}" if last.window else ""
-    where = "cloud" if last.cloud else last.machine
-    digest = "" if last.cloud else last.digest[:19]
-    return [each for each in (last.parameters, last.quantisation, window, where, digest) if each]
+        yield cache_chart(told, days, means)
 
 
 def _speeds(speeds: Sequence[ModelSpeed]) -> Html:

@@ -3,29 +3,25 @@
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import groupby
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
-from msgspec.structs import replace
 
 from kith.agent.models import list_all
-from kith.agent.project import Project
 from kith.core.numbers import size_text
 from kith.features.measure.intervals import Share
 from kith.features.measure.page.charts import grouped, interval_of, quiet
 from kith.features.measure.page.profile import profile_html
-from kith.features.measure.profile import Profile, ProfileScope, describe_profile, read_profile
+from kith.features.measure.profile import ProfileScope, describe_profile, read_apart
 from kith.features.measure.speed_and_success import Success
 from kith.features.web.api import versioned
 from kith.features.web.api.dependencies import OneDesk, OneProject
 from kith.features.web.api.schemas import answer, problems
 from kith.features.web.html.page import plain_page
 from kith.features.web.part import WebPart
-from kith.memory.log import Log
 from kith.terminal.models import ModelRow
 from kith.view.lines import figure
 from kith.view.markup import NOTHING, Html, element, joined
@@ -47,17 +43,8 @@ async def profile(
     desk: OneDesk, project: OneProject = "", model: Named = "", kind: Named = "", since: Since = 0.0
 ) -> Response:
     scope = ProfileScope(model=model, kind=kind, since=since)
-    return answer(await asyncio.to_thread(_describe, desk.project(project), scope))
-
-
-def _describe(project: Project, scope: ProfileScope) -> dict[str, Any]:
-    return describe_profile(read_apart(project, scope))
-
-
-def read_apart(project: Project, scope: ProfileScope) -> Profile:
-    """A profile, read in whichever thread calls this: with a connection to the log of its own."""
-    with closing(Log(project.log.path)) as log:
-        return read_profile(replace(project, log=log), scope)
+    found = await asyncio.to_thread(read_apart, desk.project(project), scope)
+    return answer(describe_profile(found))
 
 
 api_router = versioned(_routes)
@@ -97,7 +84,7 @@ def _cells(row: ModelRow, solved: Mapping[str, Share]) -> list[str]:
         interval_of(share) if share.number else "",
         size,
         _window(row),
-        _say(row.tools),
+        {True: "yes", False: "no", None: ""}[row.tools],
         _fits(row),
     ]
 
@@ -114,10 +101,6 @@ def _window(row: ModelRow) -> str:
     if row.window and row.trained and row.window != row.trained:
         return f"{row.window:,} of {row.trained:,}"
     return f"{row.window:,}" if row.window else f"up to {row.trained:,}" if row.trained else ""
-
-
-def _say(value: bool | None) -> str:
-    return {True: "yes", False: "no", None: ""}[value]
 
 
 def _fits(row: ModelRow) -> Html:
@@ -142,14 +125,10 @@ async def profile_page(
 ) -> str:
     """Show a project's measurements as charts."""
     scope = ProfileScope(model=model, since=time.time() - 86_400 * days if days else 0.0)
-    shown = await asyncio.to_thread(_draw, desk.project(project), scope)
+    shown = profile_html(await asyncio.to_thread(read_apart, desk.project(project), scope))
     given = {"project": project, "model": model}
     times = element("nav", *_links(given, days), class_="times", aria_label="How far back")
     return plain_page("Profile", times, shown, here="/profile", styles=_STYLES)
-
-
-def _draw(project: Project, scope: ProfileScope) -> Html:
-    return profile_html(read_apart(project, scope))
 
 
 def _links(given: dict[str, str], chosen: int) -> Iterator[Html]:
@@ -164,13 +143,9 @@ async def models_page(desk: OneDesk, project: OneProject = "") -> str:
     """The models that can be asked, with what was measured of them."""
     meant = desk.project(project)
     listed = await list_all(meant.settings, desk.log)
-    successes = await asyncio.to_thread(_successes, meant)
-    body = models_html(listed.rows, listed.notes, successes)
+    profile = await asyncio.to_thread(read_apart, meant, ProfileScope())
+    body = models_html(listed.rows, listed.notes, profile.successes)
     return plain_page("Models", body, here="/models", styles=_STYLES)
-
-
-def _successes(project: Project) -> tuple[Success, ...]:
-    return read_apart(project, ProfileScope()).successes
 
 
 PART: Final = WebPart(routes=(router, api_router))

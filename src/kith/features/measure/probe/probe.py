@@ -4,7 +4,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -32,6 +32,8 @@ from kith.features.measure.probe.result import (
     ProbeResult,
     Speed,
 )
+
+T = TypeVar("T")
 
 # One model on the bench: it is asked within a time, and each answer tells how quick it is.
 
@@ -201,26 +203,28 @@ async def probe(emit: Emit, model: Model, *, window: int = 0, budget_s: float = 
     """
     began = time.monotonic()
     bench, found = TimedModel(model, emit, began + budget_s, uuid.uuid4().hex[:12]), _Findings()
-    await _step(emit, "a first answer", lambda: _greet(bench, found, budget_s))
-    await _step(emit, "speed", lambda: _measure_speed(bench, found, window, budget_s))
-    await _step(emit, "tool calls", lambda: _try_tools(bench, found))
-    await _step(emit, "edits in words", lambda: _try_all(bench, found, _IN_WORDS))
+    await timed_step(emit, "probing a first answer", lambda: _greet(bench, found, budget_s))
+    await timed_step(emit, "probing speed", lambda: _measure_speed(bench, found, window, budget_s))
+    await timed_step(emit, "probing tool calls", lambda: _try_tools(bench, found))
+    await timed_step(emit, "probing edits in words", lambda: _try_all(bench, found, _IN_WORDS))
     if CODE not in found.items:
-        await _step(emit, "code in an argument", lambda: _try_all(bench, found, _AT_LAST[:1]))
-    await _step(emit, "an edit as a diff", lambda: _try_all(bench, found, _AT_LAST[1:]))
+        await timed_step(emit, "probing code in an argument", lambda: _try_all(bench, found, _AT_LAST[:1]))
+    await timed_step(emit, "probing an edit as a diff", lambda: _try_all(bench, found, _AT_LAST[1:]))
     if found.thinks:
-        await _step(emit, "thinking", lambda: _count_thinking(bench, found))
+        await timed_step(emit, "probing thinking", lambda: _count_thinking(bench, found))
     _judge_endings(bench, found)
     items = tuple(found.items[name] for name in ORDER if name in found.items)
     seconds = time.monotonic() - began
     return ProbeResult(model.name, seconds, items, tuple(found.speeds), found.thinks, found.thinking_tokens)
 
 
-async def _step(emit: Emit, name: str, work: Callable[[], Awaitable[None]]) -> None:
+async def timed_step(emit: Emit, name: str, work: Callable[[], Awaitable[T]]) -> T:
+    """Do a step, and tell when it begins and ends."""
     began = time.monotonic()
-    emit(Stepped(f"probing {name}", "began"))
-    await work()
-    emit(Stepped(f"probing {name}", "ended", time.monotonic() - began))
+    emit(Stepped(name, "began"))
+    found = await work()
+    emit(Stepped(name, "ended", time.monotonic() - began))
+    return found
 
 
 async def _greet(bench: TimedModel, found: _Findings, budget_s: float) -> None:

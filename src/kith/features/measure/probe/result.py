@@ -93,20 +93,7 @@ class ProbeResult(Struct, frozen=True):
 
     @property
     def good_for(self) -> tuple[str, ...]:
-        """List the abilities that it showed, the best first.
-
-        | measured                                              | word                          |
-        |-------------------------------------------------------|-------------------------------|
-        | all tested tool calls passed, it goes on after them,  |                               |
-        | and it ends by itself                                 | agent work                    |
-        | only the call of a single tool passed                 | one tool at a time            |
-        | the edit tool passed                                  | edits by tool                 |
-        | a search/replace block passed                         | edits as search/replace       |
-        | of all edits only the whole file passed               | small files, whole-file edits |
-        | of all edits only the diff passed                     | edits as diffs                |
-        | 20 lines of code came back from a tool call unchanged | code in tool arguments        |
-        | it answered, ends by itself, and no tool call passed  | questions                     |
-        """
+        """List the abilities that it showed, the best first."""
         calls = self._passed(TOOL_CALLS)
         sound = self.state(STOP) == "passed"
         edits = self._passed(EDITS)
@@ -127,21 +114,7 @@ class ProbeResult(Struct, frozen=True):
 
     @property
     def not_for(self) -> tuple[str, ...]:
-        """List the abilities that it lacks.
-
-        | measured                                             | word                                    |
-        |------------------------------------------------------|-----------------------------------------|
-        | no tested tool call passed                           | agent work                              |
-        | a single tool passed, a choice among four did not    | many tools                              |
-        | it says nothing after a tool's result                | steps after a tool: it stops dead       |
-        | two or more forms of edit were tested, none passed   | edits                                   |
-        | the code came back changed, or not at all            | code in tool arguments                  |
-        | it answered 7 times 8 wrongly                        | questions                               |
-        | most replies ran into the limit                      | unattended work: it does not stop       |
-        | it thinks, and cannot be told not to                 | quick steps: it always thinks first     |
-        | it writes fewer than 3 tokens a second               | long answers (2.1 tokens/s)             |
-        | it reads fewer than 40 tokens a second               | large prompts (31 tokens/s)             |
-        """
+        """List the abilities that it lacks."""
         calls, asked = self._passed(TOOL_CALLS), self._tested(TOOL_CALLS)
         words = {
             "agent work": bool(asked) and not calls,

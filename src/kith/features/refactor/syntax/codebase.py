@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from posixpath import dirname
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -12,6 +13,8 @@ from kith.core.errors import UsageError
 from kith.features.refactor.syntax.import_statements import drop_items
 from kith.features.refactor.syntax.scopes import Mention, ModuleNames, NameScope, bind_names, find_owner
 from kith.features.refactor.syntax.source import PythonSource, Splice, apply_splices, read_source
+
+T = TypeVar("T", bound=ast.AST)
 
 
 class Refactoring(Struct, frozen=True):
@@ -116,18 +119,20 @@ class Codebase(Struct, frozen=True):
                     todo.append((child, names.scopes.get(child, scope)))
         return sorted(found, key=lambda each: each[0].lineno)
 
-    def attributes(self, path: str, name: str) -> list[tuple[ast.Attribute, NameScope]]:
-        """Every `something.name` of a file, with its scope."""
+    def nodes(self, path: str, kind: type[T]) -> Iterator[tuple[T, NameScope]]:
+        """Every node of one kind in a file, with its scope."""
         names = self.names(path)
-        found: list[tuple[ast.Attribute, NameScope]] = []
         todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
         while todo:
             node, scope = todo.pop()
             for child in ast.iter_child_nodes(node):
-                if isinstance(child, ast.Attribute) and child.attr == name:
-                    found.append((child, scope))
+                if isinstance(child, kind):
+                    yield child, scope
                 todo.append((child, names.scopes.get(child, scope)))
-        return found
+
+    def attributes(self, path: str, name: str) -> list[tuple[ast.Attribute, NameScope]]:
+        """Every `something.name` of a file, with its scope."""
+        return [found for found in self.nodes(path, ast.Attribute) if found[0].attr == name]
 
 
 def attribute_start(source: PythonSource, node: ast.Attribute) -> int:
@@ -270,18 +275,6 @@ def ancestors(code: Codebase, meaning: Meaning) -> set[Meaning]:
         found |= new
         todo += new
     return found
-
-
-def calls_in(code: Codebase, path: str) -> Iterator[tuple[ast.Call, NameScope]]:
-    """Every call of a file, with its scope."""
-    names = code.names(path)
-    todo: list[tuple[ast.AST, NameScope]] = [(names.source.tree, names.module)]
-    while todo:
-        node, scope = todo.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Call):
-                yield child, scope
-            todo.append((child, names.scopes.get(child, scope)))
 
 
 # --- what a module exports -------------------------------------------------------------------

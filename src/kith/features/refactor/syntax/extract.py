@@ -190,7 +190,6 @@ def _read_after(names: ModuleNames, region: Region, own: Sequence[Mention]) -> s
                 *(each for handler in node.handlers for each in handler.body),
                 *node.orelse,
             ]
-            found |= needed_by(names, region.scope, [])
             for part in parts:
                 found |= needed_by(names, region.scope, [part])
         if isinstance(node, ast.stmt):

@@ -155,7 +155,9 @@ def _follow_module(
         return False
     new = _new_module(code, path, alias, move)
     top = new.partition(".")[0]
-    if not new or (not alias.asname and top != bound.name and _is_taken(names.mentions, top)):
+    if not new or (
+        not alias.asname and top != bound.name and any(each.name == top for each in names.mentions)
+    ):
         return False
     source = code.source(path)
     start = source.span(alias)[0]
@@ -163,10 +165,6 @@ def _follow_module(
     if not alias.asname:
         made.splices.extend(Splice(*source.span(node.value), new) for node, _ in uses)
     return True
-
-
-def _is_taken(mentions: Sequence[Mention], name: str) -> bool:
-    return any(each.name == name for each in mentions)
 
 
 def _new_module(code: Codebase, path: str, alias: ast.alias, move: MovedNames) -> str:

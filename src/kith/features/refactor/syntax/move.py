@@ -214,7 +214,8 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
         raise UsageError(f"{target} is no Python file; write PATH:NAME TARGET.py.")
     if target == path:
         raise UsageError(f"{path} is already its place.")
-    code = code if target in code.files else _with_new(code, target)
+    if target not in code.files:
+        code = Codebase.of({**code.files, target: b""}, code.modules.paths | {target})
     names = code.names(path)
     blocks = [find_block(names, name) for name in wanted] if wanted else all_blocks(names)
     if not blocks:
@@ -233,10 +234,6 @@ def move(code: Codebase, path: str, wanted: Sequence[str], target: str) -> Refac
         _check_gone(code, made, path)
         changed[path] = None
     return Refactoring(changed)
-
-
-def _with_new(code: Codebase, target: str) -> Codebase:
-    return Codebase.of({**code.files, target: b""}, code.modules.paths | {target})
 
 
 def _check_target(code: Codebase, going: MovedNames) -> None:

@@ -26,7 +26,6 @@ from kith.features.refactor.syntax.codebase import (
     Refactoring,
     ancestors,
     attribute_start,
-    calls_in,
     class_scope,
     classes_of,
     exported,
@@ -111,7 +110,7 @@ def mark_keywords(code: Codebase, path: str, function: NameScope, old: str, new:
         wanted.add(Meaning(path, splitext(function.name)[0]))
     for other in code.holding(old):
         source = code.source(other)
-        for call, scope in calls_in(code, other):
+        for call, scope in code.nodes(other, ast.Call):
             keyword = next((each for each in call.keywords if each.arg == old), None)
             if keyword is None:
                 continue
@@ -195,12 +194,8 @@ def _mark_definition(code: Codebase, member: Meaning, old: str, new: str, marks:
     names, scope = code.names(member.path), class_scope(code, member)
     if scope is None:
         return
-    check_free(names, scope, old, new)
-    mark_mentions(names, names.of(scope, old), new, marks)
-    for element in _slots(scope):
-        start, end = names.source.span(element)
-        if element.value == old and names.source.text[start + 1 : end - 1] == old:
-            marks[member.path].add(Splice(start + 1, end - 1, new))
+    _rename_local(names, scope, old, new, marks)
+    _mark_strings(names, _slots(scope), old, new, marks)
 
 
 def _slots(scope: NameScope) -> Iterator[ast.Constant]:
@@ -286,7 +281,7 @@ def _bound_class(code: Codebase, path: str, node: ast.AST, scope: NameScope) -> 
 def _mark_fields(code: Codebase, path: str, family: _Family, old: str, new: str, marks: Marks) -> None:
     """Fields of dataclasses and named tuples are keywords where objects are made: `Point(x=1)`."""
     source = code.source(path)
-    for call, scope in calls_in(code, path):
+    for call, scope in code.nodes(path, ast.Call):
         for keyword in call.keywords:
             if keyword.arg != old:
                 continue
@@ -375,14 +370,17 @@ def _rename_global(code: Codebase, path: str, old: str, new: str, marks: Marks) 
         names = code.names(module)
         if old in names.module.bound:
             _rename_local(names, names.module, old, new, marks)
-        _mark_exported(names, old, new, marks)
+        _mark_strings(names, exported(names), old, new, marks)
         for other in sorted({*code.holding(old), *star_importers(code, module)}):
             if _rename_in(code, other, module, old, new, marks):
                 todo.append(other)
 
 
-def _mark_exported(names: ModuleNames, old: str, new: str, marks: Marks) -> None:
-    for element in exported(names):
+def _mark_strings(
+    names: ModuleNames, elements: Iterable[ast.Constant], old: str, new: str, marks: Marks
+) -> None:
+    """The name where it is spelt as a string, in `__all__` or `__slots__`."""
+    for element in elements:
         start, end = names.source.span(element)
         if element.value == old and names.source.text[start + 1 : end - 1] == old:
             marks[names.source.path].add(Splice(start + 1, end - 1, new))

@@ -52,9 +52,9 @@ def show_mutant(source: bytes, mutant: Mutant) -> str:
     last = source.find(b"\n", end)
     old = source[first : last if last >= 0 else len(source)]
     new = source[first : mutant.start] + mutant.after.encode() + source[end : first + len(old)]
-    rows = [f"{sign} {row}" for sign, text in (("-", old), ("+", new)) for row in _rows(text)]
+    rows = [
+        f"{sign} {row.rstrip()}"
+        for sign, text in (("-", old), ("+", new))
+        for row in text.decode("utf-8", "replace").split("\n")
+    ]
     return "\n".join([f"{mutant.path}:{mutant.line} in {mutant.within or 'the module'}", *rows])
-
-
-def _rows(text: bytes) -> list[str]:
-    return [row.rstrip() for row in text.decode("utf-8", "replace").split("\n")]

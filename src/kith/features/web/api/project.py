@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from msgspec.structs import asdict
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -86,16 +87,7 @@ async def file(
         page = await read_file(desk.project(project), path, start, end)
     except TreeError as error:
         raise Refused(404, f"{str(error).rstrip('.')}.") from None
-    return answer(
-        FileText(
-            path=page.path,
-            text=page.text,
-            start=page.start,
-            end=page.end,
-            lines=page.lines,
-            bytes=page.bytes,
-        )
-    )
+    return answer(asdict(page))
 
 
 T = TypeVar("T")

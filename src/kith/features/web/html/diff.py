@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby, pairwise
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
@@ -54,8 +54,6 @@ def _tokens(line: Line) -> Iterator[Token]:
         at = end
 
 
-View = Literal["unified", "split"]
-
 _OPEN_FILE: Final = 400  # changed lines of a file, from which on it is folded
 _OPEN_ALL: Final = 2_000  # changed lines that are open at once
 _COLOURED: Final = 40_000  # characters of diffs; beyond it colours take longer than anybody waits
@@ -64,7 +62,7 @@ _PLANNED: Final = {True: "planned", False: "unplanned"}
 _BEGUN: Final = {"new file mode ": "new", "deleted file mode ": "deleted"}
 
 
-def diff_html(files: Sequence[FileChange], view: View = "unified", choose: bool = False) -> Html:
+def diff_html(files: Sequence[FileChange], choose: bool = False) -> Html:
     """Every changed file with all of its pieces; large files are folded, and counted.
 
     With `choose` each piece has a box to keep or leave it and a field for a comment, which `review.js` reads.
@@ -78,7 +76,7 @@ def diff_html(files: Sequence[FileChange], view: View = "unified", choose: bool 
         shown.append(_file(file, is_open, choose, coloured))
     added, removed = sum(file.added for file in files), sum(file.removed for file in files)
     many = " many" if lines > _OPEN_FILE else ""  # then a browser draws only what is looked at
-    return element("div", _bar(len(files), added, removed, view), *shown, class_=f"diff{many}")
+    return element("div", _bar(len(files), added, removed), *shown, class_=f"diff{many}")
 
 
 def show_path(path: str) -> str:
@@ -86,8 +84,8 @@ def show_path(path: str) -> str:
     return visible(path).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _bar(number: int, added: int, removed: int, view: View) -> Html:
-    beside = element("input", type="checkbox", class_="beside", checked=view == "split", autocomplete="off")
+def _bar(number: int, added: int, removed: int) -> Html:
+    beside = element("input", type="checkbox", class_="beside", autocomplete="off")
     return element(
         "div",
         element("span", f"{count(number, 'file')} ", _counts(added, removed)),

@@ -18,6 +18,7 @@ _WORDS: Final = {
     "unfinished": ("not finished", ""),
 }
 _KINDS: Final = (("run", "One change"), ("build", "A build of several tasks"), ("confer", "Models confer"))
+_FIND: Final = ("Find a session", "sessions")
 _EXAMPLE: Final = "Fix the failing test in utils.py … or: how does the cache work?"
 _PROMISES: Final = (
     "A model does the task in a copy of your project, in a sandbox. Your files do not change.",
@@ -55,12 +56,12 @@ def items(rows: Sequence[ListedSession], now: float, here: str = "") -> Html:
 
 def sidebar(rows: Sequence[ListedSession], now: float, here: str = "") -> Html:
     """All sessions, beside one of them."""
-    return element("nav", _find(), _list(rows, now, here), class_="side", aria_label="Sessions")
+    return element("nav", find_field(*_FIND), _list(rows, now, here), class_="side", aria_label="Sessions")
 
 
 def overview(rows: Sequence[ListedSession], now: float) -> Html:
     """All sessions, with room."""
-    head = element("header", element("h2", "Sessions", id="listing"), _find())
+    head = element("header", element("h2", "Sessions", id="listing"), find_field(*_FIND))
     listed = element("section", head, _list(rows, now), class_="listing wide", aria_labelledby="listing")
     return listed if rows else joined((_welcome(), listed))
 
@@ -77,14 +78,9 @@ def _welcome() -> Html:
     return element("section", promises, element("p", *more), class_="welcome", aria_label="How it goes")
 
 
-def _find() -> Html:
-    field = element(
-        "input",
-        type="search",
-        placeholder="Find a session",
-        aria_label="Find a session",
-        data_filters="sessions",
-    )
+def find_field(label: str, filters: str) -> Html:
+    """A field that hides those items of a list, by its id, that have other words."""
+    field = element("input", type="search", placeholder=label, aria_label=label, data_filters=filters)
     return element("div", field, class_="find script")
 
 

@@ -10,6 +10,7 @@ from kith.agent.step_list import TODO
 from kith.features.web.direct_tools import DirectTool
 from kith.features.web.html.assets import address
 from kith.features.web.html.diff import Token, colour_lines
+from kith.features.web.html.listing import find_field
 from kith.view.lines import count
 from kith.view.markup import NOTHING, Html, element, joined, visible
 
@@ -21,10 +22,7 @@ MOST: Final = 5_000  # files in the list, lines of a file
 def files_html(paths: Sequence[str], project: str = "") -> Html:
     """All the files, to be found by parts of their names."""
     shown = [element("li", element("a", path, href=file_address(path, project))) for path in paths[:MOST]]
-    find = element(
-        "input", type="search", placeholder="Find a file", aria_label="Find a file", data_filters="files"
-    )
-    head = element("header", element("h1", "Files"), element("div", find, class_="find script"))
+    head = element("header", element("h1", "Files"), find_field("Find a file", "files"))
     left = len(paths) - len(shown)
     more = [element("p", f"and {count(left, 'more file')}", class_="dim")] if left > 0 else []
     nothing = element("p", "No file matches.", class_="nothing", hidden=bool(paths))

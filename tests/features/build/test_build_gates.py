@@ -6,7 +6,7 @@ from pathlib import Path
 from gating import judge
 from kith.core.run import Run
 from kith.core.values import Change, Verdict
-from kith.features.build.size_and_secrets import secrets_gate, size_gate
+from kith.features.build.gates import secrets_gate, size_gate
 
 # Put together here, so that nothing that looks like a key stands in this file.
 GITHUB, NPM = "ghp_" + "fK9x2Lq7Zw4Rt8Vb" * 2 + "1a2b", "npm_" + "7Zw4Rt8VbfK9x2Lq" * 2 + "1a2b"

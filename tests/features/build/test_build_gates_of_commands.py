@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gating import LIMITS, judge
-from kith.features.build.named_commands import command_gate
+from kith.features.build.gates import command_gate
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -1,4 +1,4 @@
-"""Gates of a build: a change is not too large, and writes no secret into a file."""
+"""Gates of a build: a change is not too large, writes no secret, and passes the configured commands."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,8 +6,12 @@ from typing import Final
 from kith.context.secrets import find_secrets
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
+from kith.core.workspace import ExecLimits
 from kith.edits import summarise
 from kith.edits.rows import changed_lines
+from kith.gates.evidence.feedback import write_exit
+from kith.gates.results.run import run_suite
+from kith.gates.toolchains import Toolchain
 
 
 def size_gate(max_files: int, max_lines: int) -> Gate:
@@ -58,3 +62,15 @@ def _added_secrets(change: Change) -> Iterator[tuple[int, str]]:
     if found:
         lines = changed_lines(change)
         yield from ((line, rule) for line, rule in found if line in lines)
+
+
+def command_gate(name: str, command: str, limits: ExecLimits) -> Gate:
+    """A gate of this `name` that runs `command` in the trial; it must end with 0, whatever it said before."""
+    toolchain = Toolchain(name, "", "the project's configuration", command)
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        report = await run_suite(run, toolchain, limits)
+        letter = "" if report.ok else write_exit(report)
+        return Verdict(report.ok, letter, name, (report.ran,), figures={"seconds": report.ran.seconds})
+
+    return judge
