@@ -286,6 +286,15 @@ def test_control_characters_do_not_break_a_report() -> None:
     assert (entry.name, entry.outcome, entry.text) == ("a\N{REPLACEMENT CHARACTER}", "failed", "?")
 
 
+def test_a_failure_of_meson_is_told_by_what_the_test_printed() -> None:
+    (entry,) = read_junit(
+        b"<testsuites><testsuite><testcase name='multi' classname='inih'><failure/>"
+        b"<system-out>--- want\n+++ got</system-out><system-err>exit 1</system-err>"
+        b"</testcase></testsuite></testsuites>"
+    )
+    assert (entry.outcome, entry.text) == ("failed", "--- want\n+++ got\n\nexit 1")
+
+
 def test_a_forged_report_makes_no_failure_good() -> None:
     forged = "<testsuites><testcase classname='tests.test_a' name='test_x'/></testsuites>"
     report = SuiteReport(FAILED, read("pytest", {"pytest.xml": forged}))

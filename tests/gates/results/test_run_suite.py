@@ -239,6 +239,12 @@ def test_names_in_the_middle_of_a_long_output(tmp_path: Path) -> None:
     assert report.ran.code == 2 and report.ran.seconds < 50 and LONG not in report.ran.output
 
 
+def test_output_without_terminal_codes(tmp_path: Path) -> None:
+    script = "printf '\\033[1m\\033[31m FAIL \\033[0m chains\\n'; exit 1\n"
+    report, _ = report_on(tmp_path, {"Makefile": "test:\n\t@sh colours.sh\n", "colours.sh": script})
+    assert report.ran.output.startswith(" FAIL  chains\n")
+
+
 def test_the_unittest_runner_is_for_python_3_8() -> None:
     ast.parse(Path(run_unittest.__file__).read_text(), feature_version=(3, 8))
 

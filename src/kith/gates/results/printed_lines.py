@@ -19,6 +19,10 @@ _TAP: Final = lazy_pattern(
     r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+(?:# *(skip|todo)\b[^\n]*)?$",
     re.M | re.I,
 )
+# tape's form: the title of a test, then its assertions, which often share their names.
+_TITLES: Final = lazy_pattern(r"^TAP version \d+\n+# ", re.M)
+_TITLES_SUM: Final = lazy_pattern(r"^1\.\.\d+\n+# tests +\d+\n+# pass +\d+", re.M)
+_TITLE: Final = lazy_pattern(r"^# (\S[^\n]*)$", re.M)
 _PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
 _PROVE: Final = lazy_pattern(
     r"^(\S[^\n]*?\.t) \.{2,}[ \t]*(?:\n(?=Dubious|Failed))?(ok|skipped|Failed|Dubious|No subtests run)?", re.M
@@ -56,11 +60,26 @@ def _prove(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 def _tap(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """Source: https://testanything.org/tap-version-13-specification.html; what is still to do may fail."""
-    if _TAP_PLAN.search(output):
-        for match in _TAP.finditer(output):
-            failed, number, name, note = match.groups()
-            skipped: Outcome | None = "skipped" if note and note.lower() == "skip" else None
-            yield CaseResult(name or number, skipped or ("failed" if failed and not note else "passed"))
+    if not _TAP_PLAN.search(output):
+        return
+    titles = _TITLES.search(output) and _TITLES_SUM.search(output)
+    yield from tell_apart(_titled(output[: titles.start()]) if titles else _points(output))
+
+
+def _points(text: str) -> Iterator[CaseResult]:
+    for failed, number, name, note in _TAP.findall(text):
+        skipped: Outcome | None = "skipped" if note.lower() == "skip" else None
+        yield CaseResult(name or number, skipped or ("failed" if failed and not note else "passed"))
+
+
+def _titled(text: str) -> Iterator[CaseResult]:
+    """A test is the worst of its assertions; one that is left out says so in its title."""
+    _, *parts = _TITLE.split(text)
+    for title, said in zip(parts[::2], parts[1::2], strict=True):
+        outcomes = {point.outcome for point in _points(said)}
+        name = title.removeprefix("SKIP ")
+        worst: Outcome = "failed" if "failed" in outcomes else "skipped" if name != title else "passed"
+        yield CaseResult(name, worst)
 
 
 def _minitest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
@@ -78,5 +97,5 @@ _READERS: Final[tuple[Callable[[str, ProjectPaths], Iterator[CaseResult]], ...]]
     lambda output, place: tell_apart(_automake(output, place)),
     _prove,
     _minitest,
-    lambda output, place: tell_apart(_tap(output, place)),
+    _tap,
 )
