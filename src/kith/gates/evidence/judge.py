@@ -27,6 +27,7 @@ from kith.gates.evidence.changed_tests import (
     find_renames,
     find_tampering,
     mentions,
+    run_by,
     without_tampering,
 )
 from kith.gates.evidence.check_runs import Before, Bench, may_be_flaky, pass_alone, standing_of
@@ -37,20 +38,20 @@ from kith.gates.evidence.compare import (
     find_renewed,
     fingerprint,
     removed_names,
-    steady,
     touched_names,
 )
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.evidence.feedback import (
     first_fault,
     tell_blocked,
+    write_count,
     write_exit,
     write_goal,
     write_late,
     write_regressions,
 )
+from kith.gates.evidence.printed_failures import find_blame, find_more_failures
 from kith.gates.evidence.smoke import look_without_tests
-from kith.gates.failure_output import TROUBLE
 from kith.gates.reports import SuiteReport, file_of, join_reports
 from kith.gates.results.missing_needs import blocked_cases, why_blocked
 from kith.gates.results.uninstalled import Required, find_uninstalled, read_required
@@ -60,11 +61,6 @@ from kith.gates.toolchains.toolchain import directly
 from kith.gates.untouched import is_test_file
 
 _FEW: Final = 5  # altered tests that are run again
-# The files that a command runs: by themselves, or by an interpreter.
-_RUN: Final = re.compile(
-    r"(?:^|[;&|(]\s*)(?:(?:\w*sh|python[\d.]*|node|perl|ruby)\s+(?:-\w+\s+)*)?(?:\./)?([\w./-]+\.?\w*)"
-)
-_CHECKS: Final = re.compile(r"(?:^|[/_.-])(?:tests?|checks?|ci|verify|lint)(?:$|[/_.-])", re.I)
 _MISSING: Final = 5  # things that are missing here, in one receipt
 _PROOFS: Final = 20  # fixed tests that are run again on the untouched tree, to see that they were really red
 
@@ -236,7 +232,8 @@ class _Case(Struct, frozen=True, dict=True):
             return replace_grade(told, "proven", "fixed")
         if reaching:
             return replace_grade(told, "held", "reached")
-        return replace_grade(told, "unproven", "not_reached")
+        stopped = any(reach.covers(id, runner) for id in told.blocked.first)
+        return replace_grade(told, "unproven", "blocked" if stopped else "not_reached")
 
     def _unmet(self, after: SuiteReport, found: Comparison, named: Collection[str]) -> str:
         """Explain to the model why a goal is not reached; "" when it is."""
@@ -400,14 +397,12 @@ class _Case(Struct, frozen=True, dict=True):
         if after.ran.timed_out:
             return self._out_of_time(told, after)
         if after.ran.code == 0:
-            if settings := self._unasked_settings():
-                stripped = without_tampering(self.changes, settings)
-                report = await self.bench.after(self.run, self.before, stripped) if stripped else None
-                if report and report.ran.code and not was.code:
-                    return self._no(replace_grade(told, "unproven", "broken"), write_exit(report), report)
-                if report is None or report.ran.code:
-                    return self._yes(replace_grade(told, "unproven", "settings"), after)
-            if was.code and (reach or self.check.goal or await self._fails_again()):
+            if verdict := await self._by_settings_alone(told, after):
+                return verdict
+            if line := await self._counts_more(after):
+                return self._no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
+            fewer = bool(reach) and bool(find_more_failures(after.ran.output, was.output))
+            if fewer or (was.code and (reach or self.check.goal or await self._fails_again())):
                 return self._yes(replace_grade(told, "proven", "fixed"), after)
             return self._yes(replace_grade(told, "held", "reached") if reach else told, after)
         if was.code == 0:
@@ -415,7 +410,7 @@ class _Case(Struct, frozen=True, dict=True):
                 return self._yes(replace(told, flaky=Names.of([self.command])), after)
             return await self._by_exit_worse(told, after)
         print_now = fingerprint(after.ran.output)
-        if print_now != fingerprint(was.output) and self._blames_change(after):
+        if print_now != fingerprint(was.output) and find_blame(was.output, after.ran.output, self.changes):
             return await self._by_exit_worse(told, after)
         if missing := why_blocked(self.before.toolchain, was, ()):
             told = replace(told, missing=(missing,))  # no model can mend that
@@ -423,9 +418,28 @@ class _Case(Struct, frozen=True, dict=True):
             return self._no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
         return self._yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
 
+    async def _by_settings_alone(self, told: CheckEvidence, after: SuiteReport) -> Verdict | None:
+        """The verdict on a command that succeeds only because of what the change does to it."""
+        if not (settings := self._unasked_settings()):
+            return None
+        stripped = without_tampering(self.changes, settings)
+        report = await self.bench.after(self.run, self.before, stripped) if stripped else None
+        if report and report.ran.code and not self.before.report.ran.code:
+            return self._no(replace_grade(told, "unproven", "broken"), write_exit(report), report)
+        if report is None or report.ran.code:
+            return self._yes(replace_grade(told, "unproven", "settings"), after)
+        return None
+
     async def _fails_again(self) -> bool:
         """True if the untouched tree fails once more: not every language tells which tests reach a change."""
         return not (await self.bench.again(self.run, self.before, (), ())).ok
+
+    async def _counts_more(self, after: SuiteReport) -> str:
+        """The line by which the output counts more failures than before, also when it runs again."""
+        was = self.before.report.ran.output
+        line = find_more_failures(was, after.ran.output)
+        again = await self.bench.again(self.run, self.before, self.changes, ()) if line else after
+        return find_more_failures(was, again.ran.output)
 
     async def _by_exit_worse(self, told: CheckEvidence, after: SuiteReport) -> Verdict:
         """The change's fault, or that of a package that nobody installed."""
@@ -439,21 +453,8 @@ class _Case(Struct, frozen=True, dict=True):
 
     def _unasked_settings(self) -> list[str]:
         """Files by which the change alters what is run, though the request does not speak of them."""
-        run = set(_RUN.findall(self.command))
-        # A program that is asked for is run by many a check; what is named like a check is one.
-        named = {path for change in self.changes if (path := change.path) in run and _CHECKS.search(path)}
-        altered = named.union(self._tampering.settings)
+        altered = run_by(self.command, self.changes) | {*self._tampering.settings}
         return sorted(path for path in altered if not mentions(self.claims.request, path.rpartition("/")[2]))
-
-    def _blames_change(self, after: SuiteReport) -> bool:
-        """True if new lines of the output name a file that the change touches."""
-        before = {steady(line) for line in self.before.report.ran.output.splitlines()}
-        fresh = [
-            line
-            for line in after.ran.output.splitlines()
-            if steady(line) not in before and TROUBLE.search(line)
-        ]
-        return any(change.path.rpartition("/")[2] in line for line in fresh for change in self.changes)
 
     # --- nothing to compare ------------------------------------------------------------------
 
