@@ -1,7 +1,9 @@
 """Real runners in a real trial: what they report, with and without coverage, all tests or some."""
 
 import ast
+import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
+from kith.gates.results.report_commands import compose
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
 
@@ -498,3 +501,22 @@ def test_mocha_leaves_a_report(tmp_path: Path) -> None:
     }
     (bad,) = report.failed
     assert (bad.error, bad.path, bad.line) == ("RangeError", "half.js", 2)
+
+
+def test_an_installed_copy_of_the_project_is_not_tested(tmp_path: Path) -> None:
+    line = compose(Toolchain("", "Python", "", "echo ran", installed=("pkg",)), coverage=False)
+    for place in ("tree/src/pkg", "elsewhere/pkg", "tree/venv/site-packages/pkg"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "__init__.py").touch()
+
+    def run(path: str) -> tuple[int, str]:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path / path)}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path / "tree", env=env, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert run("tree/src") == (0, "ran\n") and run("nowhere") == (0, "ran\n")
+    for path in ("elsewhere", "tree/venv/site-packages"):
+        code, said = run(path)
+        assert code == 4 and said.startswith("pkg is imported from ")

@@ -29,6 +29,7 @@ def lines(tree: Mapping[str, str]) -> list[str]:
 def test_sources_in_src_come_before_what_is_installed() -> None:
     tree = {"src/pkg/__init__.py": "", "tests/test_a.py": PYTEST, "pyproject.toml": "[tool.pytest]\n"}
     assert lines(tree) == [f"PYTHONPATH=src {PLAIN}", PLAIN]
+    assert [each.installed for each in groups(tree)[0]] == [(), ("pkg",)]
     tree["pyproject.toml"] = "[tool.pytest.ini_options]\npythonpath = ['src']\n"
     assert lines(tree) == [PLAIN]
     tree = {
@@ -173,6 +174,7 @@ def test_one_module_of_tests_beside_the_code_or_in_its_package() -> None:
         f"PYTHONPATH=src {PYTHON} -m unittest discover -s src/zope",
         f"PYTHONPATH=src {LONE}",
     ]
+    assert groups(tree)[0][-1].installed == ("zope.event",)
     assert lines({"pytest.ini": "[pytest]\npython_files = tests.py\n", "a/tests.py": PYTEST}) == [PLAIN]
     assert lines({"tests.py": PYTEST, "test_a.py": PYTEST}) == [PLAIN]
     assert groups({"train.py": "", "test.py": "import torch\nevaluate()\n"}) == []

@@ -394,9 +394,21 @@ def _complete(
     ][:_MOST]
     if roots and complete:
         best = next((each for each in complete if "-o addopts" in each.run), complete[0])
-        complete[_MOST - 1 :] = [replace(best, env=best.env[1:])]
+        modules = _packages_in(roots, files)
+        complete[_MOST - 1 :] = [replace(best, env=best.env[1:], installed=modules)]
     distinct = {(each.run, each.env): each for each in reversed(complete)}
     return tuple(reversed(distinct.values()))
+
+
+def _packages_in(folders: tuple[str, ...], files: Collection[str]) -> tuple[str, ...]:
+    """The first packages of these folders, as they are imported; below a namespace its parts."""
+    found = {
+        _module(path, folders)
+        for path in files
+        if path.endswith("/__init__.py") and path.startswith(tuple(f"{folder}/" for folder in folders))
+    }
+    tops = [each for each in found if not any(each.startswith(f"{other}.") for other in found)]
+    return tuple(sorted(tops)[:_MOST])
 
 
 def test_modules(files: Collection[str]) -> list[str]:
