@@ -113,3 +113,14 @@ def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
 def test_a_line_of_spaces_takes_no_time() -> None:
     output = f"1..1\nok 1{' ' * 100_000}#x\n"
     assert read_printed(output, ProjectPaths("", frozenset())) == ()
+
+
+def test_what_follows_a_failure_tells_it() -> None:
+    (failed,) = (
+        case for case in read_printed(TAPE, ProjectPaths("", frozenset())) if case.outcome == "failed"
+    )
+    assert failed.message.splitlines()[0] == "should be equal" and "operator: equal" in failed.message
+    (failed,) = (
+        case for case in read_printed(BATS, ProjectPaths("", frozenset())) if case.outcome == "failed"
+    )
+    assert failed.message == "# (in test file a.bats, line 3)"

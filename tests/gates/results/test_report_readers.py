@@ -128,6 +128,15 @@ def test_old_ctest_has_lines_only() -> None:
     assert [case.message.split("\n")[0] for case in cases[1:3]] == ["Subprocess aborted", "Timeout"]
 
 
+def test_a_failing_program_of_unity_is_told_without_its_passing_cases() -> None:
+    said = "/r/t/a.c:19:one:PASS\n/r/t/a.c:15:two:FAIL: Expected 1 Was 2\n/r/t/a.c:20:three:PASS\n"
+    report = (
+        f"<testsuite><testcase name='a' status='fail'><system-out>{said}</system-out></testcase></testsuite>"
+    )
+    (case,) = read("ctest", {"ctest.xml": report})
+    assert case.message == "/r/t/a.c:15:two:FAIL: Expected 1 Was 2"
+
+
 def test_cargo() -> None:
     cases = read("cargo", {"cargo.txt": CARGO})
     assert brief(cases) == [

@@ -520,3 +520,9 @@ def test_an_installed_copy_of_the_project_is_not_tested(tmp_path: Path) -> None:
     for path in ("elsewhere", "tree/venv/site-packages"):
         code, said = run(path)
         assert code == 4 and said.startswith("pkg is imported from ")
+
+
+def test_npx_asks_once_for_what_is_not_installed(tmp_path: Path) -> None:
+    line = compose(Toolchain("", "JavaScript", "", "echo $npm_config_fetch_retries"), coverage=False)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("npm_")}
+    assert subprocess.check_output(["bash", "-c", line], cwd=tmp_path, env=env) == b"0\n"

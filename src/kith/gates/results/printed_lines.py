@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from kith.core.patterns import lazy_pattern
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.python import read_lines, tell_apart, worst_of
@@ -63,23 +65,35 @@ def _tap(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     if not _TAP_PLAN.search(output):
         return
     titles = _TITLES.search(output) and _TITLES_SUM.search(output)
-    yield from tell_apart(_titled(output[: titles.start()]) if titles else _points(output))
+    yield from tell_apart(_titled(output[: titles.start()], place) if titles else _points(output, place))
 
 
-def _points(text: str) -> Iterator[CaseResult]:
-    for failed, number, name, note in _TAP.findall(text):
-        skipped: Outcome | None = "skipped" if note.lower() == "skip" else None
-        yield CaseResult(name or number, skipped or ("failed" if failed and not note else "passed"))
+def _points(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """Each point; a failed one has the lines up to the next point as its message."""
+    found = list(_TAP.finditer(text))
+    ends = [*(match.start() for match in found), len(text)][1:]
+    for match, end in zip(found, ends, strict=True):
+        failed, number, name, note = match.groups()
+        skipped: Outcome | None = "skipped" if note and note.lower() == "skip" else None
+        said = text[match.end() : end] if failed else ""
+        yield place.case(
+            name or number, skipped or ("failed" if failed and not note else "passed"), said, said
+        )
 
 
-def _titled(text: str) -> Iterator[CaseResult]:
+def _titled(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """A test is the worst of its assertions; one that is left out says so in its title."""
     _, *parts = _TITLE.split(text)
     for title, said in zip(parts[::2], parts[1::2], strict=True):
-        outcomes = {point.outcome for point in _points(said)}
+        points = list(_points(said, place))
         name = title.removeprefix("SKIP ")
-        worst: Outcome = "failed" if "failed" in outcomes else "skipped" if name != title else "passed"
-        yield CaseResult(name, worst)
+        failed = next((point for point in points if point.outcome == "failed"), None)
+        outcome: Outcome = "skipped" if name != title else "passed"
+        yield (
+            replace(failed, id=name, message=f"{failed.id}\n{failed.message}")
+            if failed
+            else CaseResult(name, outcome)
+        )
 
 
 def _minitest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:

@@ -63,6 +63,9 @@ def _exports(toolchain: Toolchain) -> Iterator[str]:
         yield f"if command -v ccache >/dev/null; then {cached}; fi"
     if toolchain.language == "Ruby":
         yield 'export TESTOPTS="${TESTOPTS:--v}"'  # Minitest's: it names each test
+    if toolchain.language in ("JavaScript", "TypeScript"):
+        # Without a network npx would ask the registry for more than a minute for what is not installed.
+        yield 'export npm_config_fetch_retries="${npm_config_fetch_retries:-0}"'
     for name, value in toolchain.env:
         if not name.endswith("PATH"):
             yield f"export {name}={shlex.quote(value)}"
