@@ -181,10 +181,11 @@ def test_a_locked_file_that_nobody_can_restore_is_named(project: Path) -> None:
 TESTS = """
 conftest.py a/test_x.py x_test.py tests/data/a.json pkg/tests/helper.py src/a_test.cc test.cpp unit/test_a.cpp
 StackTest.cpp a_unittest.cc a_test.go web/a.spec.tsx samples/sample1_unittest.cc app/tests.py
+test.py test.js tests.mjs index.test-d.ts
 src/test/java/HalfTest.java A.Tests/Half.cs lib/half_spec.rb half_test.exs t/x.t
 """
 CODE = (
-    "contest.py src/latest.py testing.md attest.cpp protest.cc pytest.ini a.py numpy/testing/a.py "
+    "contest.py src/latest.py attest.js testing.md attest.cpp protest.cc pytest.ini a.py numpy/testing/a.py "
     "Contest.cpp src/main/java/TestResult.java lib/OpenApiSpec.java EditIT.kt lib/ab_test.rb x.t"
 )
 

@@ -46,6 +46,27 @@ PROJECTS = (
         ),
     ),
     Project(
+        "what uses the change is blocked, another test is red",  # as anywidget without its packages
+        {
+            "shapes.py": SHAPES,
+            "test_shapes.py": f"import nothere_pkg\n{TEST_SHAPES}",
+            "test_version.py": "def test_version():\n    assert '1' == '2'\n",
+            "pyproject.toml": PYPROJECT,
+            "pytest.ini": INI,
+        },
+        (
+            right(
+                "refactor",
+                {"shapes.py": REFACTOR},
+                "unproven",
+                "blocked",
+                missing=("import", "nothere_pkg"),
+                failing=["test_shapes.py", "test_version.py::test_version"],
+                blocked=["test_shapes.py"],
+            ),
+        ),
+    ),
+    Project(
         "a tool of the Makefile is missing",
         {
             "Makefile": "test:\n\tno-such-generator shapes.in\n\tsh run.sh\n",

@@ -11,6 +11,11 @@ OTHER_FAILURE = 'echo "error: no colours"\nexit 1\n'
 RED_SHELL = {**GREEN_SHELL, "check.sh": TEST_ADD + OTHER_FAILURE}
 WANTED = {**GREEN_SHELL, "add.sh": SUB}
 CHECK = ("sh check.sh",)
+COUNTING = {
+    "add.sh": ADD,
+    "count.sh": '[ "$(sh add.sh 1 2)" = 3 ]; echo "Tests failed: $?"; echo "Tests passed: 9"\n',
+    "Makefile": "test:\n\t@sh count.sh\n",
+}
 
 EXIT_CODES = (
     Project(
@@ -47,6 +52,32 @@ EXIT_CODES = (
         (right("mended", {"add.sh": ADD}, "proven", "fixed"),),
         commands=CHECK,
         goal=False,
+    ),
+    Project(
+        "an exit code that is 0 whatever is counted",  # as parson, whose tests end with 0
+        COUNTING,
+        (
+            wrong("more failures are counted", {"add.sh": SUB}, says="Tests failed: 1"),
+            right("refactor", {"add.sh": "echo $(($2 + $1))\n"}, "unproven", "not_reached"),
+        ),
+    ),
+    Project(
+        "an exit code that is 0 with failures that were counted before",
+        {**COUNTING, "add.sh": SUB},
+        (
+            right("fewer are counted", {"add.sh": ADD}, "unproven", "not_reached"),
+            right("as many are counted", {"README.md": "Add.\n"}, "unproven", "not_reached"),
+        ),
+    ),
+    Project(
+        "a Makefile that does not name its headers",  # as uthash: what was built before would be old
+        {
+            "size.h": "#define SIZE 3\n",
+            "test.c": '#include "size.h"\nint main(void) { return SIZE != 3; }\n',
+            "Makefile": "test: unit\n\t./unit\nunit: test.c\n\tsleep 5\n\t$(CC) -o unit test.c\n",
+        },
+        (wrong("break it", {"size.h": "#define SIZE 4\n"}, says="make"),),
+        slow=True,
     ),
     Project(
         "an exit code that is the goal",

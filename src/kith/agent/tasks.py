@@ -181,7 +181,8 @@ async def run_in(
     `opened` is a model that is open already (a conversation keeps its own); otherwise one is chosen now.
     """
     run = project.begin(session, answerer)
-    begun = None if task.resume or parse_direct(task.words) else begin_uses(run, task.words)
+    needs_none = any(each.fits(task.words) for each in _shortcuts())
+    begun = None if task.resume or needs_none else begin_uses(run, task.words)
     try:
         return await _run_begun(project, session, task, run, opened, begun)
     finally:
@@ -215,12 +216,17 @@ async def _run_begun(
 class Shortcut(Struct, frozen=True):
     """A feature's way to do a task without a model.
 
-    `do` gets the task's words, and gives None for one that needs a model. `example`: the nearest request that
-    needs none, "" where nothing is like it.
+    `do` gets the task's words, and gives None for one that needs a model after all. `fits`: the words look as
+    if none is needed. `example`: the nearest request that needs none, "" where nothing is like it.
     """
 
+    fits: Callable[[str], bool]
     do: Callable[[Project, Run, str], Awaitable[Outcome | None]]
     example: Callable[[str], str]
+
+
+def _shortcuts() -> list[Shortcut]:
+    return [*all_parts(lambda each: each.shortcut)]
 
 
 def _copied(history: Sequence[Message]) -> Forked:
@@ -240,8 +246,7 @@ async def _do(job: SessionTask) -> Outcome:
     said = await _hear_hooks(job)
     if said.refusal:
         return Outcome("rejected", said.no)
-    shortcuts: list[Shortcut] = [*all_parts(lambda each: each.shortcut)]
-    for each in shortcuts if task.schema is None else ():
+    for each in _shortcuts() if task.schema is None else ():
         if done := await each.do(project, run, task.words):
             return done
     if said.words:
@@ -250,7 +255,7 @@ async def _do(job: SessionTask) -> Outcome:
         async with with_servers(project) as project:
             return await _ask_model(replace(job, project=project))
     except NoModelError as error:
-        if form := next(filter(None, (each.example(task.words) for each in shortcuts)), ""):
+        if form := next(filter(None, (each.example(task.words) for each in _shortcuts())), ""):
             raise NoModelError(
                 f"{error}\n\nWithout a model, kith takes requests of this form:\n  {form}"
             ) from error

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kith.agent.judges import Judges
+from kith.core.check_names import name_check
 from kith.core.events import Judged, Notice
 from kith.core.evidence import CheckEvidence, Evidence, Tries, combine
 from kith.core.run import Gate, Run
@@ -74,7 +75,7 @@ def in_a_line(refusal: Verdict | None) -> str:
     ran = refusal.ran[-1] if refusal.ran else None
     if ran and (ran.code or ran.timed_out):  # what ends well was refused for what it did not run
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
-        return f"`{ran.command}` {how} ({first})."
+        return f"`{name_check(ran.command)}` {how} ({first})."
     return f"{refusal.by}: {first if first.endswith(('.', '!', '?')) else f'{first}.'}"
 
 

@@ -1,6 +1,6 @@
 """The evidence for a change from what was run: a grade, its reason, and the tests by name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -25,6 +25,15 @@ Reason = Literal[
 ]
 # What a machine may lack that tests need.
 Missing = Literal["runner", "tool", "import", "service", "network", "data", "build"]
+_LACKING: Final[Mapping[Missing, str]] = {
+    "runner": "{} is not installed",
+    "tool": "{} is not installed",
+    "import": "{} is not installed",
+    "service": "{} does not answer",
+    "network": "{} cannot be reached from here",
+    "data": "{} is not there",
+    "build": "{}, this project itself, is not built or installed here",
+}
 # Whether a model will try again after a no.
 Tries = Literal["more", "none"]
 GRADES: Final[tuple[Grade, ...]] = ("unproven", "held", "proven")
@@ -75,6 +84,11 @@ class Blocked(Struct, frozen=True):
     what: str
     install: str = ""
     hosts: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """`pytest is not installed`."""
+        return _LACKING[self.kind].format(self.what)
 
 
 class CheckEvidence(Struct, frozen=True):

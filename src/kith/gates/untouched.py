@@ -25,7 +25,7 @@ from kith.gates.toolchains import BUILD_FOLDER
 _WHOLE: Final = lazy_pattern(
     r"(?:pytest|\.pytest)\.(?:ini|toml)|\.coveragerc(?:\.toml)?|(?:site|user)customize\.py|"
     r"CTest(?:Custom|Config)\.(?:cmake|ctest)(?:\.in)?|(?:jest|vitest|karma)\.config\.\w+|\.mocharc\.\w+|"
-    r"(?:run[-_]?)?tests?(?:\.(?:py|(?:ba)?sh))?"
+    r"tests?(?:\.(?:ba)?sh)?|run[-_]?tests?(?:\.(?:py|(?:ba)?sh))?"
 )
 # What would be found in place of a framework of tests, or be loaded by it as a plugin.
 _IN_PLACE: Final = lazy_pattern(
@@ -142,9 +142,9 @@ def _cmake(text: str) -> Any:
 
 _FOLDERS: Final = frozenset({"test", "tests", "__tests__", "unittests"})
 _NAMES: Final = lazy_pattern(
-    r"conftest\.py|test_.*\.py|.*_tests?\.py|tests\.py|"  # pytest, unittest, Django
+    r"conftest\.py|test_.*\.py|.*_tests?\.py|tests?\.(?:py|[cm]?[jt]sx?)|"  # pytest, unittest, Django, AVA
     r"(?:test_.*|.*_(?:unit)?tests?|tests?|.*[a-z]Tests?)\.(?:c|cc|cpp|cxx)|"
-    r".*_test\.go|.*\.(?:test|spec)\.[cm]?[jt]sx?|.*_spec\.rb|.*_test\.exs|.*\.bats"
+    r".*_test\.go|.*\.(?:test|spec)(?:-d)?\.[cm]?[jt]sx?|.*_spec\.rb|.*_test\.exs|.*\.bats"
 )
 # Perl's, and those of .NET, whose names alone are other files', too.
 _PLACES: Final = lazy_pattern(r"(?:.*/)?t/(?:.*/)?[^/]+\.t|(?:.*/)?[^/]*Tests?/(?:.*/)?[^/]+\.(?:cs|fs|vb)")

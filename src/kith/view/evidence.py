@@ -10,7 +10,6 @@ from kith.core.evidence import (
     UNCHECKED,
     CheckEvidence,
     Evidence,
-    Missing,
     Names,
     Reason,
     Standing,
@@ -37,15 +36,6 @@ _WHY: Final[Mapping[Reason, str]] = {
 
 _CANNOT_RUN: Final = "cannot run on this machine, with or without this change"
 _NOT_INSTALLED: Final = "cannot run without what is not installed here"
-_MISSING: Final[Mapping[Missing, str]] = {
-    "runner": "{} is not installed",
-    "tool": "{} is not installed",
-    "import": "{} is not installed",
-    "service": "{} does not answer",
-    "network": "{} cannot be reached from here",
-    "data": "{} is not there",
-    "build": "{}, this project itself, is not built or installed here",
-}
 
 
 def read_evidence(report: Mapping[str, Any]) -> Evidence | None:
@@ -112,7 +102,7 @@ def check_lines(check: CheckEvidence) -> Iterator[str]:
         yield f"the model says that it had to change {claim}"
     for each in check.missing:
         install = f"; to install it: {each.install}" if each.install else ""
-        yield f"{_MISSING[each.kind].format(each.what)}{install}"
+        yield f"{each.words}{install}"
 
 
 def _without(names: Names, told: Names) -> Names:

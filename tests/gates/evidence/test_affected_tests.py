@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from kith.core.values import Change
-from kith.gates.evidence.affected_tests import Reach, choose_sources, find_reach
+from kith.core.values import Change, Ran
+from kith.gates.evidence.affected_tests import Reach, affected_files, choose_sources, find_reach
+from kith.gates.reports import CaseResult, SuiteReport
+from kith.gates.toolchains.toolchain import Runner, Toolchain
 
 PYTHON = {
     "pkg/__init__.py": "from pkg.b import g\n",
@@ -87,3 +89,21 @@ def test_ids_are_known_by_their_files() -> None:
 
 def test_sources_are_read_and_documents_are_not() -> None:
     assert choose_sources(["a.py", "README.md", "b.cpp", "c.json"]) == ["a.py", "b.cpp"]
+
+
+@pytest.mark.parametrize(
+    ("runner", "ids"),
+    [
+        ("pytest", ["pkg/tests/test_a.py::test_a", "pkg/tests/test_b.py::test_b"]),
+        ("unittest", ["pkg.tests.test_a.TestA.test_a", "tests.test_b.TestB.test_b"]),
+    ],
+)
+def test_what_the_command_leaves_out_stays_out(runner: Runner, ids: list[str]) -> None:
+    toolchain = Toolchain("", "Python", "", "run", runner)
+    before = SuiteReport(Ran("run", 0, "", 1.0), tuple(CaseResult(id, "passed") for id in ids))
+    reached = Reach(frozenset({"pkg/tests/test_a.py", "bench/test_speed.py", "extra/test_new.py"}))
+    changes = (Change("pkg/a.py", b"1", b"2"), Change("extra/test_new.py", None, b"def test_a(): ..."))
+    assert affected_files(toolchain, before, reached, changes) == [
+        "extra/test_new.py",
+        "pkg/tests/test_a.py",
+    ]

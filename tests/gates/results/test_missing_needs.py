@@ -63,6 +63,12 @@ def of_output(output: str, runner: Runner = "pytest", code: int = 2, name: str =
         ("bash: line 3: cmake: command not found", "tool", "cmake", f"{PIP} cmake"),
         ("sh: 1: vitest: not found", "runner", "vitest", "npm install"),
         ("Error: Cannot find module 'vitest'", "runner", "vitest", "npm install"),
+        (
+            "npm error code EAI_AGAIN\nnpm error request to https://a.example/vitest failed, reason",
+            "runner",
+            "vitest",
+            "npm install",
+        ),
         ("error: no matching package named `serde` found", "import", "serde", "cargo fetch"),
         (
             "a.go:3:2: no required module provides package example.org/x; to add it:",

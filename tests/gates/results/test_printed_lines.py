@@ -23,6 +23,31 @@ ok 3 - later # SKIP no disk
 not ok 4 - wanted # TODO not yet
 ok 5
 """
+TAPE = """TAP version 13
+# parses numbers
+ok 1 should be equal
+ok 2 should be equal
+# keeps words
+ok 3 should be equal
+not ok 4 should be equal
+  ---
+    operator: equal
+    expected: 'a'
+  ...
+# SKIP on Windows
+# keeps words
+ok 5 should be truthy
+
+1..5
+# tests 5
+# pass  4
+# fail  1
+"""
+BATS = """1..2
+not ok 1 adds
+# (in test file a.bats, line 3)
+ok 2 takes away
+"""
 PROVE = """t/a.t ....... ok
 t/sub/b.t ... Failed 1/3 subtests
 t/c.t ....... skipped: no network
@@ -51,6 +76,16 @@ Deep::TestOther#test_error = 0.00 s = E
             },
         ),
         (TAP, {"adds": "passed", "breaks": "failed", "later": "skipped", "wanted": "passed", "5": "passed"}),
+        (
+            TAPE,
+            {
+                "parses numbers": "passed",
+                "keeps words": "failed",
+                "on Windows": "skipped",
+                "keeps words (2)": "passed",
+            },
+        ),
+        (BATS, {"adds": "failed", "takes away": "passed"}),
         (PROVE, {"t/a.t": "passed", "t/sub/b.t": "failed", "t/c.t": "skipped", "t/d.t": "failed"}),
         (
             MINITEST,
@@ -78,3 +113,14 @@ def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
 def test_a_line_of_spaces_takes_no_time() -> None:
     output = f"1..1\nok 1{' ' * 100_000}#x\n"
     assert read_printed(output, ProjectPaths("", frozenset())) == ()
+
+
+def test_what_follows_a_failure_tells_it() -> None:
+    (failed,) = (
+        case for case in read_printed(TAPE, ProjectPaths("", frozenset())) if case.outcome == "failed"
+    )
+    assert failed.message.splitlines()[0] == "should be equal" and "operator: equal" in failed.message
+    (failed,) = (
+        case for case in read_printed(BATS, ProjectPaths("", frozenset())) if case.outcome == "failed"
+    )
+    assert failed.message == "# (in test file a.bats, line 3)"

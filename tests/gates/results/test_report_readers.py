@@ -128,6 +128,15 @@ def test_old_ctest_has_lines_only() -> None:
     assert [case.message.split("\n")[0] for case in cases[1:3]] == ["Subprocess aborted", "Timeout"]
 
 
+def test_a_failing_program_of_unity_is_told_without_its_passing_cases() -> None:
+    said = "/r/t/a.c:19:one:PASS\n/r/t/a.c:15:two:FAIL: Expected 1 Was 2\n/r/t/a.c:20:three:PASS\n"
+    report = (
+        f"<testsuite><testcase name='a' status='fail'><system-out>{said}</system-out></testcase></testsuite>"
+    )
+    (case,) = read("ctest", {"ctest.xml": report})
+    assert case.message == "/r/t/a.c:15:two:FAIL: Expected 1 Was 2"
+
+
 def test_cargo() -> None:
     cases = read("cargo", {"cargo.txt": CARGO})
     assert brief(cases) == [
@@ -284,6 +293,15 @@ def test_control_characters_do_not_break_a_report() -> None:
         b"<testsuites><testcase name='a\x1b[31m\xff'><failure>\x00</failure></testcase></testsuites>"
     )
     assert (entry.name, entry.outcome, entry.text) == ("a\N{REPLACEMENT CHARACTER}", "failed", "?")
+
+
+def test_a_failure_of_meson_is_told_by_what_the_test_printed() -> None:
+    (entry,) = read_junit(
+        b"<testsuites><testsuite><testcase name='multi' classname='inih'><failure/>"
+        b"<system-out>--- want\n+++ got</system-out><system-err>exit 1</system-err>"
+        b"</testcase></testsuite></testsuites>"
+    )
+    assert (entry.outcome, entry.text) == ("failed", "--- want\n+++ got\n\nexit 1")
 
 
 def test_a_forged_report_makes_no_failure_good() -> None:

@@ -1,7 +1,9 @@
 """Real runners in a real trial: what they report, with and without coverage, all tests or some."""
 
 import ast
+import os
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
+from kith.gates.results.report_commands import compose
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
 
@@ -237,6 +240,12 @@ def test_names_in_the_middle_of_a_long_output(tmp_path: Path) -> None:
     assert len(report.passed) == 2999 and [case.id for case in report.failed] == [LONG]
     assert report.ran.cut and len(report.ran.output) < 31_000 and report.ran.output.startswith("before\n1..")
     assert report.ran.code == 2 and report.ran.seconds < 50 and LONG not in report.ran.output
+
+
+def test_output_without_terminal_codes(tmp_path: Path) -> None:
+    script = "printf '\\033[1m\\033[31m FAIL \\033[0m chains\\n'; exit 1\n"
+    report, _ = report_on(tmp_path, {"Makefile": "test:\n\t@sh colours.sh\n", "colours.sh": script})
+    assert report.ran.output.startswith(" FAIL  chains\n")
 
 
 def test_the_unittest_runner_is_for_python_3_8() -> None:
@@ -492,3 +501,28 @@ def test_mocha_leaves_a_report(tmp_path: Path) -> None:
     }
     (bad,) = report.failed
     assert (bad.error, bad.path, bad.line) == ("RangeError", "half.js", 2)
+
+
+def test_an_installed_copy_of_the_project_is_not_tested(tmp_path: Path) -> None:
+    line = compose(Toolchain("", "Python", "", "echo ran", installed=("pkg",)), coverage=False)
+    for place in ("tree/src/pkg", "elsewhere/pkg", "tree/venv/site-packages/pkg"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "__init__.py").touch()
+
+    def run(path: str) -> tuple[int, str]:
+        env = {**os.environ, "PYTHONPATH": str(tmp_path / path)}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path / "tree", env=env, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert run("tree/src") == (0, "ran\n") and run("nowhere") == (0, "ran\n")
+    for path in ("elsewhere", "tree/venv/site-packages"):
+        code, said = run(path)
+        assert code == 4 and said.startswith("pkg is imported from ")
+
+
+def test_npx_asks_once_for_what_is_not_installed(tmp_path: Path) -> None:
+    line = compose(Toolchain("", "JavaScript", "", "echo $npm_config_fetch_retries"), coverage=False)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("npm_")}
+    assert subprocess.check_output(["bash", "-c", line], cwd=tmp_path, env=env) == b"0\n"

@@ -29,6 +29,7 @@ def lines(tree: Mapping[str, str]) -> list[str]:
 def test_sources_in_src_come_before_what_is_installed() -> None:
     tree = {"src/pkg/__init__.py": "", "tests/test_a.py": PYTEST, "pyproject.toml": "[tool.pytest]\n"}
     assert lines(tree) == [f"PYTHONPATH=src {PLAIN}", PLAIN]
+    assert [each.installed for each in groups(tree)[0]] == [(), ("pkg",)]
     tree["pyproject.toml"] = "[tool.pytest.ini_options]\npythonpath = ['src']\n"
     assert lines(tree) == [PLAIN]
     tree = {
@@ -112,6 +113,7 @@ def test_plugins_that_are_demanded_are_let_go() -> None:
             "PYTHON = python3\ncheck: lint unit\nlint:\n\truff check .\nunit:\n\t$(PYTHON) -m pytest pkg\n",
             f"{PLAIN} pkg",
         ),
+        ("tox.ini", "[testenv]\ncommands = pytest --cov --cov-config .coveragerc pkg\n", f"{PLAIN} pkg"),
         ("AGENTS.md", "Run one: `pytest pkg/test_x.py`\n\n```sh\n$ pytest pkg\n```\n", f"{PLAIN} pkg"),
     ],
 )
@@ -161,6 +163,29 @@ def test_unittest_projects_have_two_runners() -> None:
     assert lines(tree)[0] == f"{PYTHON} -m unittest discover -p '*_test.py'"
 
 
+LONE = f"{PLAIN} -o python_files='test*.py *_test.py'"
+
+
+def test_one_module_of_tests_beside_the_code_or_in_its_package() -> None:
+    tree = {"slugify/__init__.py": "", "test.py": UNITTEST}  # as python-slugify
+    assert lines(tree) == [f"{PYTHON} -m unittest discover", LONE]
+    tree = {"src/zope/event/__init__.py": "", "src/zope/event/tests.py": UNITTEST}  # as zope.event
+    assert lines(tree)[:2] == [
+        f"PYTHONPATH=src {PYTHON} -m unittest discover -s src/zope",
+        f"PYTHONPATH=src {LONE}",
+    ]
+    assert groups(tree)[0][-1].installed == ("zope.event",)
+    assert lines({"pytest.ini": "[pytest]\npython_files = tests.py\n", "a/tests.py": PYTEST}) == [PLAIN]
+    assert lines({"tests.py": PYTEST, "test_a.py": PYTEST}) == [PLAIN]
+    assert groups({"train.py": "", "test.py": "import torch\nevaluate()\n"}) == []
+
+
+def test_discovery_begins_where_most_tests_are() -> None:
+    inside = {f"src/pkg/tests/{name}.py": UNITTEST for name in ("__init__", "test_a", "test_b")}
+    tree = {"src/pkg/__init__.py": "", **inside, "tests/test_example.py": UNITTEST}  # as incremental
+    assert lines(tree)[0] == f"PYTHONPATH=src {PYTHON} -m unittest discover -s src"
+
+
 def test_scripts_and_packages_that_test() -> None:
     tree = {
         "tox.ini": "[testenv]\ncommands = python -m pkg.test {posargs}\n",
@@ -172,6 +197,9 @@ def test_scripts_and_packages_that_test() -> None:
     tree[".travis.yml"] = "script:\n  - A=1 python -W error manage.py test app\n"
     assert lines(tree) == [f"A=1 {PYTHON} manage.py test app --noinput -v 2"]
     assert lines({"manage.py": "", "app/test_a.py": UNITTEST})[0] == f"{PYTHON} manage.py test --noinput -v 2"
+    run = "import sys\nexecute_from_command_line(sys.argv[:1] + ['test'] + sys.argv[1:])\n"
+    tree = {"Makefile": "test:\n\t./runtests.py\n", "runtests.py": run, "tests/test_a.py": UNITTEST}
+    assert lines(tree)[-1] == f"{PYTHON} runtests.py -v 2"  # as django-filter
     assert (
         groups({"README.md": "", "setup.py": "", ".travis.yml": "script:\n  - python setup.py build\n"}) == []
     )
@@ -256,6 +284,8 @@ def test_tests_with_a_project_of_their_own() -> None:
     assert lines(tree)[0].startswith("cmake -S tests -B .kith-build ")
     tree["CMakeLists.txt"] = "project(a)\nenable_testing()\nadd_subdirectory(tests)"
     assert lines(tree)[0].startswith("cmake -S . -B .kith-build ")
+    ((first,),) = groups({"utf8.h": "", "test/CMakeLists.txt": "project(t)\nadd_executable(t1 main.c)\n"})
+    assert (first.runner, first.run, first.build[-11:]) == ("program", ".kith-build/t1", "--target t1")
 
 
 def test_a_preset_is_another_way() -> None:
@@ -318,6 +348,14 @@ def test_a_target_without_its_linters(script: str, alone: str) -> None:
     assert found[1:] == ([alone] if alone else [])
 
 
+def test_a_makefile_in_the_folder_of_tests() -> None:
+    inner = "CFLAGS += -Wall\nall: $(PROGS) run_tests\nrun_tests: $(PROGS)\n\tperl $(TEST_TARGET)\n"
+    assert lines({"src/uthash.h": "", "tests/Makefile": inner}) == ["make -C tests"]
+    assert lines({"test/Makefile": f"{inner}check: all\n"}) == ["make -C test check"]
+    assert groups({"test/Makefile": ""}) == []
+    assert len(groups({"Cargo.toml": "", "tests/Makefile": inner})) == 1
+
+
 def test_a_target_of_linters_alone_tests_nothing() -> None:
     assert groups({"Makefile": "check: lint\n\t@echo done\nlint:\n\tblack --check .\n"}) == []
     assert groups({"Makefile": "check:\n\t@ruff check . || (echo 'a; b'; exit 1)\n"}) == []
@@ -353,6 +391,33 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
             [("npm test", "command"), ("npx --no-install vitest", "vitest")],
         ),
         ({"test:unit": "jest"}, [("npm run test:unit", "jest")]),
+        # As defu, slugify, secure-json-parse, kleur and node-lru-cache.
+        (
+            {"test": "pnpm lint && pnpm vitest run", "lint": "oxlint"},
+            [("npm test", "vitest"), ("npx --no-install vitest run", "vitest")],
+        ),
+        (
+            {"test": "xo && ava && tsd"},
+            [("npm test", "command"), ("npx --no-install ava --tap", "command")],
+        ),
+        (
+            {
+                "test": "nyc npm run test:unit && npm run types",
+                "test:unit": "tape 'test/*.js'",
+                "types": "tsd",
+            },
+            [
+                ("npm test", "command"),
+                ("npx --no-install tape 'test/*.js'", "command"),
+                ("npm run test:unit", "command"),
+            ],
+        ),
+        (
+            {"test": "run-s lint unit", "lint": "eslint .", "unit": "mocha src"},
+            [("npm test", "command"), ("npx --no-install mocha src", "mocha"), ("npm run unit", "mocha")],
+        ),
+        ({"test": "uvu -r esm"}, [("npm test", "command")]),
+        ({"test": "tap"}, [("npm test", "command"), ("npx --no-install tap --reporter=tap", "command")]),
         ({"test": "react-scripts test"}, [("CI=true npm test", "command")]),
     ],
 )

@@ -100,7 +100,7 @@ def test_scripts_of_a_cmake_project_are_its_own() -> None:
 
 def test_why_names_what_spoke_for_it() -> None:
     (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
-    assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include")
+    assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include(CTest)")
 
 
 def test_clues_are_what_is_read() -> None:

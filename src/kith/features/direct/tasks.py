@@ -30,4 +30,8 @@ async def do_directly(project: Project, run: Run, words: str) -> Outcome | None:
         await judges.aclose()
 
 
-SHORTCUT: Final = Shortcut(do_directly, nearest_form)
+def _fits(words: str) -> bool:
+    return parse_direct(words) is not None
+
+
+SHORTCUT: Final = Shortcut(_fits, do_directly, nearest_form)

@@ -48,8 +48,12 @@ class Reach(Struct, frozen=True, dict=True):
     @cached_property
     def _modules(self) -> frozenset[str]:
         """The files as modules, by each name that they may have, wherever unittest's discovery began."""
-        places = (splitext(path)[0].split("/") for path in self.tests)
-        return frozenset(".".join(parts[at:]) for parts in places for at in range(len(parts)))
+        return frozenset(module for path in self.tests for module in _modules_in(path))
+
+
+def _modules_in(path: str) -> Iterator[str]:
+    parts = splitext(path)[0].split("/")
+    return (".".join(parts[at:]) for at in range(len(parts)))
 
 
 def modules_of(id: str) -> Iterator[str]:
@@ -75,12 +79,17 @@ async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_tes
 
 
 def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
-    """The files of tests that reach the change, for runners that can be told files."""
+    """The files of tests that reach the change, for runners that can be told files.
+
+    What the command left out before, such as benchmarks outside `testpaths`, stays out.
+    """
     if toolchain.runner not in _BY_FILE or reach.whole:
         return []
     gone = {change.path for change in changes if change.after is None}
-    known = {file_of(case.id) for case in before.cases}
-    return sorted((reach.tests & known | set(test_modules(reach.tests))) - gone)
+    held = {name for case in before.cases for name in holders_of(case.id)}
+    ran = {path for path in reach.tests if not held.isdisjoint((path, *_modules_in(path)))}
+    edited = reach.tests & {change.path for change in changes}
+    return sorted((ran | set(test_modules(edited))) - gone)
 
 
 def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:

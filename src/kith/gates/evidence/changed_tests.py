@@ -111,6 +111,20 @@ def without_tampering(changes: Changes, paths: Collection[str]) -> Changes:
     return tuple(change for change in changes if change.path not in paths)
 
 
+# The files that a command runs: by themselves, or by an interpreter.
+_RUN: Final = re.compile(
+    r"(?:^|[;&|(]\s*)(?:(?:\w*sh|python[\d.]*|node|perl|ruby)\s+(?:-\w+\s+)*)?(?:\./)?([\w./-]+\.?\w*)"
+)
+_CHECKS: Final = re.compile(r"(?:^|[/_.-])(?:tests?|checks?|ci|verify|lint)(?:$|[/_.-])", re.I)
+
+
+def run_by(command: str, changes: Changes) -> set[str]:
+    """The changed files that a command runs and that are named like a check."""
+    run = set(_RUN.findall(command))
+    # A program that is asked for is run by many a check; what is named like a check is one.
+    return {path for change in changes if (path := change.path) in run and _CHECKS.search(path)}
+
+
 # Older tests that a change edits: whether they claim what they did, and what they say as they were.
 
 

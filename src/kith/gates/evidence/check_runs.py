@@ -26,6 +26,7 @@ from kith.gates.toolchains import Toolchain
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
+_COMPILED_ALONE: Final = (".c", ".cc", ".cpp", ".cxx")
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _FORM: Final = "4"  # of what is kept; another one is not read
 
@@ -133,7 +134,11 @@ class Bench:
             self._after[key] = known
         if key not in self._after:
             limits = replace(self.limits, seconds=seconds or self._patience(before.report))
-            async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
+            async with (
+                self._turn(),
+                self._base(await self._base_of(before, changes)) as base,
+                base.trial() as trial,
+            ):
                 await trial.apply(changes)
                 self._after[key] = await run_suite(run.inside(trial), before.toolchain, limits, only=only)
             if not only:
@@ -143,7 +148,11 @@ class Bench:
     async def again(self, run: Run, before: Before, changes: Changes, ids: Sequence[str]) -> SuiteReport:
         """Some tests alone, once more: with a change, or with none on the untouched tree."""
         limits = replace(self.limits, seconds=self._patience(before.report))
-        async with self._turn(), self._base(await self._base_of(before)) as base, base.trial() as trial:
+        async with (
+            self._turn(),
+            self._base(await self._base_of(before, changes)) as base,
+            base.trial() as trial,
+        ):
             await trial.apply(changes)
             return await run_suite(run.inside(trial), before.toolchain, limits, only=ids)
 
@@ -180,7 +189,7 @@ class Bench:
                 break  # another one would take as long, and hardly say more
         assert best is not None
         self._choose(best)
-        if self._kept and (name := await self._base_of(best)):
+        if self._kept and (name := await self._base_of(best, ())):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
@@ -211,8 +220,14 @@ class Bench:
                 trial = await held.enter_async_context(self.home.trial())
             yield trial
 
-    async def _base_of(self, before: Before) -> str:
-        return await self._name(before.toolchain) if _builds(before.toolchain, before.report) else ""
+    async def _base_of(self, before: Before, changes: Changes) -> str:
+        """The trial to build on; "" where its build may miss what changed.
+
+        Makefiles written by hand seldom say which headers and data a target needs.
+        """
+        toolchain = before.toolchain
+        sure = toolchain.compiles or all(change.path.endswith(_COMPILED_ALONE) for change in changes)
+        return await self._name(toolchain) if sure and _builds(toolchain, before.report) else ""
 
     async def _name(self, toolchain: Toolchain) -> str:
         """One trial for the tree's present content, where something may be built; "" where nothing is."""

@@ -193,6 +193,15 @@ def write_exit(after: SuiteReport) -> str:
     return f"{explain_report(after, FEEDBACK_CHARS)}\n\n{_ask(after)}"
 
 
+def write_count(after: SuiteReport, line: str) -> str:
+    """A command that succeeds whatever its tests do, and whose output counts more failures than before."""
+    told = distil(after.ran.output, after.ran.command, FEEDBACK_CHARS).strip()
+    return (
+        f"its output counts more failures than before your change: {line}\n\n{told}\n\n"
+        f"`{name_check(after.ran.command)}` exits with 0 nevertheless. Correct your change. {ALONE}"
+    )
+
+
 def write_late(after: SuiteReport, was: SuiteReport) -> str:
     """A check that was stopped by its time limit: it says nothing of the change."""
     return (
@@ -209,7 +218,7 @@ def tell_blocked(check: str, missing: Iterable[Blocked], problem: str) -> str:
     if first is None:
         return problem or f"`{check}` cannot run here"
     install = f"; to install it: {first.install}" if first.install else ""
-    return f"`{check}` cannot run here, {first.kind} missing: {first.what}{install}"
+    return f"`{check}` cannot run here: {first.words}{install}"
 
 
 def names(tests: Collection[str]) -> str:

@@ -1,27 +1,18 @@
 """Judge a change by the exit code and the output of a check that names no tests."""
 
-import re
-from typing import Final
-
 from msgspec.structs import replace
 
 from kith.core.evidence import CheckEvidence, Names
 from kith.core.values import Verdict
 from kith.gates.evidence.affected_tests import Reach
-from kith.gates.evidence.changed_tests import mentions, without_tampering
-from kith.gates.evidence.compare import fingerprint, steady
-from kith.gates.evidence.feedback import first_fault, write_exit, write_goal
+from kith.gates.evidence.changed_tests import mentions, run_by, without_tampering
+from kith.gates.evidence.compare import fingerprint
+from kith.gates.evidence.feedback import first_fault, write_count, write_exit, write_goal
 from kith.gates.evidence.judge_timed_out import judge_out_of_time
 from kith.gates.evidence.judged_change import JudgedChange, replace_grade
-from kith.gates.failure_output import TROUBLE
+from kith.gates.evidence.printed_failures import find_blame, find_more_failures
 from kith.gates.reports import SuiteReport
 from kith.gates.results.missing_needs import why_blocked
-
-# The files that a command runs: by themselves, or by an interpreter.
-_RUN: Final = re.compile(
-    r"(?:^|[;&|(]\s*)(?:(?:\w*sh|python[\d.]*|node|perl|ruby)\s+(?:-\w+\s+)*)?(?:\./)?([\w./-]+\.?\w*)"
-)
-_CHECKS: Final = re.compile(r"(?:^|[/_.-])(?:tests?|checks?|ci|verify|lint)(?:$|[/_.-])", re.I)
 
 
 async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach) -> Verdict:
@@ -31,14 +22,12 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     if after.ran.timed_out:
         return judge_out_of_time(judged, told, after)
     if after.ran.code == 0:
-        if settings := _unasked_settings(judged):
-            stripped = without_tampering(judged.changes, settings)
-            report = await judged.run_with(stripped) if stripped else None
-            if report and report.ran.code and not was.code:
-                return judged.no(replace_grade(told, "unproven", "broken"), write_exit(report), report)
-            if report is None or report.ran.code:
-                return judged.yes(replace_grade(told, "unproven", "settings"), after)
-        if was.code and (reach or judged.check.goal or await _fails_again(judged)):
+        if verdict := await _judge_by_settings_alone(judged, told, after):
+            return verdict
+        if line := await _counts_more(judged, after):
+            return judged.no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
+        fewer = bool(reach) and bool(find_more_failures(after.ran.output, was.output))
+        if fewer or (was.code and (reach or judged.check.goal or await _fails_again(judged))):
             return judged.yes(replace_grade(told, "proven", "fixed"), after)
         return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)
     if was.code == 0:
@@ -46,7 +35,7 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
             return judged.yes(replace(told, flaky=Names.of([judged.command])), after)
         return await _judge_worse(judged, told, after)
     print_now = fingerprint(after.ran.output)
-    if print_now != fingerprint(was.output) and _blames_change(judged, after):
+    if print_now != fingerprint(was.output) and find_blame(was.output, after.ran.output, judged.changes):
         return await _judge_worse(judged, told, after)
     if missing := why_blocked(judged.before.toolchain, was, ()):
         told = replace(told, missing=(missing,))  # no model can mend that
@@ -55,9 +44,32 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     return judged.yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
 
 
+async def _judge_by_settings_alone(
+    judged: JudgedChange, told: CheckEvidence, after: SuiteReport
+) -> Verdict | None:
+    """The verdict on a command that succeeds only because of what the change does to it."""
+    if not (settings := _unasked_settings(judged)):
+        return None
+    stripped = without_tampering(judged.changes, settings)
+    report = await judged.run_with(stripped) if stripped else None
+    if report and report.ran.code and not judged.before.report.ran.code:
+        return judged.no(replace_grade(told, "unproven", "broken"), write_exit(report), report)
+    if report is None or report.ran.code:
+        return judged.yes(replace_grade(told, "unproven", "settings"), after)
+    return None
+
+
 async def _fails_again(judged: JudgedChange) -> bool:
     """True if the untouched tree fails once more: not every language tells which tests reach a change."""
     return not (await judged.run_again(())).ok
+
+
+async def _counts_more(judged: JudgedChange, after: SuiteReport) -> str:
+    """The line by which the output counts more failures than before, also when it runs again."""
+    was = judged.before.report.ran.output
+    line = find_more_failures(was, after.ran.output)
+    again = await judged.run_again(judged.changes) if line else after
+    return find_more_failures(was, again.ran.output)
 
 
 async def _judge_worse(judged: JudgedChange, told: CheckEvidence, after: SuiteReport) -> Verdict:
@@ -70,17 +82,5 @@ async def _judge_worse(judged: JudgedChange, told: CheckEvidence, after: SuiteRe
 
 def _unasked_settings(judged: JudgedChange) -> list[str]:
     """Files by which the change alters what is run, though the request does not speak of them."""
-    run = set(_RUN.findall(judged.command))
-    # A program that is asked for is run by many a check; what is named like a check is one.
-    named = {path for change in judged.changes if (path := change.path) in run and _CHECKS.search(path)}
-    altered = named.union(judged.tampering.settings)
+    altered = run_by(judged.command, judged.changes) | {*judged.tampering.settings}
     return sorted(path for path in altered if not mentions(judged.claims.request, path.rpartition("/")[2]))
-
-
-def _blames_change(judged: JudgedChange, after: SuiteReport) -> bool:
-    """True if new lines of the output name a file that the change touches."""
-    before = {steady(line) for line in judged.before.report.ran.output.splitlines()}
-    fresh = [
-        line for line in after.ran.output.splitlines() if steady(line) not in before and TROUBLE.search(line)
-    ]
-    return any(change.path.rpartition("/")[2] in line for line in fresh for change in judged.changes)

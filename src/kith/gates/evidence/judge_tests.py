@@ -93,7 +93,8 @@ def _graded(
         return replace_grade(told, "proven", "fixed")
     if reaching:
         return replace_grade(told, "held", "reached")
-    return replace_grade(told, "unproven", "not_reached")
+    stopped = any(reach.covers(id, runner) for id in told.blocked.first)
+    return replace_grade(told, "unproven", "blocked" if stopped else "not_reached")
 
 
 def _unmet(judged: JudgedChange, after: SuiteReport, named: Collection[str]) -> str:

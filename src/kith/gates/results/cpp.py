@@ -48,6 +48,8 @@ _THROWN: Final = lazy_pattern(
     r"C\+\+ exception with description|unexpected exception|test case THREW exception", re.I
 )
 # What assert() of the C library says: `program: path:line: function: Assertion ...`.
+# Lines about the cases of a failing program that passed: Unity's.
+_PASSING: Final = re.compile(r"^[^\n]*:PASS\n", re.M)
 _ASSERT: Final = lazy_pattern(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
 
 
@@ -154,11 +156,12 @@ def _ctest_case(entry: JUnitCase, known: Mapping[str, CaseResult], place: Projec
     if case and case.outcome == outcome:
         return replace(case, id=entry.name)
     ending = entry.said if entry.said not in ("", "Failed") else ""
-    told = distil(entry.output, "ctest", _TOLD).strip()
+    output = _PASSING.sub("", entry.output)
+    told = distil(output, "ctest", _TOLD).strip()
     message = "\n".join(filter(None, (ending, told))) or "It printed nothing."
-    asserted = "assertion" if _ASSERT.search(entry.output) else ""
+    asserted = "assertion" if _ASSERT.search(output) else ""
     error = asserted or next((signal for word, signal in _SIGNALS.items() if word in ending), "")
-    return place.case(entry.name, outcome, message, _ASSERT.sub(r"\1: ", entry.output), entry.seconds, error)
+    return place.case(entry.name, outcome, message, _ASSERT.sub(r"\1: ", output), entry.seconds, error)
 
 
 def find_programs(files: Mapping[str, bytes]) -> tuple[Program, ...]:

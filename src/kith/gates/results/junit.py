@@ -1,6 +1,6 @@
 """JUnit's XML, in the forms that test runners write, read without trust."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -111,17 +111,25 @@ def _entry(element: Element, suites: tuple[str, ...]) -> JUnitCase:
         outcome = "failed" if any(child.tag == "failure" for child in failures) else "error"
     elif element.get("status") == "fail":
         outcome = "failed"
+    said = "\n".join(filter(None, (child.get("message") for child in failures)))
+    text = _texts(failures)
+    if failures and not (said or text):  # Meson's: only what the test printed says why
+        text = _texts(child for child in element if child.tag in ("system-out", "system-err"))[-_TEXT:]
     return JUnitCase(
         (element.get("classname") or "")[:_NAME],
         (element.get("name") or "")[:_NAME],
         outcome,
-        "\n".join(filter(None, (child.get("message") for child in failures)))[:_TEXT],
-        "\n\n".join(filter(None, ((child.text or "").strip("\n") for child in failures)))[:_TEXT],
+        said[:_TEXT],
+        text[:_TEXT],
         "".join(child.text or "" for child in element if child.tag == "system-out"),
         _seconds(element.get("time")),
         tuple(name[:_NAME] for name in suites),
         next((kind for child in failures if (kind := child.get("type"))), "")[:_NAME],
     )
+
+
+def _texts(elements: Iterable[Element]) -> str:
+    return "\n\n".join(filter(None, ((each.text or "").strip("\n") for each in elements)))
 
 
 def _seconds(text: str | None) -> float:

@@ -170,6 +170,7 @@ NO_PACKAGE: Final = lazy_pattern(
     r"Cannot find (?:module|package) \'([^\'./][^\']*)\'"
     r"|could not determine executable to run|npx canceled due to missing"
     r"|npm (?:ERR!|error) missing: ([\w@/.-]+)"
+    r"|npm (?:ERR!|error) request to https?://[^/\s]+/((?:@[\w.-]+(?:/|%2[fF]))?[\w.-]+) failed"
 )
 _NO_CRATE: Final = lazy_pattern(
     r"no matching package named `([\w-]+)` found|failed to (?:download|get) `([\w-]+)"
@@ -192,7 +193,7 @@ def npm_install(what: str, toolchain: Toolchain | None = None) -> Blocked:
 def _packages(text: str, toolchain: Toolchain) -> Blocked | None:
     package = NO_PACKAGE.search(text)
     if package:
-        named = package[1] or package[2] or toolchain.runner
+        named = next(filter(None, package.groups()), "") or toolchain.runner
         parts = named.split("/")
         name = "/".join(parts[: 2 if named.startswith("@") else 1])
         return npm_install(name, toolchain) if name in toolchain.requires else None

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from kith.core.patterns import lazy_pattern
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.python import read_lines, tell_apart, worst_of
@@ -19,6 +21,10 @@ _TAP: Final = lazy_pattern(
     r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+(?:# *(skip|todo)\b[^\n]*)?$",
     re.M | re.I,
 )
+# tape's form: the title of a test, then its assertions, which often share their names.
+_TITLES: Final = lazy_pattern(r"^TAP version \d+\n+# ", re.M)
+_TITLES_SUM: Final = lazy_pattern(r"^1\.\.\d+\n+# tests +\d+\n+# pass +\d+", re.M)
+_TITLE: Final = lazy_pattern(r"^# (\S[^\n]*)$", re.M)
 _PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
 _PROVE: Final = lazy_pattern(
     r"^(\S[^\n]*?\.t) \.{2,}[ \t]*(?:\n(?=Dubious|Failed))?(ok|skipped|Failed|Dubious|No subtests run)?", re.M
@@ -56,11 +62,38 @@ def _prove(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 def _tap(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """Source: https://testanything.org/tap-version-13-specification.html; what is still to do may fail."""
-    if _TAP_PLAN.search(output):
-        for match in _TAP.finditer(output):
-            failed, number, name, note = match.groups()
-            skipped: Outcome | None = "skipped" if note and note.lower() == "skip" else None
-            yield CaseResult(name or number, skipped or ("failed" if failed and not note else "passed"))
+    if not _TAP_PLAN.search(output):
+        return
+    titles = _TITLES.search(output) and _TITLES_SUM.search(output)
+    yield from tell_apart(_titled(output[: titles.start()], place) if titles else _points(output, place))
+
+
+def _points(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """Each point; a failed one has the lines up to the next point as its message."""
+    found = list(_TAP.finditer(text))
+    ends = [*(match.start() for match in found), len(text)][1:]
+    for match, end in zip(found, ends, strict=True):
+        failed, number, name, note = match.groups()
+        skipped: Outcome | None = "skipped" if note and note.lower() == "skip" else None
+        said = text[match.end() : end] if failed else ""
+        yield place.case(
+            name or number, skipped or ("failed" if failed and not note else "passed"), said, said
+        )
+
+
+def _titled(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    """A test is the worst of its assertions; one that is left out says so in its title."""
+    _, *parts = _TITLE.split(text)
+    for title, said in zip(parts[::2], parts[1::2], strict=True):
+        points = list(_points(said, place))
+        name = title.removeprefix("SKIP ")
+        failed = next((point for point in points if point.outcome == "failed"), None)
+        outcome: Outcome = "skipped" if name != title else "passed"
+        yield (
+            replace(failed, id=name, message=f"{failed.id}\n{failed.message}")
+            if failed
+            else CaseResult(name, outcome)
+        )
 
 
 def _minitest(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
@@ -78,5 +111,5 @@ _READERS: Final[tuple[Callable[[str, ProjectPaths], Iterator[CaseResult]], ...]]
     lambda output, place: tell_apart(_automake(output, place)),
     _prove,
     _minitest,
-    lambda output, place: tell_apart(_tap(output, place)),
+    _tap,
 )

@@ -19,6 +19,20 @@ BUILT: Final = "built"  # a report of one word that says that the build is done
 MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
 _GOOGLETEST: Final = f'GTEST_OUTPUT="xml:$PWD/{REPORTS}/googletest/"'
 
+_ELSEWHERE: Final = 4  # an exit code of the check below, which is pytest's for a wrong use
+_IS_HERE: Final = """
+import importlib.util, os, sys
+here = os.path.realpath("") + os.sep
+for name in sys.argv[1:]:
+    try:
+        spec = importlib.util.find_spec(name)
+    except ImportError:
+        spec = None
+    path = os.path.realpath(spec.origin) if spec and spec.origin else here
+    if not path.startswith(here) or "site-packages" in path[len(here):]:
+        sys.exit(name + " is imported from " + path + ", which is not this tree")
+"""
+
 
 def leaves_reports() -> bool:
     """The lines are a POSIX shell's; elsewhere tests have an exit code and what they print."""
@@ -36,6 +50,9 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
     # What is listed is what will be read; the sandbox is gone by then.
     listing = f"(cd {REPORTS} && find . -type f -size -65536k > ../listing && mv ../listing .)"
     shown = "\n".join([begin, *_exports(toolchain)])
+    if toolchain.installed:
+        check = f"{PYTHON} -c {shlex.quote(_IS_HERE)} {shlex.join(toolchain.installed)}"
+        line = f"{check} || exit {_ELSEWHERE}\n{line}"
     return f"{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
 
 
@@ -46,6 +63,9 @@ def _exports(toolchain: Toolchain) -> Iterator[str]:
         yield f"if command -v ccache >/dev/null; then {cached}; fi"
     if toolchain.language == "Ruby":
         yield 'export TESTOPTS="${TESTOPTS:--v}"'  # Minitest's: it names each test
+    if toolchain.language in ("JavaScript", "TypeScript"):
+        # Without a network npx would ask the registry for more than a minute for what is not installed.
+        yield 'export npm_config_fetch_retries="${npm_config_fetch_retries:-0}"'
     for name, value in toolchain.env:
         if not name.endswith("PATH"):
             yield f"export {name}={shlex.quote(value)}"

@@ -13,7 +13,7 @@ from kith.core.errors import TreeError
 from kith.core.run import Run
 from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
-from kith.gates.failure_output import failing_tests
+from kith.gates.failure_output import clean_output, failing_tests
 from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
 from kith.gates.results.cpp import (
     Program,
@@ -264,7 +264,8 @@ async def run_suite(
     line = compose(chosen, coverage=coverage) if leaves_reports() else chosen.test
     # Tests are named anywhere in the output; what is kept of it is what the caller asked for.
     wide = replace(limits, output=max(limits.output, _MOST_PRINTED))
-    printed = replace(await trial.check(ShellCommand(line), wide), command=chosen.test)
+    printed = await trial.check(ShellCommand(line), wide)
+    printed = replace(printed, command=chosen.test, output=clean_output(printed.output))
     files = await _read_reports(trial)
     printed = repair_output(toolchain, files, printed)
     ran = shorten(printed, limits.output)

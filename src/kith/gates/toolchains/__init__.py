@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
 from kith.gates.toolchains.ecosystems import ecosystem_clues, find_ecosystems, find_native
 from kith.gates.toolchains.manifests import (
+    INNER_MAKEFILES,
     MAKEFILES,
     NODE_CLUES,
     OTHER_CLUES,
@@ -37,7 +38,7 @@ __all__ = [
     "find_toolchains",
 ]
 
-_CLUES = frozenset({*MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
+_CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
 
 
 def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain, ...], ...]:

@@ -108,16 +108,21 @@ def _of_top(scripts: dict[str, str], added: dict[str, str], files: Collection[st
     if programs:
         yield _program_toolchain(programs, options, files)
     elif told or options:
-        why = (
-            f"CMakeLists.txt has {told[1].split('(')[0].strip()}" if told else f"CMakeLists.txt has{options}"
-        )
+        why = f"CMakeLists.txt has {_named(told[1])}" if told else f"CMakeLists.txt has{options}"
         yield _ctest_toolchain(why, ".", f"{_QUICK}{options}", files)
         yield _ctest_toolchain(f"{why}, built as it says", ".", options, files)
     if not told and not programs and (target := _TESTING_TARGET.search(text)):
         yield _target_toolchain(target[1], options, files)
 
 
+def _named(call: str) -> str:
+    return re.sub(r"\s*\(\s*(\w+)$", r"(\1)", call)
+
+
 def _of_folder(folder: str, text: str, files: Collection[str]) -> Toolchain:
+    programs = [] if _TELLS_CTEST.search(text) else list(_programs({_TOP: text}))
+    if programs:
+        return _program_toolchain(programs, "", files, folder)
     return _ctest_toolchain(f"{folder}/{_TOP} is a project", folder, _QUICK, files)
 
 
@@ -168,16 +173,18 @@ def _target_toolchain(target: str, options: str, files: Collection[str]) -> Tool
     )
 
 
-def _program_toolchain(programs: list[tuple[str, str]], options: str, files: Collection[str]) -> Toolchain:
+def _program_toolchain(
+    programs: list[tuple[str, str]], options: str, files: Collection[str], source: str = "."
+) -> Toolchain:
     """Tests that CTest is not told of: only their programs are built, and started one after the other."""
     targets = " ".join(shlex.quote(target) for target, _ in programs)
     return Toolchain(
         "tests",
         _language(files),
-        f"CMakeLists.txt builds {programs[0][0]}",
+        f"{_TOP if source == '.' else f'{source}/{_TOP}'} builds {programs[0][0]}",
         " && ".join(shlex.quote(f"{BUILD_FOLDER}/{path}") for _, path in programs),
         "program",
-        configure_line(f"{_QUICK}{options}"),
+        configure_line(f"{_QUICK}{options}", source),
         f"{build_line(BUILD_FOLDER)} --target {targets}",
         coverage="--coverage",
     )
@@ -186,7 +193,7 @@ def _program_toolchain(programs: list[tuple[str, str]], options: str, files: Col
 def _programs(added: dict[str, str]) -> Iterator[tuple[str, str]]:
     """(target, path in the build folder) of the programs that the folders of tests build."""
     for path, text in list(added.items())[:_MOST_PROGRAMS]:
-        folder = path.removesuffix(f"/{_TOP}")
+        folder = path.rpartition("/")[0]
         values = dict(re.findall(r"\bset\s*\(\s*(\w+)\s+\"?([\w./-]+)\"?\s*\)", text, re.I))
         project = re.search(r"\bproject\s*\(\s*([\w.-]+)", text, re.I)
         values["PROJECT_NAME"] = project[1] if project else ""

@@ -22,8 +22,20 @@ _WATCHES: Final = lazy_pattern(
     r"\b(?:react-scripts|craco|ng) test\b"
 )  # for ever, unless it is told that nobody looks
 _WRAPPED: Final = lazy_pattern(
-    r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*"
+    r"^(?:(?:cross-env|env|c8|nyc|npx|dotenv|(?:pnpm|yarn|npm|bun)(?: exec| x)?"
+    r"|--?[\w-]+(?:=\S+)?|[A-Z_]\w*=\S*)\s+)*"
 )
+# Programs that test and have no reader here: what they print counts, and these can print it in TAP's form.
+_PRINTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("tape", "uvu", "jasmine", "qunit", "lab", "borp", "zora"), ""),
+    "ava": " --tap",
+    "tap": " --reporter=tap",
+}
+_STARTS_SCRIPT: Final = lazy_pattern(
+    r"\s*(?:(?:nyc|c8)(?: --\S+)* )?(?:npm|yarn|pnpm|bun)(?: run(?:-script)?)?(?: -s| --silent| --)*"
+    r" ([\w:.-]+)\s*"
+)
+_STARTS_SCRIPTS: Final = lazy_pattern(r"\s*(?:run-[sp]|npm-run-all2?)\s+([^*]*)")
 _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
     (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
     (r"jest\b", "jest"),
@@ -62,6 +74,7 @@ def _toolchains(
 ) -> Iterator[Toolchain]:
     script = scripts.get("test", "").strip()
     real = bool(script) and "no test specified" not in script
+    alone = "npx" if manager == "npm" else manager
     if real:
         why = "package.json has a test script"
         env = (("CI", "true"),) if _WATCHES.search(script) else ()
@@ -69,8 +82,12 @@ def _toolchains(
         for part in _parts(script, scripts):
             runner = _runner(part)
             # A manager other than npm may be missing where the packages themselves are there.
+            program = _WRAPPED.sub("", part).split(" ")[0]
             if runner != "command" and (part != script or manager != "npm"):
-                yield Toolchain(f"npx {runner}", language, f"{why} with it", _alone(part), runner)
+                yield Toolchain(f"{alone} {runner}", language, f"{why} with it", _alone(part), runner)
+            elif runner == "command" and program in _PRINTS and (_PRINTS[program] or part != script):
+                line = _alone(part) + _PRINTS[program]
+                yield Toolchain(f"{alone} {program}", language, f"{why} with it", line)
     if workspaces and (not real or "workspace" in script):
         line = "npm test --workspaces --if-present" if manager == "npm" else f"{manager} -r test"
         line = "yarn workspaces run test" if manager == "yarn" else line
@@ -99,9 +116,12 @@ def _dict(value: Any) -> Mapping[str, Any]:
 def _parts(script: str, scripts: Mapping[str, str], depth: int = 0) -> Iterator[str]:
     """The simple commands of a script, and of the scripts that it starts."""
     for part in re.split(r"&&|\|\||[;|]", script):
-        inner = re.fullmatch(r"\s*(?:npm|yarn|pnpm|bun) run (?:-s |--silent )?([\w:.-]+)\s*", part)
-        if inner and inner[1] in scripts and depth < 3:
-            yield from _parts(scripts[inner[1]], scripts, depth + 1)
+        one, several = _STARTS_SCRIPT.fullmatch(part), _STARTS_SCRIPTS.fullmatch(part)
+        names = [one[1]] if one else several[1].split() if several else []
+        inner = [scripts[name] for name in names if name in scripts]
+        if inner and depth < 3:
+            for text in inner:
+                yield from _parts(text, scripts, depth + 1)
         else:
             yield part.strip()
 
@@ -154,6 +174,7 @@ def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
 # Make's toolchain: a target of the Makefile that tests, or what of it does nothing but test.
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
+INNER_MAKEFILES: Final = ("tests/Makefile", "test/Makefile")
 TARGETS: Final = ("test", "check")
 # What only looks at sources, formats or packs them: where one is missing, the tests need not be.
 _BESIDE: Final = lazy_pattern(
@@ -177,7 +198,20 @@ def find_make(files: Collection[str], read: Read, found: tuple[Toolchain, ...]) 
         recipe = recipe_lines(script, target)
         if recipe and not _is_beside(script, target) and not _known("\n".join(recipe), found):
             return _make_toolchains(target, path, script)
-    return ()
+    return () if found else _make_folder(files, read)
+
+
+def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """A folder of tests with a Makefile of its own, whose first target is enough."""
+    path = next((path for path in INNER_MAKEFILES if path in files), "")
+    script = read_text(read, path) if path else ""
+    folder = path.rpartition("/")[0]
+    target = next((f" {target}" for target in TARGETS if _rule(script, target)), "")
+    if not script.strip():
+        return ()
+    why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
+    line = f"make -C {folder}{target}"
+    return (Toolchain(line, _compiled_language(script), why, line),)
 
 
 def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
@@ -189,16 +223,19 @@ def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
 
 
 def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ...]:
-    compiles = _COMPILES.search(script)
-    language = "" if not compiles else "C++" if "CXX" in script else "C"
+    language = _compiled_language(script)
     why, line = f"{path} has a target {target}", f"make {target}"
     found = [Toolchain(line, language, why, line)]
-    if compiles:
+    if language:
         # Objects are made beside each other; a Makefile that cannot bear it is made as it always was.
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
     return tuple(found)
+
+
+def _compiled_language(script: str) -> str:
+    return "" if not _COMPILES.search(script) else "C++" if "CXX" in script else "C"
 
 
 def _make_alone(script: str, target: str) -> str:

@@ -3,6 +3,7 @@
 import re
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
@@ -81,6 +82,7 @@ class PytestSettings(Struct, frozen=True):
     plugins: bool = False
     finds_sources: bool = False
     narrows: bool = False
+    names_files: bool = False
 
 
 def read_settings(files: Collection[str], read: Read) -> PytestSettings:
@@ -115,6 +117,7 @@ def _table_settings(table: dict[str, Any], where: str = "pyproject.toml names py
         bool(table.get("required_plugins")),
         bool(table.get("pythonpath")),
         bool(table.get("testpaths")),
+        bool(table.get("python_files")),
     )
 
 
@@ -156,15 +159,17 @@ def _own_options(words: list[str]) -> tuple[list[str], list[str]]:
     """pytest's own options among some words, and the words that are none."""
     options: list[str] = []
     others: list[str] = []
-    rest = iter(words)
-    for word in rest:
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
         name, _, value = word.partition("=")
         if _PLAIN.fullmatch(word) or (_VALUED.fullmatch(name) and value) or re.match(r"-[kmWpo][^=]", word):
             options.append(word)
         elif _VALUED.fullmatch(word):
-            options += [word, next(rest, "")]
+            options += [word, rest.pop() if rest else ""]
         elif _SHOWN.fullmatch(word) or _PLUGIN_VALUED.fullmatch(word):
-            next(rest, "")
+            if rest and not rest[-1].startswith("-"):  # `--cov` may stand alone
+                rest.pop()
         elif not word.startswith("-"):
             others.append(word)
     return options, others
@@ -279,7 +284,14 @@ def _module(path: str, folders: tuple[str, ...]) -> str:
     return re.sub(r"(?:/__init__)?\.(?:pyx|c|cc|cpp|rs|py)$", "", inside).replace("/", ".")
 
 
+# The usual names of scripts that start Django's tests of a package, which has no manage.py.
+DJANGO_SCRIPTS: Final = ("runtests.py", "run_tests.py", "tests/runtests.py")
+_HANDS_ON: Final = lazy_pattern(
+    r"\bexecute_from_command_line\b(?s:.*)\bsys\.argv\[1:\]|"
+    r"\bsys\.argv\[1:\](?s:.*)\bexecute_from_command_line\b"
+)
 PYTHON_CLUES: Final = (
+    *DJANGO_SCRIPTS,
     ".coveragerc",
     "pyproject.toml",
     "pytest.ini",
@@ -293,7 +305,10 @@ PYTHON_MANIFESTS: Final = frozenset(
 )
 TEST_MODULES_READ: Final = 8  # to see which framework they use
 _MOST: Final = 5  # ways that are worth a try
-_TEST_MODULE: Final = lazy_pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
+_TEST_MODULE: Final = lazy_pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$")
+# One file beside the code or in its package, which pytest collects only where it is told so.
+_LONE_MODULE: Final = lazy_pattern(r"(?:^|/)tests?\.py$")
+_LONE: Final = "-o python_files='test*.py *_test.py'"
 # What nobody means to test: how the project is installed and described, and what is not its own.
 _BESIDE: Final = "setup.py,docs/*,doc/*,.venv/*,venv/*,.kith-build/*"
 _COVERAGE_TABLES: Final = {
@@ -312,17 +327,22 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     pytest where a file asks for it, unittest where all test modules seen are its own, else pytest.
     """
     tests, settings = test_modules(files), read_settings(files, read)
+    sources = {path: text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))}
+    lone = bool(tests) and all(map(_LONE_MODULE.search, tests))
+    if lone:  # a script to evaluate a model is called test.py, too
+        tests = [path for path, text in sources.items() if _holds_tests(text)]
     asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
     asked.sort(key=lambda each: -_reached(each, tests))  # one of them may be about a few tests only
-    scripts = [each for each in (_by_script(one, files) for one in (*stated, *_DJANGO)) if each]
+    scripts = [each for each in (_by_script(one, files, read) for one in (*stated, *_DJANGO)) if each]
     if not (settings.where or tests or scripts):
         return ()
-    sources = [text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))]
     conftest = min((path for path in files if f"/{path}".endswith("/conftest.py")), default="")
-    of_unittest = any(re.search(r"^class \w+\([\w., ]*TestCase\b", text, re.M) for text in sources)
-    plain_unittest = not settings.where and not conftest and bool(sources) and all(map(_is_unittest, sources))
+    of_unittest = any(re.search(r"^class \w+\([\w., ]*TestCase\b", text, re.M) for text in sources.values())
+    kinds = [_is_unittest(text) for path, text in sources.items() if path in tests]
+    plain_unittest = not settings.where and not conftest and bool(kinds) and all(kinds)
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
-    by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, PYTEST, "pytest")]
+    line = f"{PYTEST} {_LONE}" if lone and tests and not settings.names_files else PYTEST
+    by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, line, "pytest")]
     if settings.narrows or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
         by_pytest.reverse()
     if asked and _is_all_of(asked[0], tests):
@@ -374,20 +394,35 @@ def _complete(
     ][:_MOST]
     if roots and complete:
         best = next((each for each in complete if "-o addopts" in each.run), complete[0])
-        complete[_MOST - 1 :] = [replace(best, env=best.env[1:])]
+        modules = _packages_in(roots, files)
+        complete[_MOST - 1 :] = [replace(best, env=best.env[1:], installed=modules)]
     distinct = {(each.run, each.env): each for each in reversed(complete)}
     return tuple(reversed(distinct.values()))
 
 
+def _packages_in(folders: tuple[str, ...], files: Collection[str]) -> tuple[str, ...]:
+    """The first packages of these folders, as they are imported; below a namespace its parts."""
+    found = {
+        _module(path, folders)
+        for path in files
+        if path.endswith("/__init__.py") and path.startswith(tuple(f"{folder}/" for folder in folders))
+    }
+    tops = [each for each in found if not any(each.startswith(f"{other}.") for other in found)]
+    return tuple(sorted(tops)[:_MOST])
+
+
 def test_modules(files: Collection[str]) -> list[str]:
-    """The Python files that are named like tests, sorted."""
+    """The Python files that are named like tests, sorted; lone ones, which may be none, follow the others."""
     # Few of many files get as far as the pattern, which is slow.
-    return sorted(
-        path for path in files if path.endswith(".py") and "test" in path and _TEST_MODULE.search(path)
-    )
+    named = (path for path in files if path.endswith(".py") and "test" in path and _TEST_MODULE.search(path))
+    return sorted(named, key=lambda path: (bool(_LONE_MODULE.search(path)), path))
 
 
 # --- unittest, and scripts of the project's own ----------------------------------------------
+
+
+def _holds_tests(text: str) -> bool:
+    return bool(re.search(r"^(?:async )?def test_|^class \w+\([\w., ]*TestCase\b", text, re.M))
 
 
 def _is_unittest(text: str) -> bool:
@@ -397,19 +432,27 @@ def _is_unittest(text: str) -> bool:
 
 
 def _unittest_line(tests: list[str], files: Collection[str]) -> str:
-    """Discovery begins at the top, or in the folder of tests that the top's discovery would not enter."""
-    folders = {path.rpartition("/")[0] for path in tests}
+    """Discovery begins at the top, or in the folder that most tests are reached from."""
+    starts = Counter(_start_of(path, files) for path in tests)
     usual = sum(path.rpartition("/")[2].startswith("test") for path in tests)
     pattern = "" if 2 * usual >= len(tests) else " -p '*_test.py'"
-    if any(not folder or f"{folder.split('/')[0]}/__init__.py" in files for folder in folders):
-        return f"{PYTHON} -m unittest discover{pattern}"
-    shallowest = min(folders, key=lambda folder: (folder.count("/"), folder))
-    return f"{PYTHON} -m unittest discover -s {shlex.quote(shallowest)}{pattern}"
+    start = "" if "" in starts else min(starts, key=lambda each: (-starts[each], each.count("/"), each))
+    where = f" -s {shlex.quote(start)}" if start else ""
+    return f"{PYTHON} -m unittest discover{where}{pattern}"
 
 
-def _by_script(stated: Stated, files: Collection[str]) -> Toolchain | None:
+def _start_of(path: str, files: Collection[str]) -> str:
+    """The folder above the packages that a module is in, "" for the top: discovery enters only packages."""
+    folder = path.rpartition("/")[0]
+    while folder and f"{folder}/__init__.py" in files:
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
+def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain | None:
     """unittest as some file says it is called here, or a script or package of the project that tests."""
-    words = of_python(list(stated.words))
+    first = stated.words[0].removeprefix("./")
+    words = [first, *stated.words[1:]] if first.endswith(".py") else of_python(list(stated.words))
     if any(re.search(r"[{}$*]", word) for word in words):
         return None
     where = f"{stated.where} says so"
@@ -427,8 +470,11 @@ def _by_script(stated: Stated, files: Collection[str]) -> Toolchain | None:
     path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
     if not path or not re.search(r"test", path.rpartition("/")[2].removesuffix(".py")):
         return None
+    if path in DJANGO_SCRIPTS and _HANDS_ON.search(read_text(read, path)):
+        words += ["-v", "2"]
     line = shlex.join([PYTHON, *words])
-    return Toolchain(line, "Python", where, line, env=plain_env(stated.env))
+    name = path if words[0] == path else line
+    return Toolchain(name, "Python", where, line, env=plain_env(stated.env))
 
 
 # --- for all of them -------------------------------------------------------------------------
@@ -441,7 +487,7 @@ def _source_folders(files: Collection[str], read: Read) -> tuple[str, ...]:
     ]
     found = []
     for folder in _SOURCE_FOLDERS:
-        inner = re.compile(rf"{folder}/(?:\w+/__init__|\w+)\.py$")
+        inner = re.compile(rf"{folder}/(?:[\w/]+/__init__|\w+)\.py$")
         named = folder == "src" or any(re.search(rf"[\"'=\s]{folder}[\"'\s]", text) for text in manifests)
         if named and f"{folder}/__init__.py" not in files and any(inner.match(path) for path in files):
             found.append(folder)

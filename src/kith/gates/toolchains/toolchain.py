@@ -44,7 +44,8 @@ class Toolchain(Struct, frozen=True):
     report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
     an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
     of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
-    `coverage`: the options of its coverage tool, "" where none is known.
+    `coverage`: the options of its coverage tool, "" where none is known. `installed`: modules that this way
+    finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
     after its own build. `requires` are the distributions in its manifests, `absent` its submodules that
@@ -66,6 +67,7 @@ class Toolchain(Struct, frozen=True):
     requires: tuple[str, ...] = ()
     absent: tuple[tuple[str, str], ...] = ()
     reports: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
 
     @property
     def compiles(self) -> bool:
