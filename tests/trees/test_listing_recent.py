@@ -10,6 +10,7 @@ import pytest
 
 from kith.trees import listing
 from kith.trees.listing import list_files
+from kith.trees.revisions import clean_commit
 
 
 def git(root: Path, *words: str) -> None:
@@ -60,3 +61,41 @@ def test_a_tree_that_just_changed_is_listed_again(listed: Path) -> None:
     assert "new.py" in asyncio.run(list_files(listed))
     (listed / "newer.py").write_text("")
     assert "newer.py" in asyncio.run(list_files(listed)), "however short the time between them"
+
+
+def change_in_every_way(root: Path) -> None:
+    (root / "utils.py").unlink()
+    (root / "tests" / "added.py").write_text("")
+    git(root, "add", "tests/added.py")
+    (root / "tests" / "added.py").unlink()
+    (root / "loose").mkdir()
+    (root / "loose" / "a b\tc\n.txt").write_text("")
+    (root / "venv").mkdir()
+    (root / "venv" / "pyvenv.cfg").write_text("")
+    git(root, "init", "-q", "inner")
+    (root / "inner" / "own.py").write_text("")
+
+
+def test_one_look_tells_the_commit_and_the_files(repository: Path) -> None:
+    time.sleep(0.1)
+    assert asyncio.run(clean_commit(repository, 60, lists=True))
+    kept = listing.recall(repository)
+    assert kept and kept == asyncio.run(listing._list(repository))
+
+
+def test_one_look_lists_a_changed_tree_as_it_is(repository: Path) -> None:
+    change_in_every_way(repository)
+    time.sleep(0.1)
+    assert asyncio.run(clean_commit(repository, 60, lists=True)) == ""
+    kept = listing.recall(repository)
+    assert kept and kept == asyncio.run(listing._list(repository))
+    assert "utils.py" not in kept and "loose/a b\tc\n.txt" in kept
+
+
+def test_files_assumed_unchanged_need_a_look_of_their_own(repository: Path) -> None:
+    git(repository, "update-index", "--assume-unchanged", "utils.py")
+    (repository / "utils.py").unlink()
+    time.sleep(0.1)
+    asyncio.run(clean_commit(repository, 60, lists=True))
+    assert listing.recall(repository) is None
+    assert "utils.py" not in asyncio.run(list_files(repository))

@@ -21,7 +21,7 @@ from kith.tools.symbols import Look
 
 MOST: Final = 50_000  # files of a tree whose index is made without being asked for, in one run or several
 WORTH: Final = 200  # files, from which on a tool that finds definitions is worth its place in the prompt
-_LATER: Final = 1.0  # seconds, after which a first index does not hold up the first request any more
+_LATER: Final = 3.0  # seconds, after which a first index holds up no short task any more
 _PATIENCE: Final = 0.3  # seconds; what changed since the last time rarely takes longer
 
 

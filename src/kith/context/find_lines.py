@@ -65,12 +65,12 @@ class Search(Struct, frozen=True):
 
 
 def begin_search(run: Run, query: Query, limits: ExecLimits) -> Search:
-    """Begin it everywhere but in folders that are usually generated; whoever begins it ends it."""
+    """Begin a search outside of folders that are usually generated. The caller cancels it in the end."""
     return Search(query, asyncio.ensure_future(_search(run, query, _without(()), limits)))
 
 
 async def take_lines(search: Search, chosen: Sequence[str]) -> tuple[list[Hit], bool] | None:
-    """What `find_lines` would find in the chosen files; None where only that can tell."""
+    """Return the result of `find_lines` for the chosen files; None where a new search is needed."""
     if _without(chosen) != _without(()):  # files lie in a folder that it passed over
         return None
     found = await search.found

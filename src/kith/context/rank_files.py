@@ -2,10 +2,8 @@
 
 import heapq
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from posixpath import splitext
 from typing import Final, Literal
 
@@ -185,16 +183,17 @@ def _shortlist(stems: Sequence[str], files: Sequence[str]) -> tuple[dict[str, fl
     in_folders = _find_all(stems, folders)
     in_names = _find_all(stems, [name for _, _, name in parts])
     rarity = {}
-    above, here = dict.fromkeys(folders, 0.0), [0.0] * len(files)
+    above, here = dict[str, float](), dict[int, float]()
     for word in stems:
         spread = len(in_names[word]) + sum(sizes[folders[at]] for at in in_folders[word])
         rarity[word] = math.log2(1 + len(files) / max(spread, 1))
         for at in in_folders[word]:
-            above[folders[at]] += _IN_FOLDER * rarity[word]
+            above[folders[at]] = above.get(folders[at], 0.0) + _IN_FOLDER * rarity[word]
         for at in in_names[word]:
-            here[at] += _IN_NAME * rarity[word]
-    scores = [score + above[part[0]] for score, part in zip(here, parts, strict=True)]
-    rough = [(score * _ending_weight(path), path) for score, path in zip(scores, files, strict=True) if score]
+            here[at] = here.get(at, 0.0) + _IN_NAME * rarity[word]
+    likely = [at for at, part in enumerate(parts) if part[0] in above or at in here] if above else [*here]
+    scores = [here.get(at, 0.0) + above.get(parts[at][0], 0.0) for at in likely]
+    rough = [(score * _ending_weight(files[at]), files[at]) for score, at in zip(scores, likely, strict=True)]
     return rarity, [path for _, path in heapq.nlargest(_SHORTLIST, rough)]
 
 
@@ -204,14 +203,15 @@ def _find_all(words: Sequence[str], texts: Sequence[str]) -> dict[str, list[int]
     lowered = joined.lower()
     if len(lowered) != len(joined):  # a few letters (such as İ) grow in lower case
         lowered = "\0".join(text.lower()[: len(text)].ljust(len(text)) for text in texts)
-    starts = [0, *accumulate(len(text) + 1 for text in texts)]
     found: dict[str, list[int]] = {}
     for word in words:
         places = found[word] = []
-        at = lowered.find(word)
+        at, number, begun = lowered.find(word), 0, 0
         while at >= 0:
-            places.append(bisect_right(starts, at) - 1)
-            at = lowered.find(word, starts[places[-1] + 1])
+            number += lowered.count("\0", begun, at)
+            places.append(number)
+            begun = lowered.find("\0", at)
+            at = lowered.find(word, begun) if begun >= 0 else -1
     return found
 
 

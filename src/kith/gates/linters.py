@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
@@ -61,9 +62,7 @@ def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
     `files` are paths relative to the root, `read` gives a file's bytes or None. Nobody looks here whether a
     tool is installed; that shows when it is run.
     """
-    names = files if isinstance(files, frozenset) else frozenset(files)
-    suffixes = frozenset({path[path.rfind(".") :] for path in files})
-    text = _as_text(files)
+    names, suffixes, text = _overview(tuple(files))
     found = [] if suffixes.isdisjoint(RUFF_SUFFIXES) else [*_python(names, text, read)]
     if not suffixes.isdisjoint(CPPCHECK_SUFFIXES):
         found.append(make_cppcheck())
@@ -103,14 +102,16 @@ def _eslint_config(files: Collection[str], read: Read) -> str:
     return "package.json" if isinstance(manifest, dict) and "eslintConfig" in manifest else ""
 
 
-def _as_text(files: Collection[str]) -> str:
-    """All names as one text: tens of thousands are not searched one by one."""
-    return _END.join((*files, ""))
+@lru_cache(maxsize=2)
+def _overview(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], str]:
+    """The names, their endings, and all names as one text: tens of thousands are not searched one by one."""
+    suffixes = frozenset({path[path.rfind(".") :] for path in files})
+    return frozenset(files), suffixes, _END.join((*files, ""))
 
 
 def lint_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_linters` would read: for who reads them beforehand."""
-    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(_as_text(files)))
+    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(_overview(tuple(files))[2]))
 
 
 def _inner_manifests(text: str) -> list[str]:

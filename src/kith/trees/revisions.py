@@ -211,8 +211,8 @@ async def clean_commit(root: Path, patience: float = _PATIENCE, *, lists: bool =
     """The commit that the tree at `root` is, file by file.
 
     "" where it is none: something was changed or is not tracked, there is no commit, no git, or git takes
-    longer than `patience` (seconds). `lists`: at the top of a repository, keep for `list_files` what one look
-    at the files tells of both.
+    longer than `patience` (seconds). `lists`: at the top of a repository, also keep the list of files, for
+    `list_files`.
     """
     begun, asked = begin(), [asyncio.ensure_future(run_git(root, *STATUS))]
     if lists:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct, field
 
 from kith.core.errors import TreeError
-from kith.core.git import list_paths
+from kith.core.git import list_each
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
@@ -182,13 +182,13 @@ async def _search(
     wanted = [part for word in sorted(words) for part in ("-e", word)]
     where = [f"*{ending}" for ending in sorted(endings)]
     # `grep --untracked` would walk the whole tree; what git does not track is the rest of the known files.
-    found, tracked, changed = await asyncio.gather(
-        list_paths(untouched or run, ["grep", "-lIzF", *wanted, "--", *where], _GREP_LIMITS),
-        list_paths(untouched or run, ["ls-files", "-z", "--", *where], _GREP_LIMITS),
-        _changed_paths(run),
+    commands = (["grep", "-lIzF", *wanted, "--", *where], ["ls-files", "-z", "--", *where])
+    listed, changed = await asyncio.gather(
+        list_each(untouched or run, commands, _GREP_LIMITS), _changed_paths(run)
     )
-    if found is None or tracked is None:
+    if listed is None:
         return files
+    found, tracked = listed
     kinds = tuple(endings)
     untracked = {path for path in files if path.endswith(kinds)}.difference(tracked)
     return {*found, *changed, *untracked}
