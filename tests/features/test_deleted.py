@@ -52,9 +52,14 @@ def test_without_one_feature_kith_starts_and_the_demo_runs(tmp_path: Path, name:
         assert "Undid" in kith(environ, "demo")  # done, applied, and taken back
 
 
-def test_without_any_feature_the_main_job_is_done(repository: Path, tmp_path: Path) -> None:
+def test_without_any_feature_kith_starts(tmp_path: Path) -> None:
     environ = without(tmp_path, *NAMES)
     assert kith(environ, "features") == ""
     assert "run " in kith(environ, "--help") and "scan" not in kith(environ, "--help")
+
+
+def test_with_one_feature_alone_a_task_is_done(repository: Path, tmp_path: Path) -> None:
+    environ = without(tmp_path, *(name for name in NAMES if name != "direct"))
+    assert kith(environ, "features").split()[0] == "direct"
     kith(environ, "run", "--yes", "rename mean to average", cwd=repository)
     assert "def average" in (repository / "utils.py").read_text()
