@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kith.settings.features import known_features
+from outside import in_thread
 from places import SOURCE
 
 NAMES = [each.name for each in known_features()]
@@ -52,10 +53,15 @@ def test_without_one_feature_kith_starts_and_the_demo_runs(tmp_path: Path, name:
         assert "Undid" in kith(environ, "demo")  # done, applied, and taken back
 
 
-def test_without_any_feature_kith_starts(tmp_path: Path) -> None:
+def test_without_any_feature_the_main_job_is_done(repository: Path, tmp_path: Path) -> None:
     environ = without(tmp_path, *NAMES)
     assert kith(environ, "features") == ""
     assert "run " in kith(environ, "--help") and "scan" not in kith(environ, "--help")
+    edit = {"path": "utils.py", "old": "(len(numbers) + 1)", "new": "len(numbers)"}
+    with in_thread([{"calls": [{"name": "edit", "args": edit}]}, "Mended."], "vllm") as server:
+        environ |= {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
+        kith(environ, "run", "--yes", "--check", "none", "-m", "openai/standin", "mend mean", cwd=repository)
+    assert "sum(numbers) / len(numbers)" in (repository / "utils.py").read_text()
 
 
 def test_with_one_feature_alone_a_task_is_done(repository: Path, tmp_path: Path) -> None:
