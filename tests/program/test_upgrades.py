@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from kith.core.codec import KINDS
+from kith.core.private_files import put_private
 from kith.features.engine.home import EngineHome
 from kith.features.engine.processes import birth
 from kith.memory.database import VERSION
@@ -211,7 +212,7 @@ def test_a_running_engine_is_shown_and_stopped(version: str, repository: Path, s
         told = {"@KEEPER@": str(keeper.pid), "@KEEPER_BORN@": birth(keeper.pid), "@ENGINE@": "0"}
         for mark, text in told.items():
             record = record.replace(mark, text)
-        home.put(home.record, record)
+        put_private(home.record, record.encode())
         kith = Kith(repository)
         assert kith("engine").stdout.startswith("file/tiny  ready, idle  window 4,096")
         assert kith("engine", "stop").stdout == "Stopped 1 engine.\n"
