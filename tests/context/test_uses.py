@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from kith.context.brief import brief
 from kith.context.budget import estimate_tokens
-from kith.context.find_lines import Hit, take_lines
-from kith.context.uses import USES, Uses, begin_uses, find_uses, names_to_change, show_uses
+from kith.context.find_lines import Hit
+from kith.context.uses import USES, Uses, find_uses, names_to_change, show_uses
 from tools_bench import Bench
 
 
@@ -135,30 +135,3 @@ def test_the_first_message_holds_them_within_its_budget(tree: Bench) -> None:
         assert estimate_tokens(shown) <= budget
         assert f"\n\n{USES} (mean: " in shown
     assert USES not in asyncio.run(brief(tree.run, "mean() is wrong", 1000))
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_a_search_begun_early_finds_the_same(tree: Bench, own: bool) -> None:
-    if own:  # a folder that is usually generated, and not here: the early search passes it over
-        tree.write("dist/out.py", "mean\n")
-    task = "rename mean() to average()"
-
-    async def look() -> tuple[Uses, bool]:
-        begun = begin_uses(tree.run, task)
-        assert begun
-        files = await tree.run.workspace.files()
-        found = await find_uses(tree.run, task, files, begun)
-        return found, await take_lines(begun, files) is not None
-
-    found, taken = asyncio.run(look())
-    assert found == uses_of(tree, task)
-    assert taken == (not own)
-    assert any(hit.path == "dist/out.py" for hit in found.hits) == own
-
-
-def test_only_a_task_that_names_code_begins_a_search(tree: Bench) -> None:
-    async def begin() -> bool:
-        begun = [begin_uses(tree.run, task) for task in ("say hello", "rename hooks.py to plugins.py")]
-        return any(begun)
-
-    assert not asyncio.run(begin())

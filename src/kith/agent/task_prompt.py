@@ -10,7 +10,6 @@ from kith.agent.judges import Judges, Stands
 from kith.agent.project import Project
 from kith.context.brief import ALL, FindFitting, Showing, brief, know_nothing
 from kith.context.budget import fit_middle, output_room
-from kith.context.find_lines import Search
 from kith.core.event_loop import leave
 from kith.core.model import Tool, ToolFn
 from kith.core.non_answers import TASK_HEADING
@@ -37,16 +36,15 @@ async def open_task(
     known: FindFitting = know_nothing,
     showing: Showing = ALL,
     tell_checks: Callable[[], Awaitable[str]] = no_checks,
-    begun: Search | None = None,
 ) -> str:
     """The task with what helps to begin, in about `budget` tokens beside its own (times `showing.room`).
 
     `known` scores files by the index; `tell_checks` gives the checks' results before the change. Both are
-    waited for while the tree is looked at. `begun` as in `brief`.
+    waited for while the tree is looked at.
     """
     telling = asyncio.ensure_future(tell_checks())
     try:
-        layout, *rest = await opening_parts(run, task, budget, known, showing, begun)
+        layout, *rest = await opening_parts(run, task, budget, known, showing)
         checks = await telling
     finally:
         await leave(telling)
@@ -55,15 +53,10 @@ async def open_task(
 
 
 async def opening_parts(
-    run: Run,
-    task: str,
-    budget: int,
-    known: FindFitting = know_nothing,
-    showing: Showing = ALL,
-    begun: Search | None = None,
+    run: Run, task: str, budget: int, known: FindFitting = know_nothing, showing: Showing = ALL
 ) -> tuple[tuple[str, str], ...]:
     """Return the parts of `open_task`, as (name, text) of each non-empty part."""
-    layout = await brief(run, task, int(budget * showing.room), known, showing, begun)
+    layout = await brief(run, task, int(budget * showing.room), known, showing)
     parts = (("project layout", layout), ("task", f"{TASK_HEADING}\n{task}"))
     return tuple((name, text.strip()) for name, text in parts if text.strip())
 

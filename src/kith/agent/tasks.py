@@ -28,9 +28,7 @@ from kith.agent.reminders import Reminders
 from kith.agent.start_state import find_commit
 from kith.agent.task_prompt import ToldChecks, no_checks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
-from kith.context.find_lines import Search
 from kith.context.task_kinds import kind_of
-from kith.context.uses import begin_uses
 from kith.core.errors import NoModelError, UsageError
 from kith.core.event_loop import leave
 from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
@@ -102,10 +100,7 @@ class DoTask(Protocol):
 
 
 class SessionTask(Struct, frozen=True):
-    """A task in its session `id`, with its state from the log; `held`: a model that is open already.
-
-    `begun`: the search for what the task's words name, which was begun first as it takes longest.
-    """
+    """A task in its session `id`, with its state from the log; `held`: a model that is open already."""
 
     project: Project
     run: Run
@@ -113,7 +108,6 @@ class SessionTask(Struct, frozen=True):
     task: Task
     past: Past
     held: Opened | None = None
-    begun: Search | None = None
 
     @property
     def words(self) -> str:
@@ -181,18 +175,6 @@ async def run_in(
     `opened` is a model that is open already (a conversation keeps its own); otherwise one is chosen now.
     """
     run = project.begin(session, answerer)
-    needs_none = any(each.fits(task.words) for each in _shortcuts())
-    begun = None if task.resume or needs_none else begin_uses(run, task.words)
-    try:
-        return await _run_begun(project, session, task, run, opened, begun)
-    finally:
-        if begun:
-            await leave(begun.found)
-
-
-async def _run_begun(
-    project: Project, session: Session, task: Task, run: Run, opened: Opened | None, begun: Search | None
-) -> Result:
     if task.resume:
         run.emit(Resumed())
         await project.recover(session)
@@ -205,9 +187,7 @@ async def _run_begun(
     past = session.past()
     # Each task of a conversation has a trial of its own, found again when it is resumed.
     run = replace(run, trial_name=trial_name(session.id, past.tasks))
-    work = keep_partial(
-        session, THREAD, _do(SessionTask(project, run, session.id, task, past, opened, begun))
-    )
+    work = keep_partial(session, THREAD, _do(SessionTask(project, run, session.id, task, past, opened)))
     code = await project.to_the_end(session, run, work, f"kith run --resume {short_session(session.id)}")
     settle(project, session.past(), session.listeners)
     return Result(code, project.report(session.id))
@@ -216,17 +196,12 @@ async def _run_begun(
 class Shortcut(Struct, frozen=True):
     """A feature's way to do a task without a model.
 
-    `do` gets the task's words, and gives None for one that needs a model after all. `fits`: the words look as
-    if none is needed. `example`: the nearest request that needs none, "" where nothing is like it.
+    `do` gets the task's words, and gives None for one that needs a model. `example`: the nearest request that
+    needs none, "" where nothing is like it.
     """
 
-    fits: Callable[[str], bool]
     do: Callable[[Project, Run, str], Awaitable[Outcome | None]]
     example: Callable[[str], str]
-
-
-def _shortcuts() -> list[Shortcut]:
-    return [*all_parts(lambda each: each.shortcut)]
 
 
 def _copied(history: Sequence[Message]) -> Forked:
@@ -246,7 +221,8 @@ async def _do(job: SessionTask) -> Outcome:
     said = await _hear_hooks(job)
     if said.refusal:
         return Outcome("rejected", said.no)
-    for each in _shortcuts() if task.schema is None else ():
+    shortcuts: list[Shortcut] = [*all_parts(lambda each: each.shortcut)]
+    for each in shortcuts if task.schema is None else ():
         if done := await each.do(project, run, task.words):
             return done
     if said.words:
@@ -255,7 +231,7 @@ async def _do(job: SessionTask) -> Outcome:
         async with with_servers(project) as project:
             return await _ask_model(replace(job, project=project))
     except NoModelError as error:
-        if form := next(filter(None, (each.example(task.words) for each in _shortcuts())), ""):
+        if form := next(filter(None, (each.example(task.words) for each in shortcuts)), ""):
             raise NoModelError(
                 f"{error}\n\nWithout a model, kith takes requests of this form:\n  {form}"
             ) from error
@@ -408,7 +384,7 @@ async def _open_task(job: SessionTask, asking: _Asking, window: int, adaptation:
         words = f"{words}\n\nThe person set your list of steps:\n{steps}"
     tell_checks = no_checks if job.project.settings.read_only else asking.standing.first_words
     room, known = opening_room(window), asking.known.fitting
-    return await open_task(job.run, words, room, known, adaptation.showing, tell_checks, job.begun)
+    return await open_task(job.run, words, room, known, adaptation.showing, tell_checks)
 
 
 # --- going on after a crash --------------------------------------------------------------

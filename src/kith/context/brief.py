@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
-from kith.context.find_lines import Search
 from kith.context.rank_files import Signals, kind_of, match_paths, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
 from kith.context.symbols import find_defined, find_symbols
@@ -189,12 +188,7 @@ async def know_nothing() -> Fitting:
 
 
 async def brief(
-    run: Run,
-    task: str,
-    budget_tokens: int,
-    known: FindFitting = know_nothing,
-    showing: Showing = ALL,
-    begun: Search | None = None,
+    run: Run, task: str, budget_tokens: int, known: FindFitting = know_nothing, showing: Showing = ALL
 ) -> str:
     """Describe the tree to a model, in at most `budget_tokens` estimated tokens.
 
@@ -202,7 +196,7 @@ async def brief(
     The same tree, history and index give the same text if git answers within 0.4 s, the search for uses
     within a second. What comes later is left out: recently changed files, files with
     names from the task, uses. "" for an empty tree or a budget below 100 tokens. Secrets, binary files and
-    files over 500 kB are not read. `begun`: the search for uses, if it was begun earlier.
+    files over 500 kB are not read.
     """
     if budget_tokens < _LEAST:
         return ""
@@ -212,7 +206,7 @@ async def brief(
         return ""
     # The search for uses takes longest. The paths are looked at while it, the index or git answers.
     uses, signals, (paths, shape) = await asyncio.gather(
-        find_uses(run, task, files, begun),
+        find_uses(run, task, files),
         gather_signals(run, words, files, known),
         asyncio.to_thread(lambda: (match_paths(words, files), show_layout(files, budget_tokens // 4))),
     )

@@ -1,6 +1,5 @@
 """Find lines in the tree's files, with the quickest engine the machine has."""
 
-import asyncio
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -51,41 +50,13 @@ async def find_lines(
     run: Run, query: Query, chosen: Sequence[str], limits: ExecLimits
 ) -> tuple[list[Hit], bool]:
     """The matches in the chosen files, and whether these are all. Raises re.error."""
-    found = await _search(run, query, _without(chosen), limits)
-    if found is None:
-        return await _look_through(run, query.compile(), chosen), True
-    return _among(found[0], chosen), found[1]
-
-
-class Search(Struct, frozen=True):
-    """A search that was begun before the tree's files were known; `found` is None without an engine."""
-
-    query: Query
-    found: asyncio.Future[tuple[list[Hit], bool] | None]
-
-
-def begin_search(run: Run, query: Query, limits: ExecLimits) -> Search:
-    """Begin a search outside of folders that are usually generated. The caller cancels it in the end."""
-    return Search(query, asyncio.ensure_future(_search(run, query, _without(()), limits)))
-
-
-async def take_lines(search: Search, chosen: Sequence[str]) -> tuple[list[Hit], bool] | None:
-    """Return the result of `find_lines` for the chosen files; None where a new search is needed."""
-    if _without(chosen) != _without(()):  # files lie in a folder that it passed over
-        return None
-    found = await search.found
-    return found and (_among(found[0], chosen), found[1])
-
-
-async def _search(
-    run: Run, query: Query, without: Sequence[str], limits: ExecLimits
-) -> tuple[list[Hit], bool] | None:
+    without = _without(chosen)
     for command in (_ripgrep(query, without), _git_grep(query, without)):
         ran = await run.workspace.exec(command, limits)
-        hits = [*_parse(ran.output)]
+        hits = _among([*_parse(ran.output)], chosen)
         if hits or ran.timed_out or ran.code in (_FOUND, _NOTHING):
             return hits, not (ran.timed_out or ran.cut)
-    return None
+    return await _look_through(run, query.compile(), chosen), True
 
 
 def _among(hits: Sequence[Hit], chosen: Sequence[str]) -> list[Hit]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
-from kith.context.find_lines import Hit, Query, Search, begin_search, find_lines, take_lines
+from kith.context.find_lines import Hit, Query, find_lines
 from kith.context.rank_files import kind_of
 from kith.context.symbols import find_defined
 from kith.context.task_words import find_words, named_paths, stems_of
@@ -107,27 +107,18 @@ class Uses(Struct, frozen=True):
     whole: bool = True
 
 
-def begin_uses(run: Run, task: str) -> Search | None:
-    """Begin the search of `find_uses` before the files are known; None where it needs them."""
-    names = names_to_change(task)
-    if not names or any("." in name for name in names):
-        return None
-    return begin_search(run, _query_of(map(_pattern_of, names)), _LIMITS)
-
-
-async def find_uses(run: Run, task: str, files: Sequence[str], begun: Search | None = None) -> Uses:
+async def find_uses(run: Run, task: str, files: Sequence[str]) -> Uses:
     """Find the lines that use what a task wants changed everywhere, with one search and within a second.
 
-    A line uses a file if it holds the file's name, or imports that name without its ending. `begun` is a
-    search for the same task, if it was begun earlier.
+    A line uses a file if it holds the file's name, or imports that name without its ending.
     """
     names = names_to_change(task)
     patterns = {name: _pattern_of(name) for name in names if "." not in name or named_paths([name], files)}
     if not patterns:
         return Uses()
-    query = _query_of(patterns.values())
+    query = Query("|".join(pattern.pattern for pattern in patterns.values()), in_order=False)
     try:
-        every, whole = await asyncio.wait_for(_search(run, query, files, begun), 2 * _LIMITS.seconds)
+        every, whole = await asyncio.wait_for(_search(run, query, files), 2 * _LIMITS.seconds)
     except TimeoutError:  # without an engine, in a large tree
         return Uses()
     hits = [hit for hit in every if kind_of(hit.path) != "secret"]
@@ -145,16 +136,9 @@ async def find_uses(run: Run, task: str, files: Sequence[str], begun: Search | N
     return Uses(held, tuple(kept), whole)
 
 
-def _query_of(patterns: Iterable[re.Pattern[str]]) -> Query:
-    return Query("|".join(pattern.pattern for pattern in patterns), in_order=False)
-
-
-async def _search(
-    run: Run, query: Query, files: Sequence[str], begun: Search | None
-) -> tuple[list[Hit], bool]:
+async def _search(run: Run, query: Query, files: Sequence[str]) -> tuple[list[Hit], bool]:
     """The lines and whether these are all, quickly; of too many the first ones, the same at each search."""
-    found = await take_lines(begun, files) if begun and begun.query == query else None
-    hits, whole = found or await find_lines(run, query, files, _LIMITS)
+    hits, whole = await find_lines(run, query, files, _LIMITS)
     if whole or len(hits) <= _MANY:
         return hits, whole
     return await find_lines(run, replace(query, in_order=True), files, _LIMITS)

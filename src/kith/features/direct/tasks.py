@@ -30,8 +30,4 @@ async def do_directly(project: Project, run: Run, words: str) -> Outcome | None:
         await judges.aclose()
 
 
-def _fits(words: str) -> bool:
-    return parse_direct(words) is not None
-
-
-SHORTCUT: Final = Shortcut(_fits, do_directly, nearest_form)
+SHORTCUT: Final = Shortcut(do_directly, nearest_form)
