@@ -27,3 +27,16 @@ def test_an_endpoint_that_does_not_answer_is_named(repository: Path, home: Path,
     )
     told = " ".join(Kith(repository)("models").stdout.split())
     assert "box at http://127.0.0.1:9 lists no models: is it running, and is its key in BOX_KEY?" in told
+
+
+def test_models_are_listed_although_the_protocol_of_a_cloud_is_off(
+    repository: Path, home: Path, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = home / ".config/kith/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'model_folders = ["{tiny_gguf.parent}"]\n'
+        '[endpoints.claude]\nkind = "anthropic"\nurl = "https://cloud.test"\n'
+    )
+    monkeypatch.setenv("KITH_FEATURES_OFF", "clouds")
+    assert tiny_gguf.stem in Kith(repository)("models").stdout

@@ -55,7 +55,7 @@ class Listed(Struct, frozen=True):
 def listed_name(chosen: Settings, name: str, server: str) -> str:
     """A model of the log as `kith models` lists it: by its endpoint, where the person named that one."""
     places = places_of(chosen)
-    named = places.named if server else {}
+    named = places.reachable if server else {}
     place = next((each for each, known in named.items() if endpoint_of(known, places).url == server), "")
     return f"{place}/{name.partition('/')[2]}" if place else name
 
@@ -135,7 +135,7 @@ async def list_all(chosen: Settings, log: Log) -> Listed:
 def _silent(places: Places, servers: Sequence[Server]) -> Iterator[str]:
     """Yield a sentence for each named server that lists no models."""
     seen = {server.url for server in servers}
-    for name, each in places.named.items():
+    for name, each in places.reachable.items():
         endpoint = endpoint_of(each, places)
         if endpoint.url in seen or endpoint.is_cloud or (places.offline and not is_loopback(endpoint.url)):
             continue

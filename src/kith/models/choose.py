@@ -39,7 +39,6 @@ from kith.models.providers.wire import Endpoint, is_loopback, leads_out, load_ht
 from kith.models.sources import Source, Sources, files_of
 from kith.models.traits import describe
 
-# Of the cloud: most people never ask them.
 # The servers that need no configuration, and where they listen by default.
 _USUAL: Mapping[str, NamedServer] = {
     "llama-server": NamedServer("llama-server", "http://127.0.0.1:8080"),

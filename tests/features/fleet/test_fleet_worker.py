@@ -370,6 +370,16 @@ def test_slots_are_counted_though_the_server_does_not_answer_yet(tmp_path: Path)
     assert offer.server == "http://far.test:9"
 
 
+def test_an_endpoint_in_a_cloud_is_offered(tmp_path: Path) -> None:
+    settings = replace(
+        load_settings(tmp_path, {"discovery": "off"}),
+        endpoints={"claude": NamedEndpoint("anthropic", "https://cloud.test")},
+    )
+    chosen = FleetSettings(servers=("claude=2",))
+    (offer,) = asyncio.run(find_models(settings, chosen, ["claude/some"]))
+    assert offer.server == "https://cloud.test"
+
+
 @pytest.mark.slow
 def test_a_worker_with_a_full_disk_takes_no_task(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = fleet.submit("-m", "box/standin")

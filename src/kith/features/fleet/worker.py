@@ -29,7 +29,7 @@ from kith.features.fleet.settings import FleetSettings, fleet_folder
 from kith.features.fleet.stores import open_store
 from kith.features.fleet.tasks import queue_of
 from kith.memory.log import LOG_FILE, Log
-from kith.models.discovery.servers import Places, endpoint_of
+from kith.models.discovery.servers import endpoint_of
 from kith.models.providers.wire import is_loopback
 from kith.settings import Settings
 
@@ -121,7 +121,7 @@ def _models(offers: Sequence[Offer], wanted: Wanted) -> str:
     if not wanted.works:
         return "changes to publish"
     if not offers:
-        return f"no model is found yet, and looked for every {_LOOK_S:.0f} seconds (kith models)"
+        return f"no model found; kith looks again every {_LOOK_S:.0f} s"
     return f"{wanted.slots} at once; {', '.join(each.name for each in offers)}"
 
 
@@ -162,7 +162,8 @@ async def find_models(settings: Settings, own: FleetSettings, names: Sequence[st
     """The models that this machine can ask. Raises NoModelError where a named one is not found."""
     listed = await list_all(settings, Log(settings.state / LOG_FILE))
     known = {each.name: each for each in listed.rows}
-    named = {name: endpoint_of(each, Places()).url for name, each in places_of(settings).named.items()}
+    places = places_of(settings)
+    named = {name: endpoint_of(each, places).url for name, each in places.reachable.items()}
     offers = list[Offer]()
     for name in names or known:
         entry = known.get(name)

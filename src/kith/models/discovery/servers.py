@@ -298,6 +298,12 @@ class Places(Struct, frozen=True):
     pool: Lazy[MakePool] | None = None
     __repr__ = repr_without("openai_key")
 
+    @property
+    def reachable(self) -> dict[str, NamedServer]:
+        """The named endpoints, without those of a cloud whose protocol no feature that is on speaks."""
+        unspoken = {*CLOUDS} - self.protocols.keys()
+        return {name: each for name, each in self.named.items() if each.kind not in unspoken}
+
 
 def addresses(places: Places, environ: Mapping[str, str] = os.environ) -> tuple[Place, ...]:
     """Every address to look at, each once, the configured ones first; offline, only those of this machine.
