@@ -10,6 +10,7 @@ from kith.core.values import Change, Finding
 from kith.features.review.changed_files import Sheet, make_sheets
 from kith.features.review.evidence import ThrownOut, as_changes, check_claim, find_quote
 from kith.features.review.findings import Claim, merge, read_claims
+from kith.features.review.syntax import fault_of_python
 
 BEFORE = """\
 import os
@@ -142,6 +143,11 @@ def test_a_quote_in_several_places_needs_a_line_near_one() -> None:
 )
 def test_what_the_syntax_tree_confirms_stays(after: str, evidence: str, why: str) -> None:
     assert kept(claim(evidence, 1, why), sheets_of(None, after)).text == why
+
+
+def test_odd_escapes_beside_a_syntax_error_are_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    assert fault_of_python('x = "\\d"\ndef (:\n') == (2, "invalid syntax")
+    assert not recwarn.list
 
 
 def test_claims_about_cpp_are_held_against_its_tree() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
 from kith.models.dialects import ParsedReply, coerce, fit_call, read_calls, repair_json
+from kith.models.dialects.json_text import load_json
 from kith.models.dialects.own_dialect import write_call
 from kith.models.dialects.read import COPIED
 from kith.models.providers.messages import read_args
@@ -514,3 +515,8 @@ def test_mending_loses_nothing(text: str, wanted: Any) -> None:
 def test_native_arguments_are_not_closed_in_the_middle_of_a_string() -> None:
     args, fault = read_args('{"path": "a.py", "content": "def f')
     assert (args, "not a JSON object" in fault) == ({}, True)
+
+
+def test_json_is_found_among_words_with_brackets() -> None:
+    assert load_json('Line [42] guards it. {"real": false}') == {"real": False}
+    assert load_json('Found: [{"a": 1}], no more.') == [{"a": 1}]

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import warnings
 from collections.abc import Iterator
 from posixpath import splitext
 from typing import TYPE_CHECKING, Final
@@ -45,7 +46,9 @@ def fault_of_python(text: str) -> tuple[int, str] | None:
     if parse_python(text):
         return None
     try:
-        ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in `parse_python`
+            ast.parse(text)
     except SyntaxError as error:
         return error.lineno or 1, error.msg
     except (ValueError, RecursionError, MemoryError) as error:

@@ -215,8 +215,7 @@ def load_json(words: str) -> Any:
 
 
 def _candidates(words: str) -> Iterator[str]:
+    """The text, then the longer one of its first object and its first list: that is not inside the other."""
     yield words
-    for left, right in sorted((("{", "}"), ("[", "]")), key=lambda pair: words.find(pair[0])):
-        start, end = words.find(left), words.rfind(right)
-        if 0 <= start < end:
-            yield words[start : end + 1]
+    spans = (words[words.find(left) : words.rfind(right) + 1] for left, right in ("{}", "[]"))
+    yield from sorted(spans, key=len, reverse=True)
