@@ -43,8 +43,8 @@ async def profile(
     desk: OneDesk, project: OneProject = "", model: Named = "", kind: Named = "", since: Since = 0.0
 ) -> Response:
     scope = ProfileScope(model=model, kind=kind, since=since)
-    found = await asyncio.to_thread(read_apart, desk.project(project), scope)
-    return answer(describe_profile(found))
+    meant = desk.project(project)
+    return answer(await asyncio.to_thread(lambda: describe_profile(read_apart(meant, scope))))
 
 
 api_router = versioned(_routes)
@@ -125,7 +125,8 @@ async def profile_page(
 ) -> str:
     """Show a project's measurements as charts."""
     scope = ProfileScope(model=model, since=time.time() - 86_400 * days if days else 0.0)
-    shown = profile_html(await asyncio.to_thread(read_apart, desk.project(project), scope))
+    meant = desk.project(project)
+    shown = await asyncio.to_thread(lambda: profile_html(read_apart(meant, scope)))
     given = {"project": project, "model": model}
     times = element("nav", *_links(given, days), class_="times", aria_label="How far back")
     return plain_page("Profile", times, shown, here="/profile", styles=_STYLES)
