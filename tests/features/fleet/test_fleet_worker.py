@@ -1,6 +1,7 @@
 """Workers as processes: they die, freeze, drain and lose their database, and every run has one result."""
 
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -378,6 +379,21 @@ def test_an_endpoint_in_a_cloud_is_offered(tmp_path: Path) -> None:
     chosen = FleetSettings(servers=("claude=2",))
     (offer,) = asyncio.run(find_models(settings, chosen, ["claude/some"]))
     assert offer.server == "https://cloud.test"
+
+
+def test_a_look_for_models_leaves_no_file_open(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, {"discovery": "off"})
+
+    async def count_open(looks: int) -> int:
+        for _ in range(looks):
+            await find_models(settings, FleetSettings(), ())
+        return len([*Path("/proc/self/fd").iterdir()])
+
+    gc.disable()
+    try:
+        assert asyncio.run(count_open(3)) == asyncio.run(count_open(1))
+    finally:
+        gc.enable()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Final
 
 from msgspec import Struct
@@ -160,7 +160,8 @@ def _row(offer: Offer) -> dict[str, Any]:
 
 async def find_models(settings: Settings, own: FleetSettings, names: Sequence[str]) -> list[Offer]:
     """The models that this machine can ask. Raises NoModelError where a named one is not found."""
-    listed = await list_all(settings, Log(settings.state / LOG_FILE))
+    with closing(Log(settings.state / LOG_FILE)) as log:
+        listed = await list_all(settings, log)
     known = {each.name: each for each in listed.rows}
     places = places_of(settings)
     named = {name: endpoint_of(each, places).url for name, each in places.reachable.items()}
