@@ -19,6 +19,7 @@ from kith.terminal.rendering.look import Look
 
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
 TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
+_AT_ONCE_S: Final = 0.045  # after 0.05 s Esc is a key of its own (`ttimeoutlen`)
 AGAIN: Final = "Ctrl-C again leaves"
 # Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
@@ -50,16 +51,29 @@ class _Twice:
         return again
 
 
+class _Pause:
+    """The time between the last two keys. Alt with a letter comes as Esc and that letter, both at once."""
+
+    def __init__(self) -> None:
+        self._last, self.seconds = 0.0, 0.0
+
+    def note(self, _: object) -> None:
+        now = time.monotonic()
+        self.seconds, self._last = now - self._last, now
+
+
 def open_terminal(
     submit: Callable[[str], None], status: Callable[[int], str], actions: KeyActions, look: Look
 ) -> Terminal:
     """A terminal with the bindings of a conversation."""
-    keys = make_keys(lambda: terminal, actions)
+    pause = _Pause()
+    keys = make_keys(lambda: terminal, actions, pause)
     terminal = Terminal(submit, status, keys=keys, look=look)
+    terminal.app.key_processor.before_key_press.add_handler(pause.note)
     return terminal
 
 
-def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBase:
+def make_keys(get: Callable[[], Terminal], actions: KeyActions, pause: _Pause) -> KeyBindingsBase:
     """The bindings of a conversation; the terminal is made after them, so they `get` it."""
     keys = KeyBindings()
     asks = Condition(lambda: get().asks)
@@ -68,8 +82,8 @@ def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBa
     _bind_questions(keys, get, asks, picks)
     _bind_writing(keys, get)
     _bind_line(keys, get, picks)
-    _bind_commands(keys, get, free)
-    _bind_ends(keys, get, actions)
+    escape = _bind_ends(keys, get, actions)
+    _bind_commands(keys, get, free & ~vi_mode, pause, escape)
 
     @keys.add("s-tab")
     def _(event: KeyPressEvent) -> None:
@@ -186,7 +200,13 @@ def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition)
         get().line.delete()
 
 
-def _bind_commands(keys: KeyBindings, get: Callable[[], Terminal], free: Filter) -> None:
+def _bind_commands(
+    keys: KeyBindings,
+    get: Callable[[], Terminal],
+    free: Filter,
+    pause: _Pause,
+    escape: Callable[[KeyPressEvent], None],
+) -> None:
     """Alt with the letter of a command sends it as if typed; the line that is being written stays."""
 
     def find(letter: str) -> str:
@@ -196,13 +216,20 @@ def _bind_commands(keys: KeyBindings, get: Callable[[], Terminal], free: Filter)
         return Condition(lambda: bool(find(letter)))
 
     def send(event: KeyPressEvent) -> None:
-        get().submit(find(event.data))
+        if pause.seconds < _AT_ONCE_S:
+            get().submit(find(event.data))
+        else:
+            escape(event)
+            event.current_buffer.insert_text(event.data)
 
     for letter in string.ascii_lowercase:
-        keys.add("escape", letter, filter=~vi_mode & free & has_one(letter))(send)
+        keys.add("escape", letter, filter=free & has_one(letter))(send)
 
 
-def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions) -> None:
+def _bind_ends(
+    keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions
+) -> Callable[[KeyPressEvent], None]:
+    """The keys that end something; returns what Esc does."""
     interrupts, escapes = _Twice(), _Twice()
 
     @keys.add("c-c")
@@ -228,10 +255,12 @@ def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActio
     ours = Condition(lambda: get().line.menu.is_open or get().busy_asking or actions.working)
 
     @keys.add("escape", filter=~vi_mode | ours)
-    def _(event: KeyPressEvent) -> None:
+    def escape(event: KeyPressEvent) -> None:
         if get().line.give_up() or get().give_up():
             return
         if actions.working:
             actions.stop()
         elif escapes.again():
             actions.go_back()
+
+    return escape
