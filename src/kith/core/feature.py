@@ -61,7 +61,7 @@ class SlashCommand(Struct, frozen=True):
 
     `run` is given the conversation and the rest of the line. `bare`: the slash is optional where nothing else
     is on the line. `anytime`: it only looks, and waits for no work. `same_as`: another name for that command.
-    `key`: the letter that sends the command when it is pressed with Alt.
+    `key`: the function key that sends it (`f2`).
     """
 
     name: str

@@ -178,19 +178,6 @@ def test_a_stop_keeps_what_was_said(talk: Talk, key: str) -> None:
     terminal.wait("Next.")
 
 
-@pytest.mark.disturbed("keys that reach a terminal late")
-@pytest.mark.slow
-def test_a_letter_soon_after_escape_is_no_command(talk: Talk) -> None:
-    terminal = talk(bash("sleep 60"))
-    terminal.say("begin")
-    terminal.wait("sleep 60")
-    terminal.press("Escape")
-    time.sleep(0.15)
-    terminal.press("o")
-    terminal.wait("Stopped")
-    terminal.wait("> o")
-
-
 @pytest.mark.slow
 def test_what_was_killed_is_gone_on_with(repository: Path, talk: Talk) -> None:
     terminal = talk(bash("sleep 60"))

@@ -49,11 +49,11 @@ FEATURE = Feature(
         SlashCommand(
             "original",
             "Models",
-            "stop or allow tuned ways of asking here (Alt-O)",
+            "stop or allow tuned ways of asking here (F2)",
             _here("conversation:original"),
             rest="[on|off]",
             more="From the next task on the model gets your words and nothing that kith coach has tuned.",
-            key="o",
+            key="f2",
         ),
     ),
     work_options=Lazy(f"{__name__}:work_options"),

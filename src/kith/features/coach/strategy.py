@@ -198,7 +198,7 @@ def tell_way(strategy: Strategy, pairs: Iterable[Pair], words: str) -> str:
         before, after = (sum(getattr(pair, name) for pair in tried) for name in ("before", "after"))
         tasks = count(len(tried), "recorded task")
         parts.append(f"Of {tasks} it solved {after}, the way before {before}.")
-    parts.append("/original (Alt-O) or --original asks as you wrote it.")
+    parts.append("/original (F2) or --original asks as you wrote it.")
     lines = [" ".join(parts)]
     if strategy.levers.wording:
         asked = phrase(_beginning(words, 1, _FIRST), strategy.levers)  # room for what stands around them

@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kith.agent.models import list_all, places_of
-from kith.core.errors import KithError, NoModelError
+from kith.core.errors import BusyError, KithError, NoModelError
 from kith.core.event_loop import handle_signal, hangups, leave
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
@@ -136,7 +136,8 @@ async def _search(
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _LOOK_S)
                 break
-            offers = await find_models(settings, settings.section(FleetSettings), wanted.models)
+            with suppress(BusyError):
+                offers = await find_models(settings, settings.section(FleetSettings), wanted.models)
         return offers
     finally:
         over.set()

@@ -19,7 +19,6 @@ from kith.terminal.rendering.look import Look
 
 _LETTERS: Final = string.ascii_letters + string.digits + string.punctuation + " "
 TWICE_S: Final = 1.0  # two presses of a key within this mean more than one
-_AT_ONCE_S: Final = 0.045  # after 0.05 s Esc is a key of its own (`ttimeoutlen`)
 AGAIN: Final = "Ctrl-C again leaves"
 # Shift-Enter, where a terminal tells it from Enter: as kitty says it, and as xterm does.
 _SHIFT_ENTER: Final = ("\x1b[13;2u", "\x1b[27;2;13~")
@@ -51,29 +50,16 @@ class _Twice:
         return again
 
 
-class _Pause:
-    """The time between the last two keys. Alt with a letter comes as Esc and that letter, both at once."""
-
-    def __init__(self) -> None:
-        self._last, self.seconds = 0.0, 0.0
-
-    def note(self, _: object) -> None:
-        now = time.monotonic()
-        self.seconds, self._last = now - self._last, now
-
-
 def open_terminal(
     submit: Callable[[str], None], status: Callable[[int], str], actions: KeyActions, look: Look
 ) -> Terminal:
     """A terminal with the bindings of a conversation."""
-    pause = _Pause()
-    keys = make_keys(lambda: terminal, actions, pause)
+    keys = make_keys(lambda: terminal, actions)
     terminal = Terminal(submit, status, keys=keys, look=look)
-    terminal.app.key_processor.before_key_press.add_handler(pause.note)
     return terminal
 
 
-def make_keys(get: Callable[[], Terminal], actions: KeyActions, pause: _Pause) -> KeyBindingsBase:
+def make_keys(get: Callable[[], Terminal], actions: KeyActions) -> KeyBindingsBase:
     """The bindings of a conversation; the terminal is made after them, so they `get` it."""
     keys = KeyBindings()
     asks = Condition(lambda: get().asks)
@@ -82,8 +68,8 @@ def make_keys(get: Callable[[], Terminal], actions: KeyActions, pause: _Pause) -
     _bind_questions(keys, get, asks, picks)
     _bind_writing(keys, get)
     _bind_line(keys, get, picks)
-    escape = _bind_ends(keys, get, actions)
-    _bind_commands(keys, get, free & ~vi_mode, pause, escape)
+    _bind_commands(keys, get, free)
+    _bind_ends(keys, get, actions)
 
     @keys.add("s-tab")
     def _(event: KeyPressEvent) -> None:
@@ -200,36 +186,22 @@ def _bind_line(keys: KeyBindings, get: Callable[[], Terminal], picks: Condition)
         get().line.delete()
 
 
-def _bind_commands(
-    keys: KeyBindings,
-    get: Callable[[], Terminal],
-    free: Filter,
-    pause: _Pause,
-    escape: Callable[[KeyPressEvent], None],
-) -> None:
-    """Alt with the letter of a command sends it as if typed; the line that is being written stays."""
+def _bind_commands(keys: KeyBindings, get: Callable[[], Terminal], free: Filter) -> None:
+    """The key of a command sends it as if typed; the line that is being written stays."""
 
-    def find(letter: str) -> str:
-        return next((f"/{name}" for name, each in loaded_commands().items() if each.key == letter), "")
+    def bind(key: str) -> None:
+        def find() -> str:
+            return next((f"/{name}" for name, each in loaded_commands().items() if each.key == key), "")
 
-    def has_one(letter: str) -> Condition:
-        return Condition(lambda: bool(find(letter)))
+        @keys.add(key, filter=free & Condition(lambda: bool(find())))
+        def _(event: KeyPressEvent) -> None:
+            get().submit(find())
 
-    def send(event: KeyPressEvent) -> None:
-        if pause.seconds < _AT_ONCE_S:
-            get().submit(find(event.data))
-        else:
-            escape(event)
-            event.current_buffer.insert_text(event.data)
-
-    for letter in string.ascii_lowercase:
-        keys.add("escape", letter, filter=free & has_one(letter))(send)
+    for number in range(1, 13):
+        bind(f"f{number}")
 
 
-def _bind_ends(
-    keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions
-) -> Callable[[KeyPressEvent], None]:
-    """The keys that end something; returns what Esc does."""
+def _bind_ends(keys: KeyBindings, get: Callable[[], Terminal], actions: KeyActions) -> None:
     interrupts, escapes = _Twice(), _Twice()
 
     @keys.add("c-c")
@@ -255,12 +227,10 @@ def _bind_ends(
     ours = Condition(lambda: get().line.menu.is_open or get().busy_asking or actions.working)
 
     @keys.add("escape", filter=~vi_mode | ours)
-    def escape(event: KeyPressEvent) -> None:
+    def _(event: KeyPressEvent) -> None:
         if get().line.give_up() or get().give_up():
             return
         if actions.working:
             actions.stop()
         elif escapes.again():
             actions.go_back()
-
-    return escape
