@@ -16,6 +16,14 @@ COUNTING = {
     "count.sh": '[ "$(sh add.sh 1 2)" = 3 ]; echo "Tests failed: $?"; echo "Tests passed: 9"\n',
     "Makefile": "test:\n\t@sh count.sh\n",
 }
+COUNTED = """\
+#include <stdio.h>
+#include "add.h"
+int main(void) {
+    printf("Passed: 9 Failed: %d\\n", add(1, 2) != 3);
+    return 0;
+}
+"""
 
 EXIT_CODES = (
     Project(
@@ -67,6 +75,31 @@ EXIT_CODES = (
         (
             right("fewer are counted", {"add.sh": ADD}, "unproven", "not_reached"),
             right("as many are counted", {"README.md": "Add.\n"}, "unproven", "not_reached"),
+        ),
+    ),
+    Project(
+        "an exit code that is 0 with failures that tests count which use the change",
+        {
+            "add.h": "static int add(int a, int b) { return a - b; }\n",
+            "test_add.c": COUNTED,
+            "Makefile": "test:\n\t@$(CC) -o unit test_add.c && ./unit\n",
+        },
+        (
+            right(
+                "fewer are counted",
+                {"add.h": "static int add(int a, int b) { return a + b; }\n"},
+                "proven",
+                "fixed",
+            ),
+            right(
+                "fewer are counted by another test",
+                {
+                    "add.h": "static int add(int a, int b) { return a + b; }\n",
+                    "test_add.c": COUNTED.replace("9", "10"),
+                },
+                "held",
+                "reached",
+            ),
         ),
     ),
     Project(
