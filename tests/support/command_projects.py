@@ -103,6 +103,14 @@ EXIT_CODES = (
         ),
     ),
     Project(
+        "an exit code that tells, beside failures that are counted as known",
+        {
+            "add.sh": SUB,
+            "Makefile": "test:\n\t@echo 1 failed\n\t@test $$(sh add.sh 1 2) = 3\n\t@echo 2 failed\n",
+        },
+        (right("mended", {"add.sh": ADD}, "proven", "fixed"),),
+    ),
+    Project(
         "a Makefile that does not name its headers",  # as uthash: what was built before would be old
         {
             "size.h": "#define SIZE 3\n",
@@ -110,6 +118,16 @@ EXIT_CODES = (
             "Makefile": "test: unit\n\t./unit\nunit: test.c\n\tsleep 5\n\t$(CC) -o unit test.c\n",
         },
         (wrong("break it", {"size.h": "#define SIZE 4\n"}, says="make"),),
+        slow=True,
+    ),
+    Project(
+        "a Makefile that takes all sources that there are",
+        {
+            "test.c": "int size(void);\nint main(void) { return size() != 3; }\n",
+            "size.c": "int size(void) { return 3; }\n",
+            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\tsleep 5\n\t$(CC) -o unit *.c\n",
+        },
+        (wrong("delete a source", {"size.c": None}, says="size"),),
         slow=True,
     ),
     Project(
