@@ -25,7 +25,10 @@ _TAP_RUN: Final = lazy_pattern(r"^(?=TAP version \d)", re.M)
 # tape's form: the title of a test, then its assertions, which often share their names.
 _TITLES: Final = lazy_pattern(r"TAP version \d+\n+# ")
 _TITLES_SUM: Final = lazy_pattern(r"^1\.\.\d+\n+# tests +\d+\n+# pass +\d+", re.M)
-_TITLE: Final = lazy_pattern(r"^# (\S[^\n]*)$", re.M)
+# A comment looks the same; what differs from run to run (a time, a port) is one.
+_TITLE: Final = lazy_pattern(
+    r"^# (?![^\n]*(?:\d{5}|\d:\d\d\b|\d ?(?:[nuµm]?s|sec\w*|[kMG]i?B)\b))(\S[^\n]*)$", re.M
+)
 _PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
 _PROVE: Final = lazy_pattern(
     r"^(\S[^\n]*?\.t) \.{2,}[ \t]*(?:\n(?=Dubious|Failed))?(ok|skipped|Failed|Dubious|No subtests run)?", re.M
@@ -89,9 +92,10 @@ def _points(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
 def _titled(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """A test is the worst of its assertions; one that is left out says so in its title.
 
-    A title without any is a comment, which may hold a time, or of a test that holds others.
+    A title without any is a comment, or of a test that holds others.
     """
-    _, *parts = _TITLE.split(text)
+    first, *parts = _TITLE.split(text)
+    yield from _points(first, place)
     for title, said in zip(parts[::2], parts[1::2], strict=True):
         points = list(_points(said, place))
         name = title.removeprefix("SKIP ")
