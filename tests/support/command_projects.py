@@ -16,6 +16,14 @@ COUNTING = {
     "count.sh": '[ "$(sh add.sh 1 2)" = 3 ]; echo "Tests failed: $?"; echo "Tests passed: 9"\n',
     "Makefile": "test:\n\t@sh count.sh\n",
 }
+COUNTED = """\
+#include <stdio.h>
+#include "add.h"
+int main(void) {
+    printf("Passed: 9 Failed: %d\\n", add(1, 2) != 3);
+    return 0;
+}
+"""
 
 EXIT_CODES = (
     Project(
@@ -70,6 +78,39 @@ EXIT_CODES = (
         ),
     ),
     Project(
+        "an exit code that is 0 with failures that tests count which use the change",
+        {
+            "add.h": "static int add(int a, int b) { return a - b; }\n",
+            "test_add.c": COUNTED,
+            "Makefile": "test:\n\t@$(CC) -o unit test_add.c && ./unit\n",
+        },
+        (
+            right(
+                "fewer are counted",
+                {"add.h": "static int add(int a, int b) { return a + b; }\n"},
+                "proven",
+                "fixed",
+            ),
+            right(
+                "fewer are counted by another test",
+                {
+                    "add.h": "static int add(int a, int b) { return a + b; }\n",
+                    "test_add.c": COUNTED.replace("9", "10"),
+                },
+                "held",
+                "reached",
+            ),
+        ),
+    ),
+    Project(
+        "an exit code that tells, beside failures that are counted as known",
+        {
+            "add.sh": SUB,
+            "Makefile": "test:\n\t@echo 1 failed\n\t@test $$(sh add.sh 1 2) = 3\n\t@echo 2 failed\n",
+        },
+        (right("mended", {"add.sh": ADD}, "proven", "fixed"),),
+    ),
+    Project(
         "a Makefile that does not name its headers",  # as uthash: what was built before would be old
         {
             "size.h": "#define SIZE 3\n",
@@ -77,6 +118,16 @@ EXIT_CODES = (
             "Makefile": "test: unit\n\t./unit\nunit: test.c\n\tsleep 5\n\t$(CC) -o unit test.c\n",
         },
         (wrong("break it", {"size.h": "#define SIZE 4\n"}, says="make"),),
+        slow=True,
+    ),
+    Project(
+        "a Makefile that takes all sources that there are",
+        {
+            "test.c": "int size(void);\nint main(void) { return size() != 3; }\n",
+            "size.c": "int size(void) { return 3; }\n",
+            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\tsleep 5\n\t$(CC) -o unit *.c\n",
+        },
+        (wrong("delete a source", {"size.c": None}, says="size"),),
         slow=True,
     ),
     Project(

@@ -107,3 +107,12 @@ def test_what_the_command_leaves_out_stays_out(runner: Runner, ids: list[str]) -
         "extra/test_new.py",
         "pkg/tests/test_a.py",
     ]
+
+
+@pytest.mark.parametrize("ids", [[], ["test_z.py::test_z"]])
+def test_a_run_that_was_stopped_does_not_tell_what_is_left_out(ids: list[str]) -> None:
+    ran = Ran("run", 124, "", 60.0, timed_out=True)
+    before = SuiteReport(ran, tuple(CaseResult(id, "passed") for id in ids))
+    changes = (Change("a.py", b"1", b"2"),)
+    toolchain = Toolchain("", "Python", "", "run", "pytest")
+    assert affected_files(toolchain, before, Reach(frozenset({"test_a.py"})), changes) == ["test_a.py"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gating import make_repository
 from kith.core.evidence import Grade, Reason, Tries
@@ -140,6 +141,13 @@ def test_what_ran_before_the_limit_counts(
     assert told(verdict) == end
     assert verdict.evidence is not None
     assert set(verdict.evidence.checks[0].not_run.first) == was.by_id.keys() - now.by_id.keys()
+
+
+def test_what_is_blocked_says_nothing_of_what_was_not_run(tmp_path: Path) -> None:
+    blocked = CaseResult(NEAR, "error", "No module named 'numpy'", "ModuleNotFoundError")
+    was = replace(GREEN, cases=(blocked, CaseResult(FAR, "passed")))
+    (verdict,) = judge(tmp_path, was, replace(LATE, cases=(blocked,)), tries="none")
+    assert told(verdict) == (True, "unproven", "out_of_time")
 
 
 def test_settings_that_hide_an_endless_loop_do_not_pass(tmp_path: Path) -> None:

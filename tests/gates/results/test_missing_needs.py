@@ -16,7 +16,7 @@ PROJECT = Toolchain(
     "pytest",
     own=("pkg", "tests"),
     generated=("pkg._speed",),
-    requires=("attrs", "hypothesis", "vitest"),
+    requires=("attrs", "hypothesis", "vitest", "@scope/name"),
     absent=(("tests/data", "git@git.example.org:data.git"),),
 )
 PIP = f"{PYTHON} -m pip install"
@@ -67,6 +67,12 @@ def of_output(output: str, runner: Runner = "pytest", code: int = 2, name: str =
             "npm error code EAI_AGAIN\nnpm error request to https://a.example/vitest failed, reason",
             "runner",
             "vitest",
+            "npm install",
+        ),
+        (
+            "npm error request to https://a.example/@scope%2fname failed, reason",
+            "import",
+            "@scope/name",
             "npm install",
         ),
         ("error: no matching package named `serde` found", "import", "serde", "cargo fetch"),

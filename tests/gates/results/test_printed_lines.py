@@ -110,6 +110,22 @@ def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
     assert {case.id: case.outcome for case in cases} == expected
 
 
+def test_comments_of_tape_are_no_tests() -> None:
+    told = TAPE.replace("ok 1", "# took 12 ms\nok 1").replace("ok 2", "# outer\n# keeps numbers\nok 2")
+    found = [case.id for case in read_printed(told, ProjectPaths("", frozenset()))]
+    assert found == ["parses numbers", "keeps numbers", "keeps words", "on Windows", "keeps words (2)"]
+
+
+def test_tap_of_several_programs() -> None:
+    found = read_printed(f"{TAPE}\n> tape b.js\n{TAPE}{TAP}", ProjectPaths("", frozenset()))
+    assert len(found) == 4 + 4 + 5
+    assert [case.id for case in found if case.outcome == "failed"] == [
+        "keeps words",
+        "keeps words (3)",
+        "breaks",
+    ]
+
+
 def test_a_line_of_spaces_takes_no_time() -> None:
     output = f"1..1\nok 1{' ' * 100_000}#x\n"
     assert read_printed(output, ProjectPaths("", frozenset())) == ()

@@ -348,6 +348,12 @@ def test_a_target_without_its_linters(script: str, alone: str) -> None:
     assert found[1:] == ([alone] if alone else [])
 
 
+def test_scripts_that_start_each_other_take_no_time() -> None:
+    scripts = {"test": "run-s" + " test unit" * 500, "unit": "npm run test && mocha"}
+    tree = {"package.json": json.dumps({"scripts": scripts})}
+    assert "npx --no-install mocha" in lines(tree)
+
+
 def test_a_makefile_in_the_folder_of_tests() -> None:
     inner = "CFLAGS += -Wall\nall: $(PROGS) run_tests\nrun_tests: $(PROGS)\n\tperl $(TEST_TARGET)\n"
     assert lines({"src/uthash.h": "", "tests/Makefile": inner}) == ["make -C tests"]

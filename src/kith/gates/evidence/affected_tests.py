@@ -81,15 +81,16 @@ async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_tes
 def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
     """The files of tests that reach the change, for runners that can be told files.
 
-    What the command left out before, such as benchmarks outside `testpaths`, stays out.
+    What the command left out before, such as benchmarks outside `testpaths`, stays out; a run that was
+    stopped does not tell what that is.
     """
     if toolchain.runner not in _BY_FILE or reach.whole:
         return []
     gone = {change.path for change in changes if change.after is None}
     held = {name for case in before.cases for name in holders_of(case.id)}
     ran = {path for path in reach.tests if not held.isdisjoint((path, *_modules_in(path)))}
-    edited = reach.tests & {change.path for change in changes}
-    return sorted((ran | set(test_modules(edited))) - gone)
+    meant = reach.tests if before.ran.timed_out else reach.tests & {change.path for change in changes}
+    return sorted((ran | set(test_modules(meant))) - gone)
 
 
 def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:

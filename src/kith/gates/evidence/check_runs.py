@@ -28,7 +28,7 @@ SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
 _COMPILED_ALONE: Final = (".c", ".cc", ".cpp", ".cxx")
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
-_FORM: Final = "4"  # of what is kept; another one is not read
+_FORM: Final = "5"  # of what is kept; another one is not read
 
 
 class ResultStore(Protocol):
@@ -223,10 +223,12 @@ class Bench:
     async def _base_of(self, before: Before, changes: Changes) -> str:
         """The trial to build on; "" where its build may miss what changed.
 
-        Makefiles written by hand seldom say which headers and data a target needs.
+        Makefiles written by hand seldom say which headers and data a target needs, and what is deleted makes
+        no target old.
         """
         toolchain = before.toolchain
-        sure = toolchain.compiles or all(change.path.endswith(_COMPILED_ALONE) for change in changes)
+        alone = (each.path.endswith(_COMPILED_ALONE) and each.after is not None for each in changes)
+        sure = toolchain.compiles or all(alone)
         return await self._name(toolchain) if sure and _builds(toolchain, before.report) else ""
 
     async def _name(self, toolchain: Toolchain) -> str:

@@ -24,9 +24,10 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     if after.ran.code == 0:
         if verdict := await _judge_by_settings_alone(judged, told, after):
             return verdict
-        if line := await _counts_more(judged, after):
+        if not was.code and (line := await _counts_more(judged, after)):
             return judged.no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
-        fewer = bool(reach) and bool(find_more_failures(after.ran.output, was.output))
+        # Fewer prove something where no test was edited: it may not be asked any more.
+        fewer = reach and not judged.edited and find_more_failures(after.ran.output, was.output)
         if fewer or (was.code and (reach or judged.check.goal or await _fails_again(judged))):
             return judged.yes(replace_grade(told, "proven", "fixed"), after)
         return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)

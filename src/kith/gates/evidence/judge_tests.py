@@ -127,7 +127,7 @@ async def _ends_badly(judged: JudgedChange, after: SuiteReport) -> bool:
 
 
 def _excused(judged: JudgedChange, blocked: Mapping[str, Blocked]) -> frozenset[str]:
-    """Tests that cannot run here; what only the change itcase takes away is no excuse."""
+    """Tests that cannot run here; what only the change itself takes away is no excuse."""
     known = blocked_cases(judged.before.report.cases, judged.before.toolchain).values()
     return frozenset(id for id, what in blocked.items() if what.kind != "build" or what in known)
 

@@ -9,12 +9,20 @@ from kith.core.values import Changes
 from kith.gates.evidence.compare import steady
 from kith.gates.failure_output import TROUBLE
 
-# `Tests failed: 3`, `3 of 40 checks failed`: some programs of tests end with 0 whatever they count.
-_COUNT: Final = lazy_pattern(
-    r"^\W*(?:\w+ ){0,3}(?:failed|failures?|failing|errors)\s*[:=]\s*(\d+)\b"
-    r"|\b(\d+)(?: (?:of|out of) \d+)? (?:\w+ ){0,2}(?:failed|failures?|failing)\b",
-    re.I,
+# Some programs of tests end with 0 whatever they count. The first form that a line has tells its count:
+_FAILED: Final = r"\b(?:failed|failures?|failing|errors)"
+_KIND: Final = r"(?!expected|known|allowed|ignored)[a-z]\w*"
+_COUNTS: Final = (
+    lazy_pattern(rf"{_FAILED}(?: tests?| checks?| cases?)? ?[:=] ?(\d+)\b(?![.,]\d| ?%)", re.I),
+    lazy_pattern(rf"{_FAILED} (\d+)(?: of \d+)?(?: \w+ \d+)*\W*$", re.I),  # Passed 9 Failed 3 Skipped 0
+    lazy_pattern(  # 12 Tests 3 Failures 0 Ignored; 3 of 40 checks failed
+        r"(?<!test )(?<!case )(?<!retry )(?<!attempt )(?<![\w#.:=/-])"
+        rf"(\d+)(?:(?:/| of | out of )\d+)?(?: {_KIND}){{0,2}}?"
+        r" (?:failed|failures?|failing(?! (?!test|check)[a-z]))\b",
+        re.I,
+    ),
 )
+_LONGEST: Final = 200  # characters of a line that sums up
 
 
 def find_more_failures(before: str, now: str) -> str:
@@ -29,10 +37,10 @@ def find_more_failures(before: str, now: str) -> str:
 def _counts(output: str) -> Mapping[str, tuple[int, str]]:
     """The failures that each form of line counts in sum, with the last such line."""
     found: dict[str, tuple[int, str]] = {}
-    for line in output.splitlines():
-        if match := _COUNT.search(line):
+    for line in (" ".join(each.split()) for each in output.splitlines() if len(each) <= _LONGEST):
+        if match := next(filter(None, (pattern.search(line) for pattern in _COUNTS)), None):
             form = re.sub(r"\d+", "#", line)
-            found[form] = (found.get(form, (0, ""))[0] + int(match[1] or match[2]), line.strip())
+            found[form] = (found.get(form, (0, ""))[0] + int(match[1]), line)
     return found
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
+from urllib.parse import unquote
 
 from kith.core.evidence import Blocked
 from kith.core.evidence import Missing as Kind
@@ -194,7 +195,7 @@ def _packages(text: str, toolchain: Toolchain) -> Blocked | None:
     package = NO_PACKAGE.search(text)
     if package:
         named = next(filter(None, package.groups()), "") or toolchain.runner
-        parts = named.split("/")
+        parts = unquote(named).split("/")
         name = "/".join(parts[: 2 if named.startswith("@") else 1])
         return npm_install(name, toolchain) if name in toolchain.requires else None
     crate = _NO_CRATE.search(text)

@@ -21,10 +21,14 @@ _TAP: Final = lazy_pattern(
     r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+(?:# *(skip|todo)\b[^\n]*)?$",
     re.M | re.I,
 )
+_TAP_RUN: Final = lazy_pattern(r"^(?=TAP version \d)", re.M)
 # tape's form: the title of a test, then its assertions, which often share their names.
-_TITLES: Final = lazy_pattern(r"^TAP version \d+\n+# ", re.M)
+_TITLES: Final = lazy_pattern(r"TAP version \d+\n+# ")
 _TITLES_SUM: Final = lazy_pattern(r"^1\.\.\d+\n+# tests +\d+\n+# pass +\d+", re.M)
-_TITLE: Final = lazy_pattern(r"^# (\S[^\n]*)$", re.M)
+# A comment looks the same; what differs from run to run (a time, a port) is one.
+_TITLE: Final = lazy_pattern(
+    r"^# (?![^\n]*(?:\d{5}|\d:\d\d\b|\d ?(?:[nuµm]?s|sec\w*|[kMG]i?B)\b))(\S[^\n]*)$", re.M
+)
 _PROVE_SUM: Final = lazy_pattern(r"^Result: (?:PASS|FAIL|NOTESTS)$", re.M)
 _PROVE: Final = lazy_pattern(
     r"^(\S[^\n]*?\.t) \.{2,}[ \t]*(?:\n(?=Dubious|Failed))?(ok|skipped|Failed|Dubious|No subtests run)?", re.M
@@ -62,10 +66,14 @@ def _prove(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 def _tap(output: str, place: ProjectPaths) -> Iterator[CaseResult]:
     """Source: https://testanything.org/tap-version-13-specification.html; what is still to do may fail."""
-    if not _TAP_PLAN.search(output):
-        return
-    titles = _TITLES.search(output) and _TITLES_SUM.search(output)
-    yield from tell_apart(_titled(output[: titles.start()], place) if titles else _points(output, place))
+    if _TAP_PLAN.search(output):
+        runs = _TAP_RUN.split(output)
+        yield from tell_apart(case for text in runs for case in _tap_run(text, place))
+
+
+def _tap_run(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
+    titles = _TITLES.match(text) and _TITLES_SUM.search(text)
+    return _titled(text[: titles.start()], place) if titles else _points(text, place)
 
 
 def _points(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
@@ -82,13 +90,19 @@ def _points(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
 
 
 def _titled(text: str, place: ProjectPaths) -> Iterator[CaseResult]:
-    """A test is the worst of its assertions; one that is left out says so in its title."""
-    _, *parts = _TITLE.split(text)
+    """A test is the worst of its assertions; one that is left out says so in its title.
+
+    A title without any is a comment, or of a test that holds others.
+    """
+    first, *parts = _TITLE.split(text)
+    yield from _points(first, place)
     for title, said in zip(parts[::2], parts[1::2], strict=True):
         points = list(_points(said, place))
         name = title.removeprefix("SKIP ")
         failed = next((point for point in points if point.outcome == "failed"), None)
         outcome: Outcome = "skipped" if name != title else "passed"
+        if not points and outcome == "passed":
+            continue
         yield (
             replace(failed, id=name, message=f"{failed.id}\n{failed.message}")
             if failed

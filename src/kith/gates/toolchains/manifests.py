@@ -113,16 +113,19 @@ def _dict(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _parts(script: str, scripts: Mapping[str, str], depth: int = 0) -> Iterator[str]:
-    """The simple commands of a script, and of the scripts that it starts."""
+def _parts(script: str, scripts: Mapping[str, str]) -> Iterator[str]:
+    """The simple commands of a script, and of the scripts that it starts, each once."""
+    return _parts_in(script, dict(scripts), 0)
+
+
+def _parts_in(script: str, left: dict[str, str], depth: int) -> Iterator[str]:
     for part in re.split(r"&&|\|\||[;|]", script):
         one, several = _STARTS_SCRIPT.fullmatch(part), _STARTS_SCRIPTS.fullmatch(part)
         names = [one[1]] if one else several[1].split() if several else []
-        inner = [scripts[name] for name in names if name in scripts]
-        if inner and depth < 3:
-            for text in inner:
-                yield from _parts(text, scripts, depth + 1)
-        else:
+        inner = [left.pop(name) for name in names if name in left] if depth < 3 else []
+        for text in inner:
+            yield from _parts_in(text, left, depth + 1)
+        if not inner:
             yield part.strip()
 
 

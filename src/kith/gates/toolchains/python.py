@@ -286,10 +286,7 @@ def _module(path: str, folders: tuple[str, ...]) -> str:
 
 # The usual names of scripts that start Django's tests of a package, which has no manage.py.
 DJANGO_SCRIPTS: Final = ("runtests.py", "run_tests.py", "tests/runtests.py")
-_HANDS_ON: Final = lazy_pattern(
-    r"\bexecute_from_command_line\b(?s:.*)\bsys\.argv\[1:\]|"
-    r"\bsys\.argv\[1:\](?s:.*)\bexecute_from_command_line\b"
-)
+_HANDS_ON: Final = ("execute_from_command_line", "sys.argv[1:]")
 PYTHON_CLUES: Final = (
     *DJANGO_SCRIPTS,
     ".coveragerc",
@@ -470,7 +467,7 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
     if not path or not re.search(r"test", path.rpartition("/")[2].removesuffix(".py")):
         return None
-    if path in DJANGO_SCRIPTS and _HANDS_ON.search(read_text(read, path)):
+    if path in DJANGO_SCRIPTS and all(each in read_text(read, path) for each in _HANDS_ON):
         words += ["-v", "2"]
     line = shlex.join([PYTHON, *words])
     name = path if words[0] == path else line
