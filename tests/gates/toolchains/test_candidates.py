@@ -163,7 +163,7 @@ def test_unittest_projects_have_two_runners() -> None:
     assert lines(tree)[0] == f"{PYTHON} -m unittest discover -p '*_test.py'"
 
 
-LONE = f"{PLAIN} -o python_files='test*.py *_test.py'"
+LONE = f"{PLAIN} -o python_files='test.py tests.py test_*.py *_test.py'"
 
 
 def test_one_module_of_tests_beside_the_code_or_in_its_package() -> None:
@@ -358,6 +358,7 @@ def test_a_makefile_in_the_folder_of_tests() -> None:
     inner = "CFLAGS += -Wall\nall: $(PROGS) run_tests\nrun_tests: $(PROGS)\n\tperl $(TEST_TARGET)\n"
     assert lines({"src/uthash.h": "", "tests/Makefile": inner}) == ["make -C tests"]
     assert lines({"test/Makefile": f"{inner}check: all\n"}) == ["make -C test check"]
+    assert groups({"tests/Makefile": f"clean:\n\trm -f x\n{inner}"}) == []
     assert groups({"test/Makefile": ""}) == []
     assert len(groups({"Cargo.toml": "", "tests/Makefile": inner})) == 1
 

@@ -204,13 +204,18 @@ def find_make(files: Collection[str], read: Read, found: tuple[Toolchain, ...]) 
     return () if found else _make_folder(files, read)
 
 
+_FIRST_TARGET: Final = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?!=)", re.M)
+_RUNS_ALL: Final = re.compile(r"^(?:all|default|run)|test|check")  # and not `clean` or `deploy`
+
+
 def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """A folder of tests with a Makefile of its own, whose first target is enough."""
+    """A folder of tests with a Makefile of its own, whose first target is enough if its name allows it."""
     path = next((path for path in INNER_MAKEFILES if path in files), "")
     script = read_text(read, path) if path else ""
     folder = path.rpartition("/")[0]
     target = next((f" {target}" for target in TARGETS if _rule(script, target)), "")
-    if not script.strip():
+    first = _FIRST_TARGET.search(script)
+    if not (target or (first and _RUNS_ALL.search(first[1]))):
         return ()
     why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
     line = f"make -C {folder}{target}"

@@ -305,7 +305,7 @@ _MOST: Final = 5  # ways that are worth a try
 _TEST_MODULE: Final = lazy_pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$")
 # One file beside the code or in its package, which pytest collects only where it is told so.
 _LONE_MODULE: Final = lazy_pattern(r"(?:^|/)tests?\.py$")
-_LONE: Final = "-o python_files='test*.py *_test.py'"
+_LONE: Final = "-o python_files='test.py tests.py test_*.py *_test.py'"
 # What nobody means to test: how the project is installed and described, and what is not its own.
 _BESIDE: Final = "setup.py,docs/*,doc/*,.venv/*,venv/*,.kith-build/*"
 _COVERAGE_TABLES: Final = {
