@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from kith import __version__
 from kith.agent.asking.roles import find_role, role_names
 from kith.agent.asking.terms import Terms
-from kith.agent.models import end_of
+from kith.agent.models import telling_end
 from kith.agent.project import Project
 from kith.agent.roles import RoleSpec, is_small, make_words
 from kith.context.task_kinds import kind_of
@@ -128,11 +128,9 @@ async def answer(
         title = textwrap.shorten(request.words, _TITLE, placeholder=" ...") or "(nothing was said)"
         run.emit(RunStarted(title, "", request.model, __version__, Options(PURPOSE)))
         try:
-            _check_name(project.settings, request.model)
-            reply = await _ask(_Loan(project, run, session.id, models), request)
-        except KithError as error:
-            run.emit(end_of(error))
-            raise
+            with telling_end(run.emit):
+                _check_name(project.settings, request.model)
+                reply = await _ask(_Loan(project, run, session.id, models), request)
         except asyncio.CancelledError:
             run.emit(RunEnded("interrupted", "The client is gone."))
             raise
