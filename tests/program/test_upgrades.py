@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from kith.core.codec import KINDS
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.engine.home import EngineHome
 from kith.features.engine.processes import birth
 from kith.memory.database import VERSION

@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -11,17 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.errors import (
-    EXIT_LIMIT,
-    EXIT_NO_MODEL,
-    EXIT_TRY_LATER,
-    HopelessError,
-    KithError,
-    UnrecordedError,
     UsageError,
 )
-from kith.core.events import RunEnded
 from kith.core.feature import Feature, Lazy
-from kith.core.model import Emit
 from kith.memory.log import Log
 from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
@@ -164,24 +155,3 @@ async def list_names(chosen: Settings) -> tuple[str, ...]:
 def recommend_models() -> tuple[Recommendation, ...]:
     """Recommend models for this machine."""
     return recommend(read_memory(cards=True))
-
-
-@contextmanager
-def telling_end(emit: Emit) -> Iterator[None]:
-    """Tell the end of a run that fails with a KithError in this block."""
-    try:
-        yield
-    except KithError as error:
-        emit(end_of(error))
-        raise
-
-
-def end_of(error: KithError) -> RunEnded:
-    """Return the end of a run that failed with `error`."""
-    if isinstance(error, UnrecordedError):
-        return RunEnded("done", str(error))
-    if error.code in (EXIT_NO_MODEL, EXIT_TRY_LATER):
-        return RunEnded("unavailable", str(error))
-    if isinstance(error, HopelessError):
-        return RunEnded("failed", str(error), "hopeless")
-    return RunEnded("limit" if error.code == EXIT_LIMIT else "failed", str(error))

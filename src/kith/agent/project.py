@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from kith import __version__
 from kith.agent.attempt import Outcome
 from kith.agent.checks import KeptResults
+from kith.agent.failed_runs import end_of
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges, no_findings
 from kith.agent.known_secrets import keys_of, make_redactor
-from kith.agent.models import end_of, places_of, sources_of
+from kith.agent.models import places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
 from kith.context.redact import Redactor

@@ -117,9 +117,7 @@ async def list_each(
         return None
     answers, words = list[tuple[str, ...]](), iter(ran.output.split("\0"))
     for args in commands:
-        paths = tuple(
-            iter(lambda: next(words, ""), "")
-        )  # an empty one ends the answer; the exit code follows
+        paths = tuple(iter(lambda: next(words, ""), ""))  # up to an empty word; the exit code follows it
         code = next(words, "")
         if code != "0" and (code != "1" or paths or args[0] != "grep"):
             return None

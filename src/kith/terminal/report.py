@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from kith.agent.models import end_of
+from kith.agent.failed_runs import end_of
 from kith.core.codec import encode
 from kith.core.errors import KithError, UnrecordedError
 from kith.core.events import Applied, Event

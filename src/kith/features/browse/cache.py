@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.browse.address import Address
 
 _FRESH_S: Final = 900.0

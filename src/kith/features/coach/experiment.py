@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from kith.agent.asking.roles import find_role, make_player
 from kith.agent.attempt import Outcome, attempt
+from kith.agent.failed_runs import end_of
 from kith.agent.knowledge import tell_notes_of
-from kith.agent.models import end_of
 from kith.agent.project import Project, tree_at
 from kith.agent.relay import Leg
 from kith.agent.task_prompt import open_task

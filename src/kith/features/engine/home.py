@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kith.core.codec import decode, encode
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.engine.file_names import parts_of
 
 if sys.platform != "win32":  # where no engine runs

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from kith.core.codec import decode
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.engine.failures import why_it_failed
 from kith.features.engine.home import EngineHome, EngineRecord, EngineSpec, take
 from kith.features.engine.processes import (

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.errors import NoModelError
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.engine.home import EngineHome, EngineSpec
 from kith.features.engine.options import names_flag, standing_flags
 from kith.models.discovery.machine import find_program

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 from kith.features.engine.options import EngineOptions, names_flag
 from kith.features.engine.processes import WHEEL
 from kith.models.discovery.machine import machine_name

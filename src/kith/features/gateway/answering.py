@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from kith import __version__
 from kith.agent.asking.roles import find_role, role_names
 from kith.agent.asking.terms import Terms
-from kith.agent.models import telling_end
+from kith.agent.failed_runs import telling_end
 from kith.agent.project import Project
 from kith.agent.roles import RoleSpec, is_small, make_words
 from kith.context.task_kinds import kind_of

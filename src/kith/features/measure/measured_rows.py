@@ -316,21 +316,24 @@ def _read_kept(log: Log, cache: Path, root: str, since: float) -> Measured | Non
         if not kept.usable:
             return None
 
-    def sound(decode: Callable[[str], Iterable[Any]], text: str, name: str) -> Iterable[Any]:
-        """Return the cached rows, or those from the log where the cache is damaged."""
-        try:
-            return decode(text)
-        except (ValueError, TypeError, LookupError, RecursionError):
-            found: Iterable[Any] = getattr(_read_anew(log, root, since), name)()
-            return found
+    def anew() -> Measured:
+        return _read_anew(log, root, since)
 
     return Measured(
-        lambda: sound(decode_calls, calls, "_calls"),
-        lambda: sound(decode_legs, legs, "_legs"),
-        lambda: sound(decode_verdicts, verdicts, "_verdicts"),
+        lambda: _sound(lambda: decode_calls(calls), lambda: anew()._calls()),
+        lambda: _sound(lambda: decode_legs(legs), lambda: anew()._legs()),
+        lambda: _sound(lambda: decode_verdicts(verdicts), lambda: anew()._verdicts()),
         undoes,
         since,
     )
+
+
+def _sound(kept: Callable[[], Iterable[Any]], anew: Callable[[], Iterable[Any]]) -> Iterable[Any]:
+    """Return the cached rows, or those from the log where the cache is damaged."""
+    try:
+        return kept()
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return anew()
 
 
 def _bring_up(kept: SessionRows, log: Log) -> None:

@@ -10,7 +10,8 @@ from contextlib import aclosing, closing
 from typing import Any, Final, TextIO
 
 from kith import __version__
-from kith.agent.models import places_of, sources_of, telling_end
+from kith.agent.failed_runs import telling_end
+from kith.agent.models import places_of, sources_of
 from kith.core.errors import EXIT_DONE
 from kith.core.event_loop import run_until_signal
 from kith.core.events import Carded, Event, Notice, Progress, RunEnded, RunStarted, Stepped

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kith.agent.asking.cast import open_cast
 from kith.agent.attempt import Outcome, adopt_ready
-from kith.agent.models import end_of
+from kith.agent.failed_runs import end_of
 from kith.agent.project import Project, Result
 from kith.agent.roles import Cast, Player
 from kith.context.budget import ASSUMED_WINDOW, estimate_tokens

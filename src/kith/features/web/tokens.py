@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from kith.core.errors import UsageError
-from kith.core.private_files import put_private
+from kith.core.replace_file import put_private
 
 CLIENT = "kith client"  # as it calls itself to a server
 _BYTES = 32  # of randomness in a token

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kith import __version__
 from kith.agent.asking.roles import find_role
 from kith.agent.asking.terms import Terms
-from kith.agent.models import telling_end
+from kith.agent.failed_runs import telling_end
 from kith.agent.project import Project
 from kith.agent.roles import Player, is_small, make_role
 from kith.core.errors import UsageError
