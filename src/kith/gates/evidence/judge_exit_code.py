@@ -26,9 +26,11 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
             return verdict
         if not was.code and (line := await _counts_more(judged, after)):
             return judged.no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
+        if was.code and (reach or judged.check.goal or await _fails_again(judged)):
+            return judged.yes(replace_grade(told, "proven", "fixed"), after)
         # Fewer prove something where no test was edited: it may not be asked any more.
-        fewer = reach and not judged.edited and find_more_failures(after.ran.output, was.output)
-        if fewer or (was.code and (reach or judged.check.goal or await _fails_again(judged))):
+        fewer = not judged.edited and find_more_failures(after.ran.output, was.output)
+        if fewer and (reach or await _counts_again(judged, after)):
             return judged.yes(replace_grade(told, "proven", "fixed"), after)
         return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)
     if was.code == 0:
@@ -71,6 +73,12 @@ async def _counts_more(judged: JudgedChange, after: SuiteReport) -> str:
     line = find_more_failures(was, after.ran.output)
     again = await judged.run_again(judged.changes) if line else after
     return find_more_failures(was, again.ran.output)
+
+
+async def _counts_again(judged: JudgedChange, after: SuiteReport) -> bool:
+    """True if the untouched tree counts more failures once more."""
+    again = await judged.run_again(())
+    return bool(find_more_failures(after.ran.output, again.ran.output))
 
 
 async def _judge_worse(judged: JudgedChange, told: CheckEvidence, after: SuiteReport) -> Verdict:
