@@ -212,6 +212,50 @@ def test_a_slot_of_a_dead_attempt_is_freed_when_the_run_begins_again(within: Wit
     within(look)
 
 
+def test_an_attempt_that_is_over_takes_no_slot_and_one_at_work_only_one(within: Within) -> None:
+    """A worker that was cut off asks for a slot later, or asks again because no answer came."""
+
+    async def look(fleet: Fleet) -> None:
+        await fleet.announce("w", 1, [], {"http://box": 2})
+        (run,) = await runs_of(fleet, await submit(fleet))
+        cut_off, alive = await begin(fleet, run, "cut off"), await begin(fleet, run, "alive")
+        assert [await fleet.take_slot(each, "http://box") for each in (cut_off, alive, alive)] == [
+            False,
+            True,
+            True,
+        ]
+        assert await held(fleet) == [(alive.run, alive.number)]
+        assert await fleet.settle(alive, Spent(), DONE)
+        assert not await fleet.take_slot(alive, "http://box")
+        assert await held(fleet) == []
+
+    within(look)
+
+
+def test_what_an_attempt_holds_that_is_over_is_freed_and_nothing_else(within: Within) -> None:
+    """As an older kith left it."""
+
+    async def look(fleet: Fleet) -> None:
+        await fleet.announce("w", 1, [], {"http://box": 3})
+        first, second = await runs_of(fleet, await submit(fleet, 2))
+        over, works = await begin(fleet, first), await begin(fleet, second)
+        assert await fleet.take_slot(works, "http://box")
+        assert await fleet.settle(over, Spent(), DONE)
+        await fleet.rows(
+            "UPDATE fleet_slots SET run = %(run)s, attempt = 1 WHERE number = 2 RETURNING number",
+            run=over.run,
+        )
+        await fleet.sweep(LIMITS)
+        assert await held(fleet) == [(works.run, works.number)]
+
+    within(look)
+
+
+async def held(fleet: Fleet) -> list[tuple[int, int]]:
+    rows = await fleet.rows("SELECT run, attempt FROM fleet_slots WHERE run IS NOT NULL ORDER BY number")
+    return [(row["run"], row["attempt"]) for row in rows]
+
+
 def test_a_cancelled_run_ends_whether_it_waits_or_works(within: Within) -> None:
     async def look(fleet: Fleet) -> None:
         batch = await submit(fleet, 2)

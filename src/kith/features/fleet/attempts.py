@@ -342,6 +342,17 @@ async def sweep(database: Database, limits: Limits) -> int:
         {},
     )
     await defer_runs(database, [row["id"] for row in lost])
+    # What an attempt holds that is over. The row is compared again as it is freed: it may have changed hands.
+    await database.execute(
+        """
+        UPDATE fleet_slots slots SET run = NULL, attempt = NULL FROM (
+          SELECT server, number, run, attempt FROM fleet_slots held
+          WHERE run IS NOT NULL AND NOT EXISTS (SELECT FROM fleet_runs runs
+            WHERE runs.id = held.run AND runs.attempt = held.attempt AND runs.state = 'running')) stale
+        WHERE (slots.server, slots.number, slots.run, slots.attempt)
+          = (stale.server, stale.number, stale.run, stale.attempt)
+        """
+    )
     await database.execute(
         "DELETE FROM fleet_workers WHERE seen < now() - make_interval(secs => %s)", (limits.silence_s * 4,)
     )

@@ -269,12 +269,20 @@ class Fleet:
         await self.rows("DELETE FROM fleet_workers WHERE name = %(name)s RETURNING name", name=name)
 
     async def take_slot(self, attempt: Attempt, server: str) -> bool:
-        """Take a slot of a model server; False while all are in use."""
+        """Take a slot of a model server; False while all are in use, or the attempt is superseded.
+
+        Asked again, because the answer was lost, it takes no second one. The lock on the run keeps the next
+        attempt from beginning meanwhile: its beginning frees what this one holds.
+        """
         taken = await self.rows(
             """
+            WITH mine AS (
+              SELECT id FROM fleet_runs WHERE id = %(run)s AND attempt = %(number)s AND state = 'running'
+              FOR SHARE)
             UPDATE fleet_slots SET run = %(run)s, attempt = %(number)s WHERE (server, number) IN (
-              SELECT server, number FROM fleet_slots WHERE server = %(server)s AND run IS NULL
-              ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
+              SELECT server, number FROM fleet_slots WHERE server = %(server)s
+                AND (run IS NULL OR (run = %(run)s AND attempt = %(number)s)) AND EXISTS (SELECT FROM mine)
+              ORDER BY run NULLS LAST, number LIMIT 1 FOR UPDATE SKIP LOCKED)
             RETURNING number
             """,
             run=attempt.run,
