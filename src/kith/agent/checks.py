@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -15,8 +15,8 @@ from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
 from kith.core.locks import hold_when_free
 from kith.core.trial_names import session_of
-from kith.gates.evidence.check_runs import read_choice
-from kith.gates.toolchains import choose_clues, find_toolchains
+from kith.gates.evidence.check_runs import ChosenCheck, read_choice
+from kith.gates.toolchains import Toolchain, choose_clues, find_candidates
 from kith.settings import Settings
 from kith.trees.bulk_read import read_files
 from kith.trees.listing import list_files
@@ -91,9 +91,13 @@ async def known_checks(root: Path, settings: Settings) -> tuple[KnownCheck, ...]
     if settings.check:
         origin = settings.origin.get("check", "settings")
         return tuple(KnownCheck(each, f"check, {origin}") for each in settings.check if each != "none")
-    choice = read_choice(KeptResults(settings.cache, settings.state), root)
-    if choice:
-        return (KnownCheck(choice.command, choice.why, choice.stands),)
+    kept = KeptResults(settings.cache, settings.state)
     files = await list_files(root)
-    found = find_toolchains(files, read_files(root, choose_clues(files)).get)
-    return tuple(KnownCheck(each.test, each.why) for each in found)
+    groups = find_candidates(files, read_files(root, choose_clues(files)).get)
+    return tuple(_known(read_choice(kept, root, group), group) for group in groups)
+
+
+def _known(choice: ChosenCheck | None, group: Sequence[Toolchain]) -> KnownCheck:
+    if choice is None or choice.command not in {each.test for each in group}:
+        return KnownCheck(group[0].test, group[0].why)
+    return KnownCheck(choice.command, choice.why, choice.stands)

@@ -15,7 +15,7 @@ from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
-from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, ResultStore
+from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, NameEnvironment, ResultStore
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.evidence.quick_tests import find_new_failures
@@ -134,7 +134,7 @@ class Checking(Struct, frozen=True):
     request: str = ""
     kept: ResultStore | None = None
     digests: Digests | None = None
-    environment: str = ""
+    environment: NameEnvironment = lambda folder: ""
     long_s: float = LONG_S
     least_s: float = 0.0
     lint: bool = False

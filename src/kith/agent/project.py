@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -389,7 +389,7 @@ class Project(Struct, frozen=True):
             request=request,
             kept=KeptResults(chosen.cache, chosen.state),
             digests=self.tree.digests,
-            environment=name_environment(self.root),
+            environment=cache(lambda folder: name_environment(self.root / folder)),
             least_s=chosen.check_timeout if "check_timeout" in chosen.origin else 0.0,
             lint=chosen.lint == "require",
         )

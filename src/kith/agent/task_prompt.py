@@ -210,7 +210,7 @@ def _word_result(report: SuiteReport) -> str:
 def _word_command(stands: Stands) -> str:
     """The command as the model can run it: pytest stops before the first test if a file cannot be loaded."""
     toolchain = stands.toolchain
-    line = toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.run
+    line = toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.from_top(toolchain.run)
     failed = stands.before.report.failed if stands.before else ()
     unloaded = toolchain.runner == "pytest" and any(case.id.endswith(".py") for case in failed)
     return f"`{line} --continue-on-collection-errors`" if unloaded else f"`{line}`"

@@ -103,6 +103,24 @@ class SuiteReport(Struct, frozen=True, dict=True):
         return self.ran.code == 0 and not self.failed
 
 
+def seen_from_top(report: SuiteReport, folder: str, prefix: str) -> SuiteReport:
+    """A report of a project in a folder: `prefix` is for the names of its tests, the folder for its files."""
+
+    def at(path: str) -> str:
+        return path and f"{folder}/{path}"
+
+    cases = tuple(
+        replace(case, id=f"{prefix}{case.id}", path=at(case.path), frames=tuple(map(at, case.frames)))
+        for case in report.cases
+    )
+    measured = report.coverage and Coverage(
+        {at(path): lines for path, lines in report.coverage.ran.items()},
+        {at(path): lines for path, lines in report.coverage.missed.items()},
+        {at(path): counts for path, counts in report.coverage.branches.items()},
+    )
+    return replace(report, cases=cases, coverage=measured, sources=tuple(map(at, report.sources)))
+
+
 def file_of(id: str) -> str:
     """The file of a test, for runners whose ids say it."""
     return id.partition("::")[0]

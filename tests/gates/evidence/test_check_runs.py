@@ -35,12 +35,12 @@ def test_what_is_installed_later_is_found(tmp_path: Path) -> None:
 
     async def choose(environment: str) -> str:
         tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
-        bench = Bench(tree, LIMITS, kept, tree.digests, environment)
+        bench = Bench(tree, LIMITS, kept, tree.digests, lambda folder: environment)
         try:
             found = await bench.before(Run(lambda event, path: None, _nobody, tree), (WITH_TOOL, WITHOUT))
         finally:
             await bench.aclose()
-        choice = read_choice(kept, root)
+        choice = read_choice(kept, root, (WITH_TOOL, WITHOUT))
         assert choice and choice.command == found.toolchain.test
         return found.toolchain.run
 

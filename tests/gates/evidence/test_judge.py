@@ -8,6 +8,7 @@ import attacked_projects
 import blocked_projects
 import command_projects
 import cpp_projects
+import nested_projects
 import python_projects
 import tampering_projects
 import uncollected_projects
@@ -21,6 +22,7 @@ PROJECTS: tuple[Project, ...] = (
     *command_projects.PROJECTS,
     *cpp_projects.PROJECTS,
     *uncollected_projects.PROJECTS,
+    *nested_projects.PROJECTS,
 )
 # More than two seconds each: with the slow tests, but for the one that has something of all.
 DEAR = {

@@ -73,7 +73,7 @@ def test_each_ecosystem(tree: dict[str, str], command: str) -> None:
         {"package.json": "{"},
         {"CMakeLists.txt": "project(x)\n# enable_testing()\n"},
         {"Makefile": "all:\n\ttrue\ntest := 1\ntests: all\n"},
-        {"web/package.json": json.dumps({"scripts": {"test": "jest"}})},
+        {"examples/web/package.json": json.dumps({"scripts": {"test": "jest"}})},
     ],
 )
 def test_nothing_is_made_up(tree: dict[str, str]) -> None:
@@ -114,7 +114,7 @@ def test_clues_are_what_is_read() -> None:
 
     find_toolchains(tree, read)
     assert set(asked) <= set(choose_clues(tree))
-    assert len(choose_clues(tree)) == 11
+    assert len(choose_clues(tree)) == 12
 
 
 CMAKE = """\

@@ -50,7 +50,12 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
     """Find how the project is configured, built and tested, as its own files say."""
     contents = await read_all(run, choose_clues(files))
     return tuple(
-        Commands(each.name, each.language, each.why, each.configure, each.build, each.run)
+        Commands(
+            each.name,
+            each.language,
+            each.why,
+            *(line and each.from_top(line) for line in (each.configure, each.build, each.run)),
+        )
         for each in find_toolchains(files, contents.get)
     )
 

@@ -47,6 +47,8 @@ class ResultStore(Protocol):
 
 # git's blob id of every file of the tree.
 Digests = Callable[[], Awaitable[Mapping[str, str]]]
+# A digest of what is installed for the commands of a folder, "" for the top.
+NameEnvironment = Callable[[str], str]
 
 
 class Before(Struct, frozen=True):
@@ -77,7 +79,7 @@ class Bench:
         limits: ExecLimits,
         kept: ResultStore | None = None,
         digests: Digests | None = None,
-        environment: str = "",
+        environment: NameEnvironment = lambda folder: "",
         long_s: float = LONG_S,
         least_s: float = 0.0,
     ) -> None:
@@ -174,8 +176,8 @@ class Bench:
     # --- the untouched tree ------------------------------------------------------------------
 
     async def _run_before(self, run: Run, group: tuple[Toolchain, ...]) -> Before:
-        chosen = read_choice(self._kept, self.home.root) if self._kept else None
-        if chosen and chosen.environment != self._environment:
+        chosen = read_choice(self._kept, self.home.root, group) if self._kept else None
+        if chosen and all(chosen.environment != self._environment(each.folder) for each in group):
             chosen = None  # what was missing may be there now
         ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
@@ -188,7 +190,7 @@ class Bench:
             if found.report.ran.seconds >= self.long_s and _is_nearly_green(found.report):
                 break  # another one would take as long, and hardly say more
         assert best is not None
-        self._choose(best)
+        self._choose(best, group)
         if self._kept and (name := await self._base_of(best, ())):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
@@ -236,7 +238,7 @@ class Bench:
         if self._kept is None or not (toolchain.compiles or toolchain.runner == "command"):
             return ""
         key = await self._key(toolchain, ())
-        return f"base_{choice_key(self.home.root)[-12:]}-{key[:16]}" if key else ""
+        return f"base_{root_key(self.home.root)[:12]}-{key[:16]}" if key else ""
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -274,16 +276,23 @@ class Bench:
             self._digests = await self._read_digests()
         if changes not in self._trees:
             self._trees[changes] = _tree_id(self._digests, changes)
-        told = (_FORM, str(self.home.root), self._environment, toolchain.test, toolchain.runner)
+        told = (
+            _FORM,
+            str(self.home.root),
+            self._environment(toolchain.folder),
+            toolchain.test,
+            toolchain.runner,
+        )
         rows = [*told, self._trees[changes]]
         return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _choose(self, best: Before) -> None:
-        """Remember what serves this project best."""
+    def _choose(self, best: Before, group: Sequence[Toolchain]) -> None:
+        """Remember what of a group serves this project best."""
         if self._kept and best.report.passed:
             toolchain = best.toolchain
-            choice = ChosenCheck(toolchain.test, toolchain.why, standing_of(best.report), self._environment)
-            self._kept.save(choice_key(self.home.root), json.dumps(encode(choice)))
+            installed = self._environment(toolchain.folder)
+            choice = ChosenCheck(toolchain.test, toolchain.why, standing_of(best.report), installed)
+            self._kept.save(choice_key(self.home.root, group), json.dumps(encode(choice)))
 
 
 def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
@@ -317,14 +326,20 @@ async def _staying(home: Workspace, name: str) -> AsyncIterator[Trial]:
         return
 
 
-def choice_key(root: Path) -> str:
-    """Under what it is kept which command tests the project at `root`."""
-    return f"choice-{sha256(os.fsencode(root)).hexdigest()[:24]}"
+def root_key(root: Path) -> str:
+    """A name for a project by its place."""
+    return sha256(os.fsencode(root)).hexdigest()[:24]
 
 
-def read_choice(kept: ResultStore, root: Path) -> ChosenCheck | None:
-    """The command that served a project best so far; None where nothing was run yet."""
-    text = kept.load(choice_key(root))
+def choice_key(root: Path, group: Sequence[Toolchain]) -> str:
+    """Under what it is kept which command of a group tests the project at `root`."""
+    place = f"{group[0].folder}\0{group[0].language}".encode("utf-8", "surrogateescape")
+    return f"choice-{root_key(root)}-{sha256(place).hexdigest()[:8]}"
+
+
+def read_choice(kept: ResultStore, root: Path, group: Sequence[Toolchain]) -> ChosenCheck | None:
+    """The command of a group that served a project best so far; None where nothing was run yet."""
+    text = kept.load(choice_key(root, group))
     try:
         choice: ChosenCheck | None = decode(json.loads(text), ChosenCheck) if text else None
     except (ValueError, TypeError, AttributeError, KeyError):

@@ -117,7 +117,10 @@ def _tests_of_change(judged: JudgedChange) -> tuple[Change, ...]:
     request = judged.claims.request
     python = (each for each in judged.changes if each.after is not None and each.path.endswith(".py"))
     meant = (each for each in python if judged.is_test(each.path) or mentions(request, each.path))
-    return tuple(each for each in meant if judged.tests.parts(each.path, each.after))
+    toolchain = judged.before.toolchain
+    return tuple(
+        each for each in meant if toolchain.holds(each.path) and judged.tests.parts(each.path, each.after)
+    )
 
 
 def _uncollected(judged: JudgedChange, after: SuiteReport) -> list[str]:

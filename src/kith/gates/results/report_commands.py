@@ -19,6 +19,11 @@ BUILT: Final = "built"  # a report of one word that says that the build is done
 MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
 _GOOGLETEST: Final = f'GTEST_OUTPUT="xml:$PWD/{REPORTS}/googletest/"'
 
+# A project in a folder often has an environment there; the one at the top is on PATH already.
+_OWN_PYTHON: Final = (
+    "for own in .venv venv env; do if [ -r $own/pyvenv.cfg ]; then "
+    'export VIRTUAL_ENV="$PWD/$own" PATH="$PWD/$own/bin:$PATH"; break; fi; done'
+)
 _ELSEWHERE: Final = 4  # an exit code of the check below, which is pytest's for a wrong use
 _IS_HERE: Final = """
 import importlib.util, os, sys
@@ -40,10 +45,13 @@ def leaves_reports() -> bool:
 
 
 def compose(toolchain: Toolchain, *, coverage: bool) -> str:
-    """One shell line: fresh reports, then configure, build and test; it ends with the tests' exit code."""
+    """One shell line for the top of the tree: fresh reports, then configure, build and test.
+
+    It ends with the tests' exit code.
+    """
     # A link or a file of the project's own in that place is left alone, and nothing is reported.
     fresh = f"{{ [ ! -L {BUILD_FOLDER} ] && rm -rf {REPORTS} && mkdir -p {REPORTS}; }} 2>/dev/null"
-    plain = f"{{ (\n{toolchain.test}\n); exit $?; }}"
+    plain = f"{{ (\n{toolchain.here}\n); exit $?; }}"
     begin = f'echo "*" > {BUILD_FOLDER}/.gitignore; pwd > {REPORTS}/root'
     work = _WITH_COVERAGE.get(toolchain.runner) if coverage and toolchain.coverage else None
     line = work(toolchain) if work else _steps(toolchain.configure, toolchain.build, _reporting(toolchain))
@@ -53,7 +61,8 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
     if toolchain.installed:
         check = f"{PYTHON} -c {shlex.quote(_IS_HERE)} {shlex.join(toolchain.installed)}"
         line = f"{check} || exit {_ELSEWHERE}\n{line}"
-    return f"{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
+    enter = f"cd {shlex.quote(toolchain.folder)} || exit\n{_OWN_PYTHON}\n" if toolchain.folder else ""
+    return f"{enter}{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
 
 
 def _exports(toolchain: Toolchain) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from kith.core.run import Run
 from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.failure_output import clean_output, failing_tests
-from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport
+from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport, seen_from_top
 from kith.gates.results.cpp import (
     Program,
     find_silent,
@@ -266,22 +267,24 @@ async def run_suite(
     wide = replace(limits, output=max(limits.output, _MOST_PRINTED))
     printed = await trial.check(ShellCommand(line), wide)
     printed = replace(printed, command=chosen.test, output=clean_output(printed.output))
-    files = await _read_reports(trial)
+    files = await _read_reports(trial, toolchain.folder)
     printed = repair_output(toolchain, files, printed)
     ran = shorten(printed, limits.output)
     if toolchain.runner == "ctest":
-        files = {**files, **await _ask_again(trial, find_silent(files, _QUICK_S), limits)}
+        files = {**files, **await _ask_again(trial, toolchain.folder, find_silent(files, _QUICK_S), limits)}
     elif toolchain.runner == "program" and not any(name.startswith("googletest/") for name in files):
-        files = {**files, **await _ask_again(trial, name_programs(chosen.run, ran.output), limits)}
-    place = ProjectPaths(
-        files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files())
-    )
+        asked = name_programs(chosen.run, ran.output)
+        files = {**files, **await _ask_again(trial, toolchain.folder, asked, limits)}
+    top = f"{toolchain.folder}/" if toolchain.folder else ""
+    there = frozenset(path.removeprefix(top) for path in await trial.files() if path.startswith(top))
+    place = ProjectPaths(files.get("root", b"").decode("utf-8", "replace").strip(), there)
     if toolchain.runner in ("jest", "vitest"):
-        known = await trial.read_many(await asyncio.to_thread(jest_sources, files, place))
-        files |= {f"{SOURCES}{path}": data for path, data in known.items()}
+        wanted = await asyncio.to_thread(jest_sources, files, place)
+        known = await trial.read_many([f"{top}{path}" for path in wanted])
+        files |= {f"{SOURCES}{path.removeprefix(top)}": data for path, data in known.items()}
     # A large report takes seconds to read, and a face must stay alive meanwhile.
     cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, printed)
-    return SuiteReport(
+    report = SuiteReport(
         ran,
         cases,
         measured if coverage else None,
@@ -290,6 +293,7 @@ async def run_suite(
         why_unmeasured(toolchain, ran) if coverage and measured is None else "",
         sources,
     )
+    return seen_from_top(report, toolchain.folder, toolchain.prefix) if toolchain.folder else report
 
 
 def _read(
@@ -299,38 +303,40 @@ def _read(
     return read_cases(toolchain, files, place, ran), read_coverage(files, place), tuple(sorted(sources))
 
 
-async def _read_reports(trial: Trial) -> dict[str, bytes]:
-    """Every report by its name in the folder; what cannot be read is not there."""
-    listed = (await _read_or_nothing(trial, "listing")).decode("utf-8", "replace").splitlines()
+async def _read_reports(trial: Trial, folder: str) -> dict[str, bytes]:
+    """Every report of the project in a folder, by its name; what cannot be read is not there."""
+    listed = (await _read_or_nothing(trial, folder, "listing")).decode("utf-8", "replace").splitlines()
     names = sorted({name.removeprefix("./") for name in listed})[:_MOST_FILES]
     files: dict[str, bytes] = {}
     room = _MOST_BYTES
     for name in names or ("root", BUILT, "cargo.txt", "go.jsonl"):  # no list: the run was cut short
-        data = await _read_or_nothing(trial, name)
+        data = await _read_or_nothing(trial, folder, name)
         room -= len(data)
         if data and room > 0:
             files[name] = data
     return files
 
 
-async def _read_or_nothing(trial: Trial, name: str) -> bytes:
+async def _read_or_nothing(trial: Trial, folder: str, name: str) -> bytes:
     try:
-        return await trial.read(f"{REPORTS}/{name}")
+        return await trial.read(posixpath.join(folder, REPORTS, name))
     except TreeError:
         return b""
 
 
-async def _ask_again(trial: Trial, programs: Sequence[Program], limits: ExecLimits) -> Mapping[str, bytes]:
+async def _ask_again(
+    trial: Trial, folder: str, programs: Sequence[Program], limits: ExecLimits
+) -> Mapping[str, bytes]:
     """Catch2 and doctest name their cases in a report only; the first run of the program has judged it."""
     if not programs:
         return {}
-    folder = f'"$root/{REPORTS}/catch2"'
+    reports = f'"$root/{REPORTS}/catch2"'
     lines = [
         f"(cd {shlex.quote(program.folder or '.')} && {shlex.join((*program.command, *program.reporting))}"
-        f"{'' if program.reporting[-1].endswith('=') else ' '}{folder}/{shlex.quote(program.report)})"
+        f"{'' if program.reporting[-1].endswith('=') else ' '}{reports}/{shlex.quote(program.report)})"
         for program in programs
     ]
-    script = "\n".join([f'root="$PWD"; mkdir -p {folder}', *lines])
+    script = "\n".join([f'cd {shlex.quote(folder or ".")}; root="$PWD"; mkdir -p {reports}', *lines])
     await trial.check(ShellCommand(f"({script}) >/dev/null 2>&1"), limits)
     names = [f"catch2/{program.report}" for program in programs]
-    return {name: await _read_or_nothing(trial, name) for name in names}
+    return {name: await _read_or_nothing(trial, folder, name) for name in names}

@@ -17,12 +17,14 @@ from kith.gates.toolchains.manifests import (
     find_make,
     find_node,
 )
+from kith.gates.toolchains.nested import MOST_PROJECTS, files_in, outside, project_folders, reader_in
 from kith.gates.toolchains.python import (
     PYTHON_CLUES,
     PYTHON_MANIFESTS,
     TEST_MODULES_READ,
     find_python,
     needs_clues,
+    read_settings,
     test_modules,
 )
 from kith.gates.toolchains.stated_commands import find_stated, stated_clues
@@ -39,15 +41,51 @@ __all__ = [
 ]
 
 _CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
+_Groups = tuple[tuple[Toolchain, ...], ...]
 
 
-def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain, ...], ...]:
+def find_candidates(files: Collection[str], read: Read) -> _Groups:
     """Groups of alternative toolchains, one group for each ecosystem; in a group the most promising first.
 
-    `files` are paths relative to the root, `read` gives a file's bytes or None. Only the top folder is asked
-    for manifests; a project inside a project is its own affair.
+    `files` are paths relative to the root, `read` gives a file's bytes or None. The projects in its folders
+    are asked where the top folder is none.
     """
     tree = frozenset(files)
+    groups = _find_at_top(tree, read)
+    if folders := _nested_folders(tree, read, groups):
+        nested = tuple(
+            tuple(replace(each, folder=folder, why=f"{folder}/{each.why}") for each in group)
+            for folder in folders
+            for group in _find_at_top(files_in(folder, tree), reader_in(f"{folder}/", read))
+        )
+        groups = _with_guess(nested, groups) if 0 < len(nested) <= MOST_PROJECTS else groups
+    absent = _absent_submodules(tree, read)
+    return tuple(tuple(replace(each, absent=absent) for each in group) for group in groups)
+
+
+def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[str]:
+    """The folders to ask: none where the top has a project with tests, or has pytest configured."""
+    if any(group[0].language != "Python" for group in groups):
+        return []
+    folders = project_folders(tree)
+    configured = PYTHON_MANIFESTS.intersection(tree) and (
+        read_settings(tree, read).where or any(outside(folders, test_modules(tree)))
+    )
+    return [] if configured else folders
+
+
+def _with_guess(nested: _Groups, top: _Groups) -> _Groups:
+    """The projects in folders; tests that were found without a manifest may also start at the top."""
+    python = [group for group in nested if group[0].language == "Python"]
+    if len(python) > 1:
+        return nested
+    guess = tuple(each for group in top for each in group)
+    if not python:
+        return (*nested, guess) if guess else nested
+    return tuple((*group, *guess) if group is python[0] else group for group in nested)
+
+
+def _find_at_top(tree: frozenset[str], read: Read) -> _Groups:
     stated = find_stated(tree, read)
     python, cmake = find_python(tree, read, stated), find_cmake(tree, read)
     if cmake and not PYTHON_MANIFESTS.intersection(tree):
@@ -61,8 +99,7 @@ def find_candidates(files: Collection[str], read: Read) -> tuple[tuple[Toolchain
         asked.append(made)
     if not made:
         asked += find_ecosystems(tree, read, found=any(asked))
-    absent = _absent_submodules(tree, read)
-    return tuple(tuple(replace(each, absent=absent) for each in group) for group in asked if group)
+    return tuple(group for group in asked if group)
 
 
 def find_toolchains(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
@@ -73,6 +110,13 @@ def find_toolchains(files: Collection[str], read: Read) -> tuple[Toolchain, ...]
 def choose_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_candidates` would read: for who reads them beforehand."""
     tree = frozenset(files)
+    clues = _clues_at_top(tree)
+    for folder in project_folders(tree)[: 2 * MOST_PROJECTS]:
+        clues += tuple(f"{folder}/{path}" for path in _clues_at_top(files_in(folder, tree)))
+    return tuple(dict.fromkeys(clues))
+
+
+def _clues_at_top(tree: frozenset[str]) -> tuple[str, ...]:
     known = {*_CLUES.intersection(tree), *stated_clues(tree), *cmake_clues(tree), *needs_clues(tree)}
     known |= {*ecosystem_clues(tree)}
     return (*sorted(known), *test_modules(tree)[:TEST_MODULES_READ])

@@ -37,7 +37,7 @@ _COMPOUND: Final = re.compile(r"[;&|<>$`()\n]")
 
 
 class Toolchain(Struct, frozen=True):
-    """The commands that build and test a project: shell lines for the top folder of its tree.
+    """The commands that build and test a project: shell lines for its folder, which is mostly the tree's top.
 
     `why` is the reason for choosing it. `run` starts the tests of a built tree. Where it ends with
     `targets`, these words are replaced when some tests are chosen. `runner` decides how tests write a
@@ -46,6 +46,7 @@ class Toolchain(Struct, frozen=True):
     of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
     `coverage`: the options of its coverage tool, "" where none is known. `installed`: modules that this way
     finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
+    `folder` is the project's own below the top, "" for the top; results name tests and files from the top.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
     after its own build. `requires` are the distributions in its manifests, `absent` its submodules that
@@ -68,6 +69,7 @@ class Toolchain(Struct, frozen=True):
     absent: tuple[tuple[str, str], ...] = ()
     reports: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
+    folder: str = ""
 
     @property
     def compiles(self) -> bool:
@@ -75,10 +77,39 @@ class Toolchain(Struct, frozen=True):
         return bool(self.configure or self.build) or self.runner in ("ctest", "cargo", "go")
 
     @property
-    def test(self) -> str:
-        """The whole command, from the sources to an exit code."""
+    def here(self) -> str:
+        """The whole command, from the sources to an exit code, in its folder."""
         line = " && ".join(line for line in (self.configure, self.build, self.run) if line)
         return with_env(line, self.env)
+
+    @property
+    def test(self) -> str:
+        """The same, as a person would type it at the top."""
+        return self.from_top(self.here)
+
+    def from_top(self, line: str) -> str:
+        """A line for its folder, as a person would type it at the top."""
+        return f"cd {shlex.quote(self.folder)} && {line}" if self.folder else line
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tests begin with at the top: those of unittest are names of modules."""
+        if not self.folder:
+            return ""
+        return f"{self.folder.replace('/', '.')}." if self.runner == "unittest" else f"{self.folder}/"
+
+    def holds(self, path: str) -> bool:
+        """True if a file is in its folder."""
+        return not self.folder or path.startswith(f"{self.folder}/")
+
+    def names_here(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Tests and files as it knows them itself, without those of other folders."""
+        starts = (self.prefix, f"{self.folder}/" if self.folder else "")
+        return tuple(
+            name.removeprefix(start)
+            for name in names
+            if (start := next((each for each in starts if name.startswith(each)), None)) is not None
+        )
 
 
 def with_env(line: str, env: tuple[tuple[str, str], ...]) -> str:
@@ -104,11 +135,11 @@ def narrow(toolchain: Toolchain, only: Sequence[str]) -> Toolchain:
 
     A runner that cannot choose (or not by file) runs more than was asked, never less.
     """
-    choose = _CHOOSERS.get(toolchain.runner)
+    choose, only = _CHOOSERS.get(toolchain.runner), toolchain.names_here(only)
     if not choose or not only:
         return toolchain
     whole = toolchain.run.removesuffix(f" {toolchain.targets}") if toolchain.targets else toolchain.run
-    return replace(toolchain, run=choose(whole, tuple(only)), targets="")
+    return replace(toolchain, run=choose(whole, only), targets="")
 
 
 def directly(toolchain: Toolchain, files: Sequence[str]) -> Toolchain | None:
@@ -116,7 +147,8 @@ def directly(toolchain: Toolchain, files: Sequence[str]) -> Toolchain | None:
     if toolchain.runner == "pytest":
         return narrow(toolchain, files)
     if toolchain.runner == "unittest":
-        return replace(toolchain, run=f"{PYTHON} -m unittest {shlex.join(files)}", targets="")
+        named = shlex.join(toolchain.names_here(files))
+        return replace(toolchain, run=f"{PYTHON} -m unittest {named}", targets="")
     return None
 
 

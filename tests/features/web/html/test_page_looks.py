@@ -106,9 +106,7 @@ def _seconds_to_open(tab, session: str) -> float:
     return time.perf_counter() - began
 
 
-def test_a_burst_of_events_while_one_reads_loses_none_and_doubles_none(
-    tabs, log, repository, start_serving
-):
+def test_a_burst_of_events_while_one_reads_loses_none_and_doubles_none(tabs, log, repository, start_serving):
     serving = start_serving()
     with Session(log, "burst") as session:
         session.emit(RunStarted("A burst", str(repository), "llama", "1"))

@@ -1,0 +1,58 @@
+"""Projects in folders of a tree whose top is none itself, such as a backend beside a frontend."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from kith.gates.toolchains.toolchain import Read
+
+MOST_PROJECTS: Final = 4  # with more of them, all suites would take too long for one change
+_MANIFESTS: Final = frozenset(
+    {
+        *(
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "requirements.txt",
+            "manage.py",
+            "pytest.ini",
+            "tox.ini",
+        ),
+        *("package.json", "Cargo.toml", "go.mod", "CMakeLists.txt"),
+    }
+)
+_ENDINGS: Final = tuple(f"/{name}" for name in _MANIFESTS)
+_DEEPEST: Final = 2  # folders, as in `apps/web`
+# Folders with manifests that are no project of their own, or somebody else's.
+_BESIDE: Final = re.compile(
+    r"\..*|tests?|spec|e2e|fixtures?|testdata|examples?|samples?|demos?|templates?|docs?|documentation"
+    r"|node_modules|vendor|third[_-]?party|external|deps|benchmarks?|tools?|scripts|ci|docker|infra"
+)
+
+
+def project_folders(files: Collection[str]) -> list[str]:
+    """The outermost folders with a manifest, sorted."""
+    found: set[str] = set()
+    for path in files:
+        if path.endswith(_ENDINGS):  # few of many files
+            *parts, _ = path.split("/")
+            if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
+                found.add("/".join(parts))
+    return sorted(each for each in found if not any(each.startswith(f"{other}/") for other in found))
+
+
+def files_in(folder: str, files: Collection[str]) -> frozenset[str]:
+    """The files of a folder, relative to it."""
+    prefix = f"{folder}/"
+    return frozenset(path.removeprefix(prefix) for path in files if path.startswith(prefix))
+
+
+def reader_in(prefix: str, read: Read) -> Read:
+    """Read files by their paths behind a prefix, a folder with its slash."""
+    return lambda path: read(f"{prefix}{path}")
+
+
+def outside(folders: Collection[str], paths: Collection[str]) -> Iterator[str]:
+    """The paths that are in none of the folders."""
+    prefixes = tuple(f"{folder}/" for folder in folders)
+    return (path for path in paths if not path.startswith(prefixes))

@@ -1,0 +1,100 @@
+"""Projects in folders of a tree whose top is none: which are found, and how they start."""
+
+from collections.abc import Mapping
+
+from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_candidates
+from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders
+from kith.gates.toolchains.toolchain import directly, narrow
+
+TEST = "def test_a():\n    assert True\n"
+UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+PLAIN = f"{PYTHON} -m pytest -q"
+NODE = '{"scripts": {"test": "node --test"}}'
+BOTH = {
+    "README.md": "Start with `docker compose up`.",
+    "backend/pyproject.toml": "[project]\nname = 'backend'\n",
+    "backend/tests/test_a.py": TEST,
+    "frontend/package.json": NODE,
+    "frontend/a.test.js": "",
+}
+
+
+def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
+    contents = {path: text.encode() for path, text in tree.items()}
+    clues = {path: contents[path] for path in choose_clues(contents)}
+    return [list(group) for group in find_candidates(contents, clues.get)]
+
+
+def lines(tree: Mapping[str, str]) -> list[list[str]]:
+    return [[each.test for each in group] for group in groups(tree)]
+
+
+def test_a_backend_and_a_frontend() -> None:
+    """Without a manifest at the top, pytest may start there as well: what serves better is kept."""
+    assert lines(BOTH) == [[f"cd backend && {PLAIN}", PLAIN], ["cd frontend && npm test"]]
+    assert [group[0].why for group in groups(BOTH)] == [
+        "backend/tests/test_a.py is a test module",
+        "frontend/package.json has a test script",
+    ]
+
+
+def test_folders_of_apps_and_packages_with_their_own_settings() -> None:
+    tree = {
+        "package.json": '{"private": true, "devDependencies": {"prettier": "3"}}',
+        "apps/web/package.json": '{"scripts": {"test": "vitest run"}}',
+        "apps/web/pnpm-lock.yaml": "",
+        "services/api/setup.cfg": "[tool:pytest]\ntestpaths = tests\n",
+        "services/api/src/api/__init__.py": "",
+        "services/api/tests/test_a.py": TEST,
+        "services/jobs/go.mod": "module jobs\n",
+    }
+    assert [each[0] for each in lines(tree)] == [
+        "cd apps/web && pnpm test",
+        f"cd services/api && PYTHONPATH=src {PLAIN}",
+        "cd services/jobs && go test ./...",
+    ]
+
+
+def test_a_project_at_the_top_decides_alone() -> None:
+    for top in (
+        {"package.json": NODE},
+        {"Makefile": "test:\n\t./all.sh\n"},
+        {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-q'\n"},
+        {"pyproject.toml": "", "tests/test_top.py": TEST},
+        {"go.work": "use ./backend\n"},
+    ):
+        assert not any(each.folder for group in groups({**BOTH, **top}) for each in group), top
+
+
+def test_a_manifest_at_the_top_that_only_holds_settings_of_linters_does_not() -> None:
+    assert lines({**BOTH, "pyproject.toml": "[tool.ruff]\nline-length = 100\n"}) == lines(BOTH)
+
+
+def test_what_is_no_project_of_its_own_is_left_out() -> None:
+    files = [
+        *("examples/app/package.json", "docs/requirements.txt", "frontend/node_modules/x/package.json"),
+        *("vendor/lib/CMakeLists.txt", ".github/setup.py", "a/b/c/package.json", "tests/data/setup.py"),
+        *("api/pyproject.toml", "api/sub/package.json", "api-client/package.json"),
+    ]
+    assert project_folders(files) == ["api", "api-client"]
+
+
+def test_many_projects_are_too_many_for_one_change() -> None:
+    tree = {f"service{n}/package.json": NODE for n in range(MOST_PROJECTS + 1)}
+    assert groups(tree) == []
+    del tree["service0/package.json"]
+    assert len(groups(tree)) == MOST_PROJECTS
+
+
+def test_tests_are_named_from_the_top_and_chosen_by_those_names() -> None:
+    pytest_, *_ = groups(BOTH)[0]
+    assert narrow(pytest_, ["backend/tests/test_a.py::test_a", "frontend/a.test.js"]).test == (
+        f"cd backend && {PLAIN} tests/test_a.py::test_a"
+    )
+    assert narrow(pytest_, ["frontend/a.test.js"]) == pytest_
+    assert pytest_.holds("backend/a.py") and not pytest_.holds("backend2/a.py")
+    tree = {"my app/setup.py": "", "my app/test_a.py": UNITTEST}
+    by_unittest = next(each for each in groups(tree)[0] if each.runner == "unittest")
+    assert narrow(by_unittest, ["my app.test_a.T.test_a"]).run.endswith("-k '*test_a.T.test_a'")
+    beside = directly(by_unittest, ["my app/test_a.py"])
+    assert beside and beside.test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"

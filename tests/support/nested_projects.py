@@ -1,0 +1,83 @@
+"""Projects in folders of a tree whose top is none: a backend beside a frontend."""
+
+from command_projects import ADD_JS, NODE
+from prepared import Project, right, swap, wrong
+from python_projects import BREAKS, FIXED, GREEN, README, REFACTOR, SHAPES, TEST_PERIMETER, TEST_SHAPES
+
+BACKEND = {f"backend/{path}": text for path, text in GREEN.items()}
+BACKEND["backend/requirements.txt"] = "requests\n"
+# Its tests are in a folder of their own, so that they start nowhere but in the project's.
+BACKEND["backend/tests/test_shapes.py"] = BACKEND.pop("backend/test_shapes.py")
+FRONTEND = {f"frontend/{path}": text for path, text in NODE[0].files.items()}
+TESTS = "backend/tests"
+SUBTRACTS, ADDS = "frontend/subtracts", "frontend/adds"
+PROJECTS = (
+    Project(
+        "a backend and a frontend",
+        {**BACKEND, **FRONTEND, "README.md": "Two.\n"},
+        (
+            right(
+                "refactor the backend",
+                {"backend/shapes.py": REFACTOR},
+                "held",
+                "reached",
+                failing=[SUBTRACTS],
+            ),
+            right(
+                "add a test there",
+                {
+                    "backend/shapes.py": FIXED,
+                    "backend/tests/test_more.py": f"import shapes\n{TEST_PERIMETER}",
+                },
+                "held",
+                "reached",
+                added=[f"{TESTS}/test_more.py::test_perimeter"],
+                failing=[SUBTRACTS],
+            ),
+            wrong(
+                "break the backend",
+                {"backend/shapes.py": BREAKS},
+                broken=[f"{TESTS}/test_shapes.py::test_area"],
+                says="assert 4 == 6",
+            ),
+            right(
+                "mend the frontend",
+                {"frontend/add.js": swap(ADD_JS, ("b - a", "a - b"))},
+                "proven",
+                "fixed",
+                fixed=[SUBTRACTS],
+            ),
+            wrong(
+                "break the frontend",
+                {"frontend/add.js": swap(ADD_JS, ("a + b", "a * b"))},
+                broken=[ADDS],
+                failing=[SUBTRACTS],
+            ),
+            right(
+                "mend one and add to the other",
+                {
+                    "frontend/add.js": swap(ADD_JS, ("b - a", "a - b")),
+                    "backend/tests/test_shapes.py": swap(TEST_SHAPES, ("== 2", "== 2.0")),
+                },
+                "proven",
+                "fixed",
+                fixed=[SUBTRACTS],
+            ),
+            right("words only", README, "unproven", "not_reached", failing=[SUBTRACTS]),
+        ),
+        slow=True,
+    ),
+    Project(
+        "a package in a folder, tested from the top",
+        {
+            "lib/setup.py": "from setuptools import setup\nsetup(name='lib', packages=['lib'])\n",
+            "lib/__init__.py": "",
+            "lib/shapes.py": SHAPES,
+            "tests/test_shapes.py": TEST_SHAPES.replace("shapes", "lib.shapes"),
+        },
+        (
+            right("refactor", {"lib/shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),
+        ),
+    ),
+)
