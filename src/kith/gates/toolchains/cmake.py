@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, read_text
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 
 # Which of a CMake project's own options make it build its tests, and which build what no test needs.
 
@@ -75,7 +75,7 @@ _MOST_PROGRAMS: Final = 8
 
 def cmake_clues(files: Collection[str]) -> tuple[str, ...]:
     """The scripts that may say how tests are built."""
-    inner = sorted(path for path in files if _INNER.fullmatch(path) or _INCLUDED.fullmatch(path))
+    inner = sorted((*matching(files, (_TOP,), _INNER), *matching(files, (".cmake",), _INCLUDED)))
     return (*(path for path in (_TOP, _PRESETS) if path in files), *inner[:_INNER_READ])
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
+from posixpath import basename
 from typing import Final
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
 from kith.gates.toolchains.manifests import MAKEFILES
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, read_text
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 
 _READ: Final = 40  # build files of one kind
 
@@ -53,7 +54,7 @@ _TARGET: Final = lazy_pattern(r"^(check|test)\s*:", re.M)
 def _find_meson(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     if "meson.build" not in files:
         return
-    scripts = [path for path in sorted(files, key=len) if re.fullmatch(r"(?:.*/)?meson\.build", path)][:_READ]
+    scripts = _named(files, ("meson.build",))[:_READ]
     if not any(_MESON_TEST.search(read_text(read, path)) for path in scripts):
         return
     yield Toolchain(
@@ -73,9 +74,7 @@ def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     source = next((name for name in ("configure.ac", "configure.in", "configure") if name in files), "")
     if not source or any(name in files for name in MAKEFILES):
         return
-    makefiles = [
-        path for path in sorted(files, key=len) if re.fullmatch(r"(?:.*/)?Makefile\.(?:am|in)", path)
-    ]
+    makefiles = _named(files, ("Makefile.am", "Makefile.in"))
     texts = [read_text(read, path) for path in makefiles[:_READ]]
     told = any(_AUTOMAKE_TESTS.search(text) for text in texts)
     target = next((match[1] for text in texts if (match := _TARGET.search(text))), "check" if told else "")
@@ -101,6 +100,9 @@ def _language(files: Collection[str]) -> str:
 # --- scripts ---------------------------------------------------------------------------------
 
 
+_GEMSPEC: Final = re.compile(r"[^/]+\.gemspec")
+_RSPEC: Final = re.compile(r"spec/(?:.*/)?[^/]+_spec\.rb")
+_MINITEST: Final = re.compile(r"test/(?:.*/)?(?:test_[^/]+|[^/]+_test)\.rb")
 _GEM: Final = lazy_pattern(
     r"^\s*(?:gem|\w+\.add_(?:development_|runtime_)?dependency)[ (]+[\"\']([\w-]+)", re.M
 )
@@ -109,13 +111,13 @@ _GEM: Final = lazy_pattern(
 def _find_ruby(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     """RSpec's files, or those of Minitest and test-unit, by rake where it is told how."""
     bundled = ("bundle exec ", "") if "Gemfile" in files else ("",)
-    manifests = [path for path in files if re.fullmatch(r"Gemfile|[^/]+\.gemspec", path)]
+    manifests = [path for path in ("Gemfile", *matching(files, (".gemspec",), _GEMSPEC)) if path in files]
     gems = tuple(sorted({name for path in manifests for name in _GEM.findall(read_text(read, path))}))
-    if any(re.fullmatch(r"spec/(?:.*/)?[^/]+_spec\.rb", path) for path in files):
+    if matching(files, ("_spec.rb",), _RSPEC):
         for prefix in bundled:
             why = "spec/ has specifications"
             yield Toolchain("rspec", "Ruby", why, f"{prefix}rspec", "rspec", requires=gems)
-    elif any(re.fullmatch(r"test/(?:.*/)?(?:test_[^/]+|[^/]+_test)\.rb", path) for path in files):
+    elif matching(files, (".rb",), _MINITEST):
         if "Rakefile" in files:
             for prefix in bundled:
                 yield Toolchain("rake test", "Ruby", "Rakefile", f"{prefix}rake test", requires=gems)
@@ -135,7 +137,7 @@ def _find_php(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 
 def _find_perl(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     made = next((name for name in ("Makefile.PL", "Build.PL") if name in files), "")
-    tests = any(re.fullmatch(r"t/(?:.*/)?[^/]+\.t", path) for path in files)
+    tests = any(path.startswith("t/") and path.endswith(".t") for path in files)
     if not tests or not (made or any(path.endswith(".pm") for path in files)):
         return
     whole = Toolchain("prove", "Perl", made or "t/ has tests", "prove -lr t")
@@ -152,7 +154,7 @@ def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
         (
             top
             for top in ("test", "tests")
-            if any(re.fullmatch(rf"{top}/[^/]+\.bats", path) for path in files)
+            if any(path.endswith(".bats") and path.rpartition("/")[0] == top for path in files)
         ),
         "",
     )
@@ -193,24 +195,22 @@ _CALLED_AFTER_TESTS: Final = lazy_pattern(
 
 def _find_usual(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     """The first whose manifest is there, if any file is called after tests."""
-    if not any(_CALLED_AFTER_TESTS.fullmatch(path) for path in files):
-        return
-    for usual in _USUAL:
-        for path in sorted(files):
-            if re.fullmatch(usual.manifest, path):
-                pattern, other = usual.other
-                said = bool(pattern) and re.search(pattern, read_text(read, path), re.M)
-                line = other if said else usual.line
-                yield Toolchain(line, usual.language, path, line)
-                return
+    top = sorted(path for path in files if "/" not in path)
+    found = next(((each, path) for each in _USUAL for path in top if re.fullmatch(each.manifest, path)), None)
+    if found and any(_CALLED_AFTER_TESTS.fullmatch(path) for path in files):
+        usual, path = found
+        pattern, other = usual.other
+        said = bool(pattern) and re.search(pattern, read_text(read, path), re.M)
+        line = other if said else usual.line
+        yield Toolchain(line, usual.language, path, line)
 
 
 def _find_dotnet(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     """A solution, or a project at the top, of .NET: solutions of C++ have no such projects."""
-    projects = [path for path in files if re.search(r"\.(?:cs|fs|vb)proj$", path)]
+    projects = [path for path in files if path.endswith((".csproj", ".fsproj", ".vbproj"))]
     if not any(re.search(r"[Tt]ests?\b", path) for path in projects):
         return
-    top = [path for path in files if re.fullmatch(r"[^/]+\.slnx?", path)] or [
+    top = [path for path in files if "/" not in path and path.endswith((".sln", ".slnx"))] or [
         path for path in projects if "/" not in path
     ]
     for path in sorted(top, key=len)[:1]:
@@ -245,11 +245,16 @@ def find_native(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     return (*_find_meson(files, read), *_find_configure(files, read))
 
 
-_MANIFESTS: Final = r"Gemfile|[^/]+\.gemspec|pubspec\.yaml|deno\.jsonc?"
+_MANIFESTS: Final = re.compile(r"Gemfile|[^/]+\.gemspec|pubspec\.yaml|deno\.jsonc?")
+
+
+def _named(files: Collection[str], names: tuple[str, ...]) -> list[str]:
+    """The files with one of these names in any folder, those nearest to the top first."""
+    return sorted((path for path in files if path.endswith(names) and basename(path) in names), key=len)
 
 
 def ecosystem_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files whose text says whether there are tests."""
-    scripts = [path for path in files if re.fullmatch(r"(?:.*/)?(?:meson\.build|Makefile\.(?:am|in))", path)]
-    manifests = [path for path in files if re.fullmatch(_MANIFESTS, path)]
-    return (*sorted(scripts, key=len)[: 2 * _READ], *sorted(manifests)[:_READ])
+    scripts = _named(files, ("meson.build", "Makefile.am", "Makefile.in"))
+    manifests = [path for path in files if "/" not in path and _MANIFESTS.fullmatch(path)]
+    return (*scripts[: 2 * _READ], *sorted(manifests)[:_READ])

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table
 from kith.gates.toolchains.stated_commands import Stated
-from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, read_text
+from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, matching, read_text
 
 # How a project has pytest called: by its configuration, and by the commands that it states.
 
@@ -231,7 +231,7 @@ class Needs(Struct, frozen=True):
 
 def needs_clues(files: Collection[str]) -> tuple[str, ...]:
     """The lists of requirements beside the manifests."""
-    return tuple(sorted(path for path in files if _LISTS.fullmatch(path))[:_LISTS_READ])
+    return tuple(sorted(matching(files, (".txt", ".in"), _LISTS))[:_LISTS_READ])
 
 
 def find_needs(files: Collection[str], read: Read, folders: tuple[str, ...]) -> Needs:
@@ -239,9 +239,9 @@ def find_needs(files: Collection[str], read: Read, folders: tuple[str, ...]) -> 
     texts = [read_text(read, path) for path in requirement_files(files)]
     compiled = {path for path in files if path.endswith(_COMPILED) and _is_module(path, files)}
     written = {path for text in texts for path in _WRITTEN.findall(text) if path not in files}
-    modules = {_module(path, folders) for path in files if path.endswith(".py")}
+    tops = {_below(path, folders).partition("/")[0] for path in files if path.endswith(".py")}
     return Needs(
-        tuple(sorted({module.split(".")[0] for module in modules})),
+        tuple(sorted({top.removesuffix(".py") for top in tops})),
         tuple(sorted(_module(path, folders) for path in compiled | written)),
         tuple(sorted(required_by(files, read))),
     )
@@ -278,10 +278,14 @@ def _is_module(path: str, files: Collection[str]) -> bool:
 
 def _module(path: str, folders: tuple[str, ...]) -> str:
     """The dotted name under which a file is imported."""
-    inside = next(
-        (path.removeprefix(f"{folder}/") for folder in folders if path.startswith(f"{folder}/")), path
-    )
-    return re.sub(r"(?:/__init__)?\.(?:pyx|c|cc|cpp|rs|py)$", "", inside).replace("/", ".")
+    inside = re.sub(r"(?:/__init__)?\.(?:pyx|c|cc|cpp|rs|py)$", "", _below(path, folders))
+    return inside.replace("/", ".")
+
+
+def _below(path: str, folders: tuple[str, ...]) -> str:
+    """The path in the first of these folders that it is in, else the path itself."""
+    inside = (path.removeprefix(f"{folder}/") for folder in folders if path.startswith(f"{folder}/"))
+    return next(inside, path)
 
 
 # The usual names of scripts that start Django's tests of a package, which has no manage.py.

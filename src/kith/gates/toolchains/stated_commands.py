@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kith.gates.toolchains.manifests import MAKEFILES, TARGETS, recipe_lines
-from kith.gates.toolchains.toolchain import Read, read_text
+from kith.gates.toolchains.toolchain import Read, matching, read_text
 
 _SETTINGS: Final = ("tox.ini", "setup.cfg", "pyproject.toml", "hatch.toml", "pixi.toml", "noxfile.py")
 _PAGES: Final = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "CONTRIBUTING.rst", ".github/CONTRIBUTING.md")
@@ -60,7 +60,7 @@ class Stated(Struct, frozen=True):
 
 def stated_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that may state a command, those that count most first."""
-    ci = sorted(path for path in files if _CI.fullmatch(path))
+    ci = sorted(matching(files, (".yml", ".yaml"), _CI))
     # The names of workflows that test come before those that publish.
     ci.sort(key=lambda path: not re.search(r"test|ci\b|build|check|python|linux", path.rpartition("/")[2]))
     named = (*_SETTINGS, *ci[:_CI_READ], *MAKEFILES, *_SCRIPTS, *_PAGES)

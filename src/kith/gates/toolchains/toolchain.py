@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -118,6 +118,11 @@ def with_env(line: str, env: tuple[tuple[str, str], ...]) -> str:
     if not pairs:
         return line
     return f"export {pairs}; {line}" if _COMPOUND.search(line) else f"{pairs} {line}"
+
+
+def matching(files: Collection[str], endings: tuple[str, ...], pattern: re.Pattern[str]) -> list[str]:
+    """The paths with such an ending that match as a whole; few of many files get as far as the pattern."""
+    return [path for path in files if path.endswith(endings) and pattern.fullmatch(path)]
 
 
 def read_text(read: Read, path: str) -> str:
