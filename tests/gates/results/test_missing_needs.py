@@ -112,6 +112,14 @@ def test_a_run_that_could_not_begin(output: str, kind: str, what: str, install: 
     assert not install.startswith(PIP) or found.hosts == PYPI
 
 
+def test_what_a_manifest_in_a_folder_names_is_installed_there() -> None:
+    below = Toolchain("npm test", "", "", "npm test", folder="web", requires=("vitest",))
+    lines = {"sh: 1: vitest: not found": "cd web && npm install", "protoc: command not found": ""}
+    for output, install in lines.items():
+        found = why_blocked(below, Ran("npm test", 127, output, 1.0), ())
+        assert found and found.install == install
+
+
 def test_a_program_that_is_not_there() -> None:
     assert why_blocked(PROJECT, Ran("PYTHONPATH=src nox -s", 127, "", 1.0), ()) == Blocked("runner", "nox")
     assert why_blocked(PROJECT, Ran("run", 2, "a syntax error", 1.0), ()) is None

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from kith.core.evidence import Blocked
 from kith.core.evidence import Missing as Kind
 from kith.core.patterns import lazy_pattern
@@ -52,7 +54,14 @@ def blocked_cases(cases: tuple[CaseResult, ...], toolchain: Toolchain) -> Mappin
 
 def _read(text: str, toolchain: Toolchain) -> Blocked | None:
     """The first sign that any of the readers knows; who is most exact comes first."""
-    return next((found for reader in _READERS if (found := reader(text, toolchain))), None)
+    found = next((found for reader in _READERS if (found := reader(text, toolchain))), None)
+    if found and found.install.startswith(_BY_MANIFEST):
+        return replace(found, install=toolchain.from_top(found.install))
+    return found
+
+
+# What installs by the manifest of the folder it is started in.
+_BY_MANIFEST: Final = (f"{PYTHON} -m pip install -e", "npm ", "yarn ", "pnpm ", "bun ", "cargo ", "go mod ")
 
 
 # --- Python ----------------------------------------------------------------------------------
