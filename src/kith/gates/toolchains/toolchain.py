@@ -93,7 +93,7 @@ class Toolchain(Struct, frozen=True):
 
     @property
     def prefix(self) -> str:
-        """What the names of its tests begin with at the top: those of unittest are names of modules."""
+        """The start of its tests' names at the top: those of unittest are names of modules."""
         if not self.folder:
             return ""
         return f"{self.folder.replace('/', '.')}." if self.runner == "unittest" else f"{self.folder}/"
