@@ -68,6 +68,44 @@ PROJECTS = (
         slow=True,
     ),
     Project(
+        "a page beside a package of Python",
+        {**GREEN, **FRONTEND},
+        (
+            right("refactor the package", {"shapes.py": REFACTOR}, "held", "reached"),
+            right(
+                "mend the page",
+                {"frontend/add.js": swap(ADD_JS, ("b - a", "a - b"))},
+                "proven",
+                "fixed",
+                fixed=[SUBTRACTS],
+            ),
+            wrong(
+                "break the page",
+                {"frontend/add.js": swap(ADD_JS, ("a + b", "a * b"))},
+                broken=[ADDS],
+                failing=[SUBTRACTS],
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
+        "many services",
+        {
+            f"service{number}/{path}": text
+            for number in range(5)
+            for path, text in {**GREEN, "setup.cfg": "[metadata]\nname = service\n"}.items()
+        },
+        (
+            right("refactor one", {"service3/shapes.py": REFACTOR}, "held", "reached"),
+            wrong(
+                "break one",
+                {"service3/shapes.py": BREAKS},
+                broken=["service3/test_shapes.py::test_area"],
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
         "a package in a folder, tested from the top",
         {
             "lib/setup.py": "from setuptools import setup\nsetup(name='lib', packages=['lib'])\n",

@@ -169,9 +169,8 @@ async def _ask(run: Run, judges: Judges, each: Try) -> Verdict:
     async with run.workspace.trial() as trial:
         await write_all(trial, each.files)
         changes = await trial.changes()
-        return await ask_gates(
-            run.inside(trial), await judges.gates(each.claims, "none" if each.final else "more"), changes, 1
-        )
+        gates = await judges.gates(changes, each.claims, "none" if each.final else "more")
+        return await ask_gates(run.inside(trial), gates, changes, 1)
 
 
 async def _nobody(question: Question) -> Answer:

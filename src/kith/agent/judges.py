@@ -1,6 +1,6 @@
 """The judges of a change: the gates of a run, found when they are first needed."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -25,7 +25,15 @@ from kith.gates.limits import limits_gate
 from kith.gates.linters import allowed_linters, lint_gate, project_linters, types_gate
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import soundness_gate
-from kith.gates.toolchains import Toolchain, choose_clues, find_candidates, find_toolchains
+from kith.gates.toolchains import (
+    Toolchain,
+    choose_clues,
+    choose_nested_clues,
+    find_candidates,
+    find_nested,
+    find_toolchains,
+    folders_beside,
+)
 from kith.settings.features import features
 
 # Commits the applied paths of the real tree under a message; the commit's hash, "" where git refused.
@@ -39,12 +47,14 @@ FindFailures = Callable[[Run, Changes, float], Awaitable[Sequence[CaseResult]]]
 
 
 class Gates(Protocol):
-    """Finds the gates; `claimed` are the tests that the model says it had to change.
+    """Finds the gates of a change; `claimed` are the tests that the model says it had to change.
 
     `tries`: whether a model will try again after a no.
     """
 
-    async def __call__(self, claimed: Sequence[str] = (), tries: Tries = "none", /) -> Sequence[Gate]: ...
+    async def __call__(
+        self, changes: Changes, claimed: Sequence[str] = (), tries: Tries = "none", /
+    ) -> Sequence[Gate]: ...
 
 
 class Stands(Struct, frozen=True):
@@ -105,8 +115,8 @@ def with_gates(judges: Judges, own: Sequence[Gate]) -> Judges:
     if not own:
         return judges
 
-    async def gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
-        return [*own, *await judges.gates(claimed, tries)]
+    async def gates(changes: Changes, claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
+        return [*own, *await judges.gates(changes, claimed, tries)]
 
     return replace(judges, gates=gates)
 
@@ -167,19 +177,20 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
 
 
 class _Checks(Struct):
-    """The checks of one run: found once, and asked about once."""
+    """The checks of one run: found once, among the files of the untouched tree, and asked about once."""
 
     run: Run
     checking: Checking
     bench: Bench
     answers: dict[str, bool] = field(default_factory=dict)
     found: tuple[Check, ...] | None = None
+    files: Collection[str] = ()
 
-    async def gates(self, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
+    async def gates(self, changes: Changes, claimed: Sequence[str] = (), tries: Tries = "none") -> list[Gate]:
         claims = Claims(self.checking.request, tuple(claimed), tries)
         chosen: list[Gate] = [limits_gate(self.checking.sizes), soundness_gate(self.run)]
         chosen += (gate.load()(self.run) for feature in features() for gate in feature.gates)
-        checks = await self._find()
+        checks = [*await self._find(), *await self._find_beside(changes)]
         for check in checks:
             allowed = await self._may_run(check)
             gate = evidence_gate(self.bench, check, claims)
@@ -230,8 +241,21 @@ class _Checks(Struct):
         if chosen.commands is not None:
             named = (name_command(command) for command in chosen.commands)
             return (*(Check((each,), goal=chosen.goal) for each in named), *no_worse)
-        groups = await find_project_candidates(self.run)
+        self.files, contents = await _read_clues(self.run)
+        groups = find_candidates(self.files, contents.get)
         return (*(Check(group, found=True) for group in groups), *no_worse)
+
+    async def _find_beside(self, changes: Changes) -> list[Check]:
+        """The checks of projects in folders that the change touches, and that the others leave out."""
+        if self.checking.commands is not None:
+            return []
+        known = [check.group for check in await self._find() if check.found]
+        folders = folders_beside(self.files, known, [change.path for change in changes])
+        clues = [path for folder in folders for path in choose_nested_clues(folder, self.files)]
+        contents = await _read_all(self.run, clues)
+        groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
+        spoken = {group[0].language for group in known if not group[0].folder}
+        return [Check(group, found=True) for group in groups if group[0].language not in spoken]
 
     async def _may_run(self, check: Check) -> bool:
         if self.run.workspace.confined or (self.checking.trusted and not check.found):
@@ -258,16 +282,14 @@ async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
     return find_toolchains(files, contents.get)
 
 
-async def find_project_candidates(run: Run) -> tuple[tuple[Toolchain, ...], ...]:
-    """The same with their alternatives, a group for each ecosystem."""
-    files, contents = await _read_clues(run)
-    return find_candidates(files, contents.get)
-
-
 async def _read_clues(run: Run) -> tuple[Sequence[str], dict[str, bytes]]:
     files = await run.workspace.files()
+    return files, await _read_all(run, choose_clues(files))
+
+
+async def _read_all(run: Run, paths: Sequence[str]) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
-    for path in choose_clues(files):
+    for path in paths:
         with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of checks
             contents[path] = await run.workspace.read(path)
-    return files, contents
+    return contents

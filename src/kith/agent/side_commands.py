@@ -88,7 +88,7 @@ async def _ask(run: Run, command: str, changes: Changes, judges: Judges) -> Verd
     return Verdict(bool(answer.changes), by="person", changes=answer.changes)
 
 
-async def _no_gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
+async def _no_gates(changes: Changes, claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
     return ()
 
 

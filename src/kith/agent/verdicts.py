@@ -29,7 +29,7 @@ async def judge(
 ) -> tuple[Verdict, tuple[Judged, ...]]:
     """Ask the gates in order; the first no ends it. With `compare`, the untouched tree is told of first."""
     compared = await check_before(run, judges) if compare else ()
-    return await ask_gates(run, await judges.gates(claimed, tries), changes, attempt), compared
+    return await ask_gates(run, await judges.gates(changes, claimed, tries), changes, attempt), compared
 
 
 async def check_before(run: Run, judges: Judges) -> tuple[Judged, ...]:
@@ -112,7 +112,7 @@ async def _check_kept(run: Run, judges: Judges, kept: Changes, whole: Evidence |
     async with run.workspace.trial() as trial:
         await trial.apply(kept)
         with run.inside(trial).step("check what was kept", kind="check") as step:
-            verdict = await ask_gates(step, await judges.gates(), kept, attempt=0)
+            verdict = await ask_gates(step, await judges.gates(kept), kept, attempt=0)
     yes = Verdict(True, by="person", changes=kept)
     less = verdict.evidence and verdict.evidence.held_back and not (whole and whole.held_back)
     if verdict.ok and not less:

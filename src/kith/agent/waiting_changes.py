@@ -46,7 +46,7 @@ async def adopt_unadopted(run: Run, changes: Changes, judges: Judges, *, hold_ba
         await trial.apply(renewed)
         inside = run.inside(trial)
         inside.emit(Proposed(summarise(renewed)))
-        verdict = await ask_gates(inside, await judges.gates(), renewed, 1)
+        verdict = await ask_gates(inside, await judges.gates(renewed), renewed, 1)
         if not verdict.ok and hold_back:
             return Outcome("held", f"Held back: {in_a_line(verdict)} --unproven applies it anyway.")
         if not verdict.ok:

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_candidates
+from kith.gates.toolchains import (
+    PYTHON,
+    Toolchain,
+    choose_clues,
+    find_candidates,
+    find_nested,
+    folders_beside,
+)
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders
 from kith.gates.toolchains.toolchain import directly, narrow
 
@@ -79,11 +86,23 @@ def test_what_is_no_project_of_its_own_is_left_out() -> None:
     assert project_folders(files) == ["api", "api-client"]
 
 
-def test_many_projects_are_too_many_for_one_change() -> None:
+def test_of_many_projects_those_that_a_change_touches_are_checked() -> None:
     tree = {f"service{n}/package.json": NODE for n in range(MOST_PROJECTS + 1)}
     assert groups(tree) == []
+    assert folders_beside(tree, [], ["service1/a.js", "README.md", "service12/a.js"]) == ["service1"]
+    ((only,),) = find_nested("service1", tree, lambda path: tree[path].encode())
+    assert only.test == "cd service1 && npm test"
     del tree["service0/package.json"]
     assert len(groups(tree)) == MOST_PROJECTS
+    assert folders_beside(tree, groups(tree), ["service1/a.js"]) == []
+
+
+def test_beside_a_project_at_the_top_those_that_a_change_touches() -> None:
+    tree = {**BOTH, "pyproject.toml": "[tool.pytest.ini_options]\n", "tests/test_top.py": TEST}
+    assert folders_beside(tree, groups(tree), ["frontend/a.js"]) == ["frontend"]
+    assert folders_beside(tree, groups(tree), ["a.py"]) == []
+    tree |= {"Makefile": "test:\n\t./everything.sh\n"}  # nobody knows what it starts
+    assert folders_beside(tree, groups(tree), ["frontend/a.js"]) == []
 
 
 def test_tests_are_named_from_the_top_and_chosen_by_those_names() -> None:

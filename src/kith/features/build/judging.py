@@ -183,7 +183,7 @@ async def _ask_all(work: Work, gates: Sequence[Gate], changes: Changes) -> Verdi
     linters = await work.linters()
     # Named by the person, they judge with the change's size; else the tests above are what they would run.
     named = (
-        await work.judges.gates()
+        await work.judges.gates(changes)
         if work.judges.must_check
         else [limits_gate(options.sizes), soundness_gate()]
     )

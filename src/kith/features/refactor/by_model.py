@@ -15,7 +15,7 @@ from kith.core.events import Notice
 from kith.core.evidence import Tries
 from kith.core.loop import begin_turn
 from kith.core.run import Gate, Run, Thread
-from kith.core.values import say
+from kith.core.values import Changes, say
 from kith.core.workspace import ExecLimits
 from kith.features.refactor.suggest import RefactoringSuggestion
 from kith.gates.results.run import run_suite
@@ -58,9 +58,9 @@ async def refactor_by_model(run: Run, cast: Cast, words: str, judges: Judges, ru
     thread = Thread(THREAD)
     begin_turn(run, thread, say(words))
 
-    async def gates(claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
+    async def gates(changes: Changes, claimed: Sequence[str] = (), tries: Tries = "none") -> Sequence[Gate]:
         lock = [untouched_gate({}, ())] if rules.tests_locked else []
-        return [*lock, *await judges.gates(claimed, tries)]
+        return [*lock, *await judges.gates(changes, claimed, tries)]
 
     locked = replace(judges, gates=gates)
     leg = Leg(role, thread, words)

@@ -1,7 +1,7 @@
 """Find a project's commands to configure, build and test it; one module for each ecosystem."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -36,12 +36,16 @@ __all__ = [
     "Read",
     "Toolchain",
     "choose_clues",
+    "choose_nested_clues",
     "find_candidates",
+    "find_nested",
     "find_toolchains",
+    "folders_beside",
 ]
 
 _CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
-_Groups = tuple[tuple[Toolchain, ...], ...]
+_Group = tuple[Toolchain, ...]
+_Groups = tuple[_Group, ...]
 
 
 def find_candidates(files: Collection[str], read: Read) -> _Groups:
@@ -53,12 +57,8 @@ def find_candidates(files: Collection[str], read: Read) -> _Groups:
     tree = frozenset(files)
     groups = _find_at_top(tree, read)
     if folders := _nested_folders(tree, read, groups):
-        nested = tuple(
-            tuple(replace(each, folder=folder, why=f"{folder}/{each.why}") for each in group)
-            for folder in folders
-            for group in _find_at_top(files_in(folder, tree), reader_in(f"{folder}/", read))
-        )
-        groups = _with_guess(nested, groups) if 0 < len(nested) <= MOST_PROJECTS else groups
+        nested = [group for folder in folders for group in find_nested(folder, tree, read)]
+        groups = _with_guess(nested, groups) if nested else groups
     absent = _absent_submodules(tree, read)
     return tuple(tuple(replace(each, absent=absent) for each in group) for group in groups)
 
@@ -74,15 +74,39 @@ def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[s
     return [] if configured else folders
 
 
-def _with_guess(nested: _Groups, top: _Groups) -> _Groups:
-    """The projects in folders; tests that were found without a manifest may also start at the top."""
+def _with_guess(nested: Sequence[_Group], top: _Groups) -> _Groups:
+    """The projects in folders; tests that were found without a manifest may also start at the top.
+
+    Of many projects only those that a change touches are checked.
+    """
     python = [group for group in nested if group[0].language == "Python"]
-    if len(python) > 1:
-        return nested
-    guess = tuple(each for group in top for each in group)
-    if not python:
-        return (*nested, guess) if guess else nested
-    return tuple((*group, *guess) if group is python[0] else group for group in nested)
+    guess = tuple(each for group in top for each in group) if len(python) < 2 else ()
+    if len(nested) > MOST_PROJECTS:
+        nested, guess = (), () if python else guess
+    if guess and not python:
+        return (*nested, guess)
+    return tuple((*group, *guess) if group in python else group for group in nested)
+
+
+def find_nested(folder: str, files: Collection[str], read: Read) -> _Groups:
+    """The groups of the project in a folder."""
+    found = _find_at_top(files_in(folder, files), reader_in(f"{folder}/", read))
+    return tuple(
+        tuple(replace(each, folder=folder, why=f"{folder}/{each.why}") for each in group) for group in found
+    )
+
+
+def folders_beside(files: Collection[str], known: Sequence[_Group], paths: Sequence[str]) -> list[str]:
+    """The folders with projects that hold one of some paths, and that the `known` groups leave out.
+
+    A command without a language, such as `make test`, may start anything.
+    """
+    tops = [group[0] for group in known]
+    if not any("/" in path for path in paths) or any(not each.language for each in tops):
+        return []
+    folders = set(project_folders(files)).difference(each.folder for each in tops)
+    touched = (folder for folder in sorted(folders) if any(path.startswith(f"{folder}/") for path in paths))
+    return list(touched)[:MOST_PROJECTS]
 
 
 def _find_at_top(tree: frozenset[str], read: Read) -> _Groups:
@@ -112,8 +136,13 @@ def choose_clues(files: Collection[str]) -> tuple[str, ...]:
     tree = frozenset(files)
     clues = _clues_at_top(tree)
     for folder in project_folders(tree)[: 2 * MOST_PROJECTS]:
-        clues += tuple(f"{folder}/{path}" for path in _clues_at_top(files_in(folder, tree)))
+        clues += choose_nested_clues(folder, tree)
     return tuple(dict.fromkeys(clues))
+
+
+def choose_nested_clues(folder: str, files: Collection[str]) -> tuple[str, ...]:
+    """The files that `find_nested` would read."""
+    return tuple(f"{folder}/{path}" for path in _clues_at_top(files_in(folder, files)))
 
 
 def _clues_at_top(tree: frozenset[str]) -> tuple[str, ...]:
