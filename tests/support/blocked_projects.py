@@ -388,6 +388,44 @@ PROJECTS = (
         ),
     ),
     Project(
+        "programs that start in their own folders, without tests",
+        {
+            "jobs/report.py": "def total(n):\n    return n\n",
+            "jobs/words.py": "def word():\n    return 'a'\n",
+            "server/app/__init__.py": "",
+            "server/app/main.py": "import json\n",
+            "server/app/limits.py": "MOST = 1\n",
+            "README.md": "Start with `python jobs/report.py`, or `cd server && python -m app.main`.\n",
+        },
+        (
+            right(
+                "a module beside it",
+                {"jobs/report.py": "import words\n\n\ndef total(n):\n    return words.word() * n\n"},
+                "unproven",
+                "no_tests",
+            ),
+            right(
+                "a package of the folder",
+                {"server/app/main.py": "import json\n\nfrom app.limits import MOST\n"},
+                "unproven",
+                "no_tests",
+            ),
+            wrong(
+                "fails when it is imported",
+                {"jobs/report.py": "import words\n\nwords.nothing()\n"},
+                "no_tests",
+                says="has no attribute 'nothing'",
+            ),
+            wrong(
+                "a name that the package has not",
+                {"server/app/main.py": "from app.limits import LEAST\n"},
+                "unchecked",
+                says="LEAST",
+            ),
+        ),
+        slow=True,
+    ),
+    Project(
         "no tests at all",
         {"shapes.py": SHAPES, "README.md": "Shapes.\n", "run.sh": "echo run\n"},
         (

@@ -265,6 +265,12 @@ PROJECTS = (
                 "no_tests",
                 says="shapes.cpp no longer loads",
             ),
+            right(
+                "a header from a folder that only its build knows",
+                {"shapes.cpp": f'#include "limits/most.hpp"\n{REFACTOR}', "libs/limits/most.hpp": ""},
+                "unproven",
+                "no_tests",
+            ),
         ),
         slow=True,
     ),

@@ -89,6 +89,14 @@ PROJECTS = (
         slow=True,
     ),
     Project(
+        "tests of a program that starts in its folder",
+        {"service/shapes.py": SHAPES, "service/tests/test_a.py": TEST_SHAPES},
+        (
+            right("refactor", {"service/shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break it", {"service/shapes.py": BREAKS}, broken=["service/tests/test_a.py::test_area"]),
+        ),
+    ),
+    Project(
         "many services",
         {
             f"service{number}/{path}": text

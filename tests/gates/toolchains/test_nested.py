@@ -77,6 +77,13 @@ def test_a_manifest_at_the_top_that_only_holds_settings_of_linters_does_not() ->
     assert lines({**BOTH, "pyproject.toml": "[tool.ruff]\nline-length = 100\n"}) == lines(BOTH)
 
 
+def test_tests_that_nothing_tells_of_may_start_in_their_folder() -> None:
+    tree = {"service/main.py": "", "service/tests/test_a.py": TEST}
+    assert lines(tree) == [[PLAIN, f"cd service && {PLAIN}"]]
+    assert lines({**tree, "jobs/test_b.py": TEST}) == [[PLAIN]]
+    assert lines({"a.py": "", "tests/test_a.py": TEST}) == [[PLAIN]]
+
+
 def test_what_is_no_project_of_its_own_is_left_out() -> None:
     files = [
         *("examples/app/package.json", "docs/requirements.txt", "frontend/node_modules/x/package.json"),

@@ -75,7 +75,8 @@ def _of_nothing(judged: JudgedChange) -> Verdict:
 async def _blocked(judged: JudgedChange, missing: Blocked | None) -> Verdict:
     was = judged.before.report
     told = replace(judged.told("unproven", "blocked", None), missing=(missing,) if missing else ())
-    look = await look_without_tests(judged.bench.home, judged.changes)
+    own = tuple(each for each in judged.changes if judged.before.toolchain.holds(each.path))
+    look = await look_without_tests(judged.bench.home, own)
     if look.letter:
         return Verdict(False, look.letter, judged.command, evidence=combine([told]))
     if look.missing:

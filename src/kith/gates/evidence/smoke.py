@@ -4,7 +4,9 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from keyword import iskeyword
 from posixpath import splitext
 from typing import Final
 
@@ -17,6 +19,7 @@ from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.results.uninstalled import read_required
 from kith.gates.soundness.imports import SCRIPTS, find_imports
 from kith.gates.toolchains import PYTHON
+from kith.gates.toolchains.toolchain import enter
 from kith.gates.untouched import is_test_file
 
 NAME: Final = "tests"
@@ -26,10 +29,9 @@ _MOST: Final = 20  # files of one change
 _C: Final = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".h": "c++", ".hh": "c++", ".hpp": "c++"}
 _SCRIPTS: Final = frozenset({".js", ".cjs", ".mjs"})
 _TOLD: Final = 1_500  # characters of what was printed
-# A script whose name is not __main__ does what any importer of it would see.
-_LOAD: Final = (
-    "import importlib,sys;sys.path[:0]=['.','src'];sys.argv=[sys.argv[0]];importlib.import_module({module!r})"
-)
+_DEEPEST: Final = 4  # folders from which a file of Python may be imported
+_NO_MODULE: Final = "ModuleNotFoundError"
+_NO_HEADER: Final = re.compile(r"fatal error: '?([^':\s]+)'?(?: file not found|: No such file)")
 _BESIDE: Final = frozenset({"setup.py", "conftest.py", "noxfile.py", "__main__.py"})
 
 
@@ -62,7 +64,7 @@ async def look_without_tests(home: Workspace, changes: Changes) -> SmokeFaults:
     """Load and compile the files of a change, and look for the packages that they import."""
     if not home.confined:  # loading a file runs it
         return SmokeFaults()
-    asked = [found for change in changes if (found := _line_for(change))][:_MOST]
+    asked = [(change.path, ways) for change in changes if (ways := _ways_to_load(change))][:_MOST]
     required = await read_required(home, changes)
     modules = {name for change in changes for name in _newly(_modules, change) if required.module(name)}
     packages = {name for change in changes for name in _newly(_packages, change) if required.package(name)}
@@ -72,12 +74,14 @@ async def look_without_tests(home: Workspace, changes: Changes) -> SmokeFaults:
         await after.apply(changes)
         lacking = [required.module(name) for name in await _not_found(after, _ask_python, modules)]
         lacking += [required.package(name) for name in await _not_found(after, _ask_node, packages)]
-        for path, command in asked:
-            fault = await _ends_badly(after, command)
-            if not fault or await _ends_badly(before, command):
+        for path, ways in asked:
+            faults = await _faults(after, ways)
+            if not faults or await _faults(before, ways) or await _lacks_its_folder(after, faults[0]):
                 continue
-            if (missing := required.lacks(fault)) is None:
-                return SmokeFaults(_letter(path, command, fault))
+            missing = next((lacks for fault in faults if (lacks := required.lacks(fault))), None)
+            if missing is None:
+                told = next((at for at, each in enumerate(faults) if _NO_MODULE not in each), 0)
+                return SmokeFaults(_letter(path, ways[told].shown, faults[told]))
             lacking.append(missing)
     return SmokeFaults("", tuple(dict.fromkeys(filter(None, lacking))))
 
@@ -144,30 +148,68 @@ async def _not_found(trial: Trial, ask: Callable[[str], str], names: Collection[
     return [name for name in sorted(names) if isinstance(said, list) and name in said]
 
 
-def _line_for(change: Change) -> tuple[str, str] | None:
-    """The file and the command that loads or compiles it; None where there is nothing to compare."""
+class _Way(Struct, frozen=True):
+    """One way to load or compile a file, in a folder; `shown` is the same as a person would type it."""
+
+    line: str
+    folder: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"cd {shlex.quote(self.folder)} && {self.line}" if self.folder else self.line
+
+
+def _ways_to_load(change: Change) -> tuple[_Way, ...]:
+    """The ways to load or compile a changed file, of which one suffices; () where nothing can be compared.
+
+    A file of Python may be imported from the top, and from each folder above it: a program starts anywhere.
+    """
     path, name = change.path, change.path.rpartition("/")[2]
     if change.before is None or change.after is None or is_test_file(path) or name in _BESIDE:
-        return None
+        return ()
     ending = splitext(path)[1].lower()
     if ending == ".py":
-        module = splitext(path.removeprefix("src/"))[0].replace("/", ".").removesuffix(".__init__")
-        if not all(part.isidentifier() for part in module.split(".")):
-            return None
-        return path, f"{PYTHON} -c {shlex.quote(_LOAD.format(module=module))}"
+        parts = path.split("/")
+        ways = ((parts[:at], "/".join(parts[at:])) for at in range(min(len(parts), _DEEPEST)))
+        return tuple(
+            _Way(f"PYTHONPATH=.:src {PYTHON} -c 'import {module}'", "/".join(folder))
+            for folder, inside in ways
+            if folder[-1:] != ["src"] and (module := _module(inside))
+            # What Python has loaded before it gets there would seem to load.
+            if not folder or module.partition(".")[0] not in sys.stdlib_module_names
+        )
     if ending in _SCRIPTS:
-        return path, f"node --check {shlex.quote(path)}"
+        return (_Way(f"node --check {shlex.quote(path)}"),)
     if ending in _C:
         folders = ("-I.", "-Iinclude", "-Isrc", f"-I{path.rpartition('/')[0] or '.'}")
         language = "" if ending in (".c", ".cc", ".cpp", ".cxx") else "-x c++ "
-        return path, f"{_C[ending]} -fsyntax-only -w {' '.join(folders)} {language}{shlex.quote(path)}"
-    return None
+        return (_Way(f"{_C[ending]} -fsyntax-only -w {' '.join(folders)} {language}{shlex.quote(path)}"),)
+    return ()
 
 
-async def _ends_badly(trial: Trial, line: str) -> str:
-    """Return the output of a failed command; "" for one that succeeded."""
-    ran = await trial.check(ShellCommand(line), ExecLimits(_SECONDS))
-    return (ran.output.strip()[-_TOLD:] or f"exit code {ran.code}") if ran.code else ""
+def _module(path: str) -> str:
+    """The name under which a file is imported; "" for one that cannot be."""
+    module = splitext(path.removeprefix("src/"))[0].replace("/", ".").removesuffix(".__init__")
+    named = all(part.isidentifier() and not iskeyword(part) for part in module.split("."))
+    return module if named and module != "__init__" else ""
+
+
+async def _lacks_its_folder(trial: Trial, fault: str) -> bool:
+    """True if a header is only not found because the build's own folders are not known."""
+    found = _NO_HEADER.search(fault)
+    header = f"/{found[1]}" if found else ""
+    return bool(header) and any(f"/{path}".endswith(header) for path in await trial.files())
+
+
+async def _faults(trial: Trial, ways: Sequence[_Way]) -> list[str]:
+    """The output of each way, in their order, where all of them fail; [] where one succeeds."""
+    faults = list[str]()
+    for way in ways:
+        ran = await trial.check(ShellCommand(f"{enter(way.folder)}{way.line}"), ExecLimits(_SECONDS))
+        if not ran.code:
+            return []
+        faults.append(ran.output.strip()[-_TOLD:] or f"exit code {ran.code}")
+    return faults
 
 
 def _letter(path: str, line: str, fault: str) -> str:

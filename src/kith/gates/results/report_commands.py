@@ -12,18 +12,13 @@ from msgspec.structs import replace
 from kith.gates.results.cpp import COMPILED, LINKED
 from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
 from kith.gates.toolchains.cmake import COVERAGE_FOLDER
-from kith.gates.toolchains.toolchain import hand_on
+from kith.gates.toolchains.toolchain import enter, hand_on
 
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
 BUILT: Final = "built"  # a report of one word that says that the build is done
 MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
 _GOOGLETEST: Final = f'GTEST_OUTPUT="xml:$PWD/{REPORTS}/googletest/"'
 
-# A project in a folder often has an environment there; the one at the top is on PATH already.
-_OWN_PYTHON: Final = (
-    "for own in .venv venv env; do if [ -r $own/pyvenv.cfg ]; then "
-    'export VIRTUAL_ENV="$PWD/$own" PATH="$PWD/$own/bin:$PATH"; break; fi; done'
-)
 _ELSEWHERE: Final = 4  # an exit code of the check below, which is pytest's for a wrong use
 _IS_HERE: Final = """
 import importlib.util, os, sys
@@ -61,8 +56,9 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
     if toolchain.installed:
         check = f"{PYTHON} -c {shlex.quote(_IS_HERE)} {shlex.join(toolchain.installed)}"
         line = f"{check} || exit {_ELSEWHERE}\n{line}"
-    enter = f"cd {shlex.quote(toolchain.folder)} || exit\n{_OWN_PYTHON}\n" if toolchain.folder else ""
-    return f"{enter}{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
+    return (
+        f"{enter(toolchain.folder)}{fresh} || {plain}\n{shown}\n(\n{line}\n)\ncode=$?\n{listing}\nexit $code"
+    )
 
 
 def _exports(toolchain: Toolchain) -> Iterator[str]:

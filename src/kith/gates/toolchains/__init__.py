@@ -17,7 +17,14 @@ from kith.gates.toolchains.manifests import (
     find_make,
     find_node,
 )
-from kith.gates.toolchains.nested import MOST_PROJECTS, files_in, outside, project_folders, reader_in
+from kith.gates.toolchains.nested import (
+    MOST_PROJECTS,
+    files_in,
+    only_folder,
+    outside,
+    project_folders,
+    reader_in,
+)
 from kith.gates.toolchains.python import (
     PYTHON_CLUES,
     PYTHON_MANIFESTS,
@@ -56,9 +63,15 @@ def find_candidates(files: Collection[str], read: Read) -> _Groups:
     """
     tree = frozenset(files)
     groups = _find_at_top(tree, read)
-    if folders := _nested_folders(tree, read, groups):
-        nested = [group for folder in folders for group in find_nested(folder, tree, read)]
-        groups = _with_guess(nested, groups) if nested else groups
+    folders = _nested_folders(tree, read, groups)
+    if nested := [group for folder in folders for group in find_nested(folder, tree, read)]:
+        groups = _with_guess(nested, groups)
+    elif [each[0].language for each in groups] == ["Python"] and not PYTHON_MANIFESTS.intersection(tree):
+        # Tests that nothing tells of may be those of a program that starts in its folder.
+        below = only_folder(test_modules(tree))
+        program = below and f"{below}/__init__.py" not in tree
+        more = find_nested(below, tree, read) if program else ()
+        groups = ((*groups[0], *(each for group in more for each in group if each.language == "Python")),)
     absent = _absent_submodules(tree, read)
     return tuple(tuple(replace(each, absent=absent) for each in group) for group in groups)
 

@@ -29,6 +29,8 @@ _BESIDE: Final = re.compile(
     r"|node_modules|vendor|third[_-]?party|external|deps|benchmarks?|tools?|scripts|ci|docker|infra"
 )
 
+_SOURCES: Final = ("src", "lib", "python")
+
 
 def project_folders(files: Collection[str]) -> list[str]:
     """The outermost folders with a manifest, sorted."""
@@ -39,6 +41,13 @@ def project_folders(files: Collection[str]) -> list[str]:
             if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
                 found.add("/".join(parts))
     return sorted(each for each in found if not any(each.startswith(f"{other}/") for other in found))
+
+
+def only_folder(paths: Collection[str]) -> str:
+    """The folder at the top that holds all of some paths, "" for none and for one that is no project."""
+    folders = {path.partition("/")[0] if "/" in path else "" for path in paths}
+    folder = folders.pop() if len(folders) == 1 else ""
+    return "" if _BESIDE.fullmatch(folder) or folder in _SOURCES else folder
 
 
 def files_in(folder: str, files: Collection[str]) -> frozenset[str]:

@@ -112,6 +112,18 @@ class Toolchain(Struct, frozen=True):
         )
 
 
+# A project in a folder often has an environment there; the one at the top is on PATH already.
+_OWN_PYTHON: Final = (
+    "for own in .venv venv env; do if [ -r $own/pyvenv.cfg ]; then "
+    'export VIRTUAL_ENV="$PWD/$own" PATH="$PWD/$own/bin:$PATH"; break; fi; done'
+)
+
+
+def enter(folder: str) -> str:
+    """The lines that begin a script for a folder, with its own environment; "" for the top."""
+    return f"cd {shlex.quote(folder)} || exit\n{_OWN_PYTHON}\n" if folder else ""
+
+
 def with_env(line: str, env: tuple[tuple[str, str], ...]) -> str:
     """`line` with variables, as a person would type it."""
     pairs = " ".join(f"{name}={shlex.quote(value)}" for name, value in env)
