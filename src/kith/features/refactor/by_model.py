@@ -130,10 +130,10 @@ async def is_executed(run: Run, suggestion: RefactoringSuggestion, limits: ExecL
             clues[path] = await run.workspace.read(path)
         except TreeError:
             continue
-    toolchains = find_toolchains(files, clues.get)
+    smell = suggestion.smell
+    toolchains = [each for each in find_toolchains(files, clues.get) if each.holds(smell.path)]
     if not toolchains:
         return None
-    smell = suggestion.smell
     async with run.workspace.trial() as trial:
         report = await run_suite(run.inside(trial), toolchains[0], limits, coverage=True)
     if report.coverage is None:

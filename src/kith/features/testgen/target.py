@@ -159,8 +159,9 @@ async def _toolchain(
     if commands:
         return _named(" && ".join(commands), found)
     languages = _LANGUAGES.get(splitext(target.path)[1], _COMPILED)
-    fitting = [each for each in found if each.language in languages] or [
-        each for each in found if not each.language
+    own = [each for each in found if each.holds(out)]
+    fitting = [each for each in own if each.language in languages] or [
+        each for each in own if not each.language
     ]
     if not fitting:
         raise UsageError(f"Nothing here says how tests of {target.path} are run; name it: --check CMD.")
@@ -172,7 +173,7 @@ def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
     plain = _PYTHON_LINE.fullmatch(line)
     own = next((each for each in found if plain and each.runner == plain["runner"]), None)
     if plain and own:
-        return replace(own, why="named", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
+        return replace(own, why="named", folder="", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
     return Toolchain(line, "", "named", line)
 
 
