@@ -39,9 +39,8 @@ FOR_ONE_FEATURE = {
         "view.wording:word_answer view.wording:word_result view.wording:word_verdict"
     ),
     "it reads or changes what only its owner holds": (
-        "agent.asking.hidden:find_masked models.account:Account.is_spent models.latency:Latency.rates "
-        "models.providers.messages:Draft.seal models.stack:Opened.lent "
-        "models.wrappers.foreseen:Foresight.believe"
+        "agent.asking.hidden:find_masked models.account:Account.is_spent "
+        "models.providers.messages:Draft.seal models.stack:Opened.lent"
     ),
     "a session can be worked on by a process of its own": "agent.worker:check_tool agent.worker:start_worker",
     "exit codes stand in one table": "core.errors:EXIT_PARTLY",

@@ -52,6 +52,7 @@ from kith.memory.queries import paid_today
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.models.choose import choose_provider
+from kith.models.forecasts import Foresee
 from kith.models.prices import load_prices
 from kith.models.providers.wire import is_loopback
 from kith.models.stack import Opened as Opened
@@ -348,7 +349,8 @@ class Project(Struct, frozen=True):
         wanted = name or chosen.model
         provider = await choose_provider(wanted, places_of(chosen), sources_of(chosen), emit)
         retry = RetryLimits(chosen.retries, chosen.retry_seconds)
-        opened = await look(provider, self.log.card, chosen.window, emit, self._price, retry)
+        foresee: Foresee | None = find_part(lambda feature: feature.foresee)
+        opened = await look(provider, self.log.card, chosen.window, emit, self._price, retry, foresee)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))

@@ -115,6 +115,8 @@ class Feature(Struct, frozen=True):
     way: Lazy[Any] | None = None
     # Tells how long a task will take: agent.forecasts.Foretell.
     foretell: Lazy[Any] | None = None
+    # Tells how long a model's calls will take: models.forecasts.Foresee.
+    foresee: Lazy[Any] | None = None
     # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.
     panels: Lazy[Any] | None = None
     # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.

@@ -20,7 +20,7 @@ class Code(str):
 Words = str | tuple[str, ...]  # pieces; those that are Code stand out in Markdown
 
 
-class Table(Struct, frozen=True):
+class DataTable(Struct, frozen=True):
     """Rows whose first cell names them. A terminal shows the first `narrow` columns, the names last."""
 
     heads: tuple[str, ...]
@@ -35,7 +35,7 @@ class Block(Struct, frozen=True):
     inset: str = ""
 
 
-Part = Words | Table | Block
+Part = Words | DataTable | Block
 
 
 # --- on a terminal ---------------------------------------------------------------------------
@@ -43,7 +43,7 @@ Part = Words | Table | Block
 
 def plain_lines(part: Part) -> Iterator[str]:
     """A part in lines of at most 78 columns, but for long names, which are never cut."""
-    if isinstance(part, Table):
+    if isinstance(part, DataTable):
         yield from _columns(part)
     elif isinstance(part, Block):
         yield from (f"{part.inset}{printable(line)}" for line in part.lines)
@@ -51,7 +51,7 @@ def plain_lines(part: Part) -> Iterator[str]:
         yield from paragraph(_plain(part), "", INSET, width=WIDTH - len(INSET))
 
 
-def _columns(table: Table) -> Iterator[str]:
+def _columns(table: DataTable) -> Iterator[str]:
     """The names last: they may be long, and their last piece goes on a line of its own where it must."""
     rows = [table.heads, *table.rows]
     columns = [[_plain(row[at]) for row in rows] for at in range(1, min(len(table.heads), table.narrow))]
@@ -86,14 +86,14 @@ def _plain(words: Words) -> str:
 
 def markdown(part: Part) -> str:
     """A part as a block of Markdown, in which nothing foreign acts."""
-    if isinstance(part, Table):
+    if isinstance(part, DataTable):
         return _table(part)
     if isinstance(part, Block):
         return "\n".join(f"    {visible(line)}" for line in part.lines)
     return _marked(part)
 
 
-def _table(table: Table) -> str:
+def _table(table: DataTable) -> str:
     cells = [[_marked(cell) for cell in row] for row in (table.heads, *table.rows)]
     columns = [*zip(*cells, strict=True)]
     rulers = ["---", *("---:" if _is_figure(column) else "---" for column in columns[1:])]

@@ -9,7 +9,7 @@ import msgspec
 
 from kith.core.numbers import dollars
 from kith.features.fleet.batches import Report, RunRow, failures_first
-from kith.view.document import Table, inert, markdown
+from kith.view.document import DataTable, inert, markdown
 from kith.view.lines import count
 
 _COLUMNS: Final = (
@@ -91,5 +91,5 @@ def as_markdown(report: Report) -> str:
         for run in failures_first(report.runs)
     ]
     summary = "\n".join(f"- {inert(line)}" for line in summary_lines(report))
-    table = Table(("task", "verdict", "files", "lines", "time", "tries", "reason"), rows)
+    table = DataTable(("task", "verdict", "files", "lines", "time", "tries", "reason"), rows)
     return f"# {inert(report.batch.name)}\n\n{summary}\n\n{markdown(table)}\n"

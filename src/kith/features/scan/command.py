@@ -18,9 +18,10 @@ from kith.core.event_loop import run_loop, run_until_signal
 from kith.core.events import Event, Notice, Progress
 from kith.core.values import Changes
 from kith.edits import summarise
+from kith.features.scan.checks import Patience
 from kith.features.scan.document import as_markdown, text_of
 from kith.features.scan.guide import keep_guide, propose_guide
-from kith.features.scan.scan import Patience, Scanned, run_scan
+from kith.features.scan.scan import Scanned, run_scan
 from kith.memory.applied import short_id
 from kith.terminal.console_screen import ConsoleScreen
 from kith.terminal.options import find_root

@@ -10,7 +10,7 @@ from kith.context.source import NO_CODE
 from kith.core.numbers import size_text
 from kith.features.scan.entries import EntryPoint
 from kith.features.scan.report import Report
-from kith.view.document import INSET, Block, Code, Part, Table, Words, markdown, plain_lines, visible
+from kith.view.document import INSET, Block, Code, DataTable, Part, Words, markdown, plain_lines, visible
 from kith.view.lines import count
 from kith.view.printing import printable
 
@@ -18,7 +18,7 @@ _SHARE: Final = 0.02  # of all code; a language with less is not what a project 
 
 
 class Most(Struct, frozen=True):
-    """How many lines each part has at most."""
+    """The limits of the parts, in lines."""
 
     languages: int
     entries: int
@@ -50,7 +50,7 @@ def _parts(report: Report, most: Most) -> Iterator[tuple[str, list[Part]]]:
 
 
 def _head(report: Report) -> Iterator[str]:
-    """What it is written in and how large it is; files that were not looked at."""
+    """Tell the languages and the size, and which files were not read."""
     written = [each for each in report.languages if each.name not in NO_CODE]
     least = _SHARE * sum(each.code for each in written)
     languages = [each.name for each in written if each.code >= least][:3]
@@ -69,7 +69,7 @@ def _languages(report: Report, most: Most) -> Iterator[Part]:
             (each.name, f"{each.files:,}", f"{each.code:,}", f"{each.comment:,}", f"{each.blank:,}")
             for each in shown
         ]
-        yield Table(("language", "files", "code", "comment", "blank"), rows)
+        yield DataTable(("language", "files", "code", "comment", "blank"), rows)
     yield from _more(len(report.languages) - len(shown), "language")
 
 
@@ -77,7 +77,7 @@ def _entries(report: Report, most: Most) -> Iterator[Part]:
     shown = report.entries[: most.entries]
     if shown:
         rows = [(_start(each), each.kind, Code(each.path)) for each in shown]
-        yield Table(("way in", "kind", "file"), rows)
+        yield DataTable(("way in", "kind", "file"), rows)
     yield from _more(len(report.entries) - len(shown), "way in", "ways in")
 
 
@@ -121,7 +121,7 @@ def _modules(report: Report, most: Most) -> Iterator[Part]:
     yield from _more(modules.knots - most.few, "cycle")
     if modules.most_used:
         rows = [(Code(each.path), f"{each.by:,}") for each in modules.most_used[: most.few]]
-        yield Table(("most others depend on", "by"), rows)
+        yield DataTable(("most others depend on", "by"), rows)
 
 
 def _complexity(report: Report, most: Most) -> Iterator[Part]:
@@ -130,7 +130,7 @@ def _complexity(report: Report, most: Most) -> Iterator[Part]:
         return
     above = f"{told.above:,} of them above {told.limit}" if told.above else f"none above {told.limit}"
     yield f"{told.functions:,} functions and {told.types:,} types; cyclomatic complexity: {above}"
-    rows = [
+    rows: list[tuple[Words, ...]] = [
         (
             (Code(each.name), " in ", Code(f"{found.path}:{each.first}")),
             *map(str, (each.cyclomatic, each.lines, each.cognitive, each.nesting, each.parameters)),
@@ -139,7 +139,9 @@ def _complexity(report: Report, most: Most) -> Iterator[Part]:
         for each in [found.function]
     ]
     if rows:
-        yield Table(("function", "cyclomatic", "lines", "cognitive", "nesting", "parameters"), rows, narrow=3)
+        yield DataTable(
+            ("function", "cyclomatic", "lines", "cognitive", "nesting", "parameters"), rows, narrow=3
+        )
 
 
 def _hotspots(report: Report, most: Most) -> Iterator[Part]:
@@ -152,7 +154,7 @@ def _hotspots(report: Report, most: Most) -> Iterator[Part]:
     ]
     if rows:
         yield "commits in the last year, times complexity"
-        yield Table(("file", "commits", "complexity", "heat"), rows)
+        yield DataTable(("file", "commits", "complexity", "heat"), rows)
 
 
 def _duplicates(report: Report, most: Most) -> Iterator[Part]:
@@ -162,11 +164,11 @@ def _duplicates(report: Report, most: Most) -> Iterator[Part]:
         return
     pairs = "1 pair of places" if copied.pairs == 1 else f"{copied.pairs:,} pairs of places"
     yield f"{pairs}, {copied.lines:,} duplicated lines"
-    rows = []
+    rows: list[tuple[Words, ...]] = []
     for each in copied.longest[: most.few]:
         one, two = (Code(f"{place.path}:{place.first}-{place.last}") for place in (each.place, each.other))
         rows.append(((one, " and ", two), str(each.lines)))
-    yield Table(("places", "lines"), rows)
+    yield DataTable(("places", "lines"), rows)
 
 
 def _findings(report: Report, most: Most) -> Iterator[Part]:
@@ -181,7 +183,7 @@ def _findings(report: Report, most: Most) -> Iterator[Part]:
         place = Code(f"{first.path}:{first.line}")
         rows.append(((Code(f"{by} {rule}"), ", first in ", place), f"{number:,}"))
     if rows:
-        yield Table(("rule", "findings"), rows)
+        yield DataTable(("rule", "findings"), rows)
     yield from _more(len(rules) - most.few, "rule")
     yield from linted.problems
 

@@ -22,11 +22,12 @@ from kith.core.run import quiet_run
 from kith.core.toml_text import inner_table, read_toml
 from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits
+from kith.features.scan.checks import Patience
 from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
 from kith.features.scan.document import listed
 from kith.features.scan.facts import FileFacts
 from kith.features.scan.report import Report
-from kith.features.scan.scan import Patience, Scanned, run_scan
+from kith.features.scan.scan import Scanned, run_scan
 from kith.settings import load_settings
 from kith.settings.brought import NOTES, find_notes
 from kith.view.document import visible
