@@ -35,8 +35,8 @@ FOR_ONE_FEATURE = {
         "core.trial_names:trial_after memory.live:Position.parse"
     ),
     "view words events and escapes text for every surface": (
-        "view.document:plain_lines view.items:fold_items view.markup:coded view.markup:quoted view.wording:fact_line "
-        "view.wording:word_answer view.wording:word_result view.wording:word_verdict"
+        "view.document:plain_lines view.items:fold_items view.markup:coded view.markup:quoted "
+        "view.wording:fact_line view.wording:word_answer view.wording:word_result view.wording:word_verdict"
     ),
     "it reads or changes what only its owner holds": (
         "agent.asking.hidden:find_masked models.account:Account.is_spent "
