@@ -53,6 +53,7 @@ def test_a_task_is_done_without_what_decides_beside_the_kernel(
         ("build", ("status", "--watch")),
         ("clouds", ("run", "-m", "anthropic/claude", "fix mean")),
         ("pools", ("run", "-m", "boxes/qwen3", "fix mean")),
+        ("hooks", ("run", "-m", "replay/none.json", "fix mean")),
     ],
 )
 def test_what_is_asked_of_a_feature_that_is_off_names_it(
@@ -60,7 +61,8 @@ def test_what_is_asked_of_a_feature_that_is_off_names_it(
 ) -> None:
     config = home / ".config/kith/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text('[pools]\nboxes = ["http://127.0.0.1:9", "http://127.0.0.1:10"]\n')
+    pool = '[pools]\nboxes = ["http://127.0.0.1:9", "http://127.0.0.1:10"]\n'
+    config.write_text(f'{pool}[[hooks]]\non = "stop"\ncommand = "true"\n')
     monkeypatch.setenv("KITH_FEATURES_OFF", off)
     done = kith(*words, code=2)
     assert f"the feature {off}, which is off" in done.stderr

@@ -137,6 +137,8 @@ class Feature(Struct, frozen=True):
     status_line: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
+    # Runs the commands of `[[hooks]]`: agent.hooks.MakeHooks.
+    hooks: Lazy[Any] | None = None
     # Does a task without a model, where it can: agent.tasks.Shortcut.
     shortcut: Lazy[Any] | None = None
     # Edits that need no model, by name: agent.ready_edits.MoreEdits.
