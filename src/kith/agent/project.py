@@ -17,6 +17,7 @@ from kith.agent.checks import KeptResults
 from kith.agent.failed_runs import end_of
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges, no_findings
 from kith.agent.known_secrets import keys_of, make_redactor
+from kith.agent.lint_notes import find_lint_notes
 from kith.agent.models import places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
@@ -43,7 +44,6 @@ from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
-from kith.gates.lint_notes import find_lint_notes
 from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary

@@ -139,6 +139,8 @@ class Feature(Struct, frozen=True):
     lines: Lazy[Any] | None = None
     # Runs the commands of `[[hooks]]`: agent.hooks.MakeHooks.
     hooks: Lazy[Any] | None = None
+    # Finds linters and type checkers of a project: gates.linters.LinterFinder.
+    linters: Lazy[Any] | None = None
     # Does a task without a model, where it can: agent.tasks.Shortcut.
     shortcut: Lazy[Any] | None = None
     # Edits that need no model, by name: agent.ready_edits.MoreEdits.
