@@ -26,8 +26,9 @@ from msgspec.structs import replace
 from kith.core.events import Called, Event
 from kith.core.model import Prompt
 from kith.core.values import Message, Sampling, Text, say
+from kith.features.foresight.latency import Latency
 from kith.models.discovery.machine import busy
-from kith.models.latency import Latency, Took
+from kith.models.forecasts import Took
 from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.stack import look

@@ -35,13 +35,13 @@ FOR_ONE_FEATURE = {
         "core.trial_names:trial_after memory.live:Position.parse"
     ),
     "view words events and escapes text for every surface": (
-        "view.items:fold_items view.markup:coded view.markup:quoted view.wording:fact_line "
-        "view.wording:word_answer view.wording:word_result view.wording:word_verdict"
+        "view.document:plain_lines view.items:fold_items view.markup:coded view.markup:quoted "
+        "view.wording:fact_line view.wording:word_answer view.wording:word_result view.wording:word_verdict"
     ),
     "it reads or changes what only its owner holds": (
-        "agent.asking.hidden:find_masked models.account:Account.is_spent models.latency:Latency.rates "
+        "agent.asking.hidden:find_masked models.account:Account.is_spent "
         "models.providers.messages:Draft.seal models.stack:Opened.lent "
-        "models.wrappers.foreseen:Foresight.believe"
+        "models.forecasts:Foresight.believe"
     ),
     "a session can be worked on by a process of its own": "agent.worker:check_tool agent.worker:start_worker",
     "exit codes stand in one table": "core.errors:EXIT_PARTLY",

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kith.agent.judges import Judges
 from kith.agent.kept_trial import kept_trial, renew
+from kith.agent.lint_notes import AUTHOR, word_lint_notes
 from kith.agent.plan import PlanRejected, agree_on_plan, with_request
 from kith.agent.relay import GIVING_UP, Abandoned, GivenUp, Leg, Relief, hand_over, nobody
 from kith.agent.roles import as_planner
@@ -21,7 +22,6 @@ from kith.core.run import Gate, Run, Thread
 from kith.core.values import Change, Changes, Finding, Message, Plan, Text, Verdict, say
 from kith.core.workspace import Trial
 from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
-from kith.gates.lint_notes import AUTHOR, word_lint_notes
 from kith.settings.features import find_part
 
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.agent.judges import FindFailures
+from kith.agent.lint_notes import find_lint_errors, harmless_linters
 from kith.core.errors import TreeError
 from kith.core.model import Tool, ToolFn
 from kith.core.run import Run, Thread
 from kith.core.values import Changes, Finding, ToolResult
 from kith.core.workspace import Trial
 from kith.gates.evidence.feedback import describe_case
-from kith.gates.known_linters import Linter
-from kith.gates.lint_notes import find_lint_errors, harmless_linters
+from kith.gates.linters import Linter
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import describe_fault, find_faults
 from kith.gates.soundness.fault import Fault

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kith.agent.linters import project_linters
 from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
@@ -22,7 +23,7 @@ from kith.gates.evidence.quick_tests import find_new_failures
 from kith.gates.evidence.smoke import untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
-from kith.gates.linters import allowed_linters, lint_gate, project_linters, types_gate
+from kith.gates.linters import allowed_linters, lint_gate, types_gate
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import soundness_gate
 from kith.gates.toolchains import (

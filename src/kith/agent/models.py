@@ -9,16 +9,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.errors import (
-    UsageError,
-)
+from kith.core.errors import UsageError
 from kith.core.feature import Feature, Lazy
+from kith.core.values import ServerKind
 from kith.memory.log import Log
 from kith.models.choose import first_model
 from kith.models.discovery.advice import Recommendation, advise, recommend
 from kith.models.discovery.catalogue import Entry, list_models, names_of
 from kith.models.discovery.machine import read_memory
 from kith.models.discovery.servers import (
+    CLOUDS,
     CloudProtocol,
     NamedServer,
     Places,
@@ -29,6 +29,7 @@ from kith.models.discovery.servers import (
 )
 from kith.models.discovery.stored import FILES
 from kith.models.providers.manner import Manner
+from kith.models.providers.sampling import TITLES
 from kith.models.providers.wire import is_loopback
 from kith.models.sources import NoSource, Source, Sources, files_of
 from kith.settings import Settings
@@ -59,9 +60,10 @@ def places_of(chosen: Settings) -> Places:
         )
         for name, each in chosen.endpoints.items()
     }
+    protocols, pool = cloud_protocols(), next((each.pool for each in features() if each.pool), None)
     claude, gemini = chosen.anthropic_api_key, chosen.gemini_api_key
     places = Places(
-        protocols=cloud_protocols(),
+        protocols=protocols,
         named=named,
         pools=chosen.pools,
         ollama_host=chosen.ollama_host,
@@ -74,7 +76,11 @@ def places_of(chosen: Settings) -> Places:
         window=chosen.window,
         stall_s=chosen.stall,
         connect_s=chosen.connect,
-        pool=next((each.pool for each in features() if each.pool), None),
+        pool=pool,
+        lacks={
+            **{kind: _word_protocol(kind) for kind in CLOUDS if kind not in protocols},
+            **{name: word_lack(lambda each: each.pool, f"Pool {name}") for name in chosen.pools if not pool},
+        },
     )
     return places if chosen.discovery == "on" else replace(places, usual=())
 
@@ -82,6 +88,10 @@ def places_of(chosen: Settings) -> Places:
 def cloud_protocols() -> dict[str, Lazy[CloudProtocol]]:
     """The protocols of the cloud that features speak, by the kind of the server."""
     return {kind: found for each in features() for kind, found in each.protocols.items()}
+
+
+def _word_protocol(kind: ServerKind) -> str:
+    return word_lack(lambda each: each.protocols.get(kind), TITLES[kind])
 
 
 def _manner_of(endpoint: NamedEndpoint) -> Manner:

@@ -17,6 +17,7 @@ from kith.agent.checks import KeptResults
 from kith.agent.failed_runs import end_of
 from kith.agent.judges import Checking, Judges, find_project_toolchains, make_judges, no_findings
 from kith.agent.known_secrets import keys_of, make_redactor
+from kith.agent.lint_notes import find_lint_notes
 from kith.agent.models import places_of, sources_of
 from kith.agent.steering import hearing, shared, until_stopped
 from kith.context.budget import output_room
@@ -43,7 +44,6 @@ from kith.core.trial_names import trial_name
 from kith.core.values import Changes, Usage
 from kith.core.workspace import ExecLimits, SizeLimits
 from kith.edits import summarise
-from kith.gates.lint_notes import find_lint_notes
 from kith.memory.applied import find_applied, short_id
 from kith.memory.inbox import Inbox
 from kith.memory.listing import Summary
@@ -52,6 +52,7 @@ from kith.memory.queries import paid_today
 from kith.memory.receipt import describe_run
 from kith.memory.session import Listener, Session, telling
 from kith.models.choose import choose_provider
+from kith.models.forecasts import Foresee
 from kith.models.prices import load_prices
 from kith.models.providers.wire import is_loopback
 from kith.models.stack import Opened as Opened
@@ -348,7 +349,8 @@ class Project(Struct, frozen=True):
         wanted = name or chosen.model
         provider = await choose_provider(wanted, places_of(chosen), sources_of(chosen), emit)
         retry = RetryLimits(chosen.retries, chosen.retry_seconds)
-        opened = await look(provider, self.log.card, chosen.window, emit, self._price, retry)
+        foresee: Foresee | None = find_part(lambda feature: feature.foresee)
+        opened = await look(provider, self.log.card, chosen.window, emit, self._price, retry, foresee)
         if not wanted:
             window = f", window {opened.window:,}" if opened.window else ""
             emit(Notice(f"Asking {opened.facts.name}{window}.", topic="model"))

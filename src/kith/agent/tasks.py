@@ -16,7 +16,7 @@ from kith.agent.attempt import Outcome, TaskProgress, attempt, may_end
 from kith.agent.edit_checks import EditChecks
 from kith.agent.final_answer import announce, give_answer
 from kith.agent.forecasts import tell_forecast
-from kith.agent.hooks import ProjectHooks
+from kith.agent.hooks import hooks_of
 from kith.agent.index import Known, has_symbols, look_nowhere, open_known
 from kith.agent.judges import Judges, with_gates
 from kith.agent.knowledge import gather, tell_faults, tell_known
@@ -132,9 +132,8 @@ class SessionTask(Struct, frozen=True):
     @property
     def ending(self) -> Gate | None:
         """Return the hooks' gate on the model's end, if there are hooks."""
-        if not self.project.settings.hooks:
-            return None
-        return ProjectHooks(self.project, self.id).gate()
+        hooks = hooks_of(self.project, self.id)
+        return hooks.gate() if hooks else None
 
     def now(self) -> "SessionTask":
         """The present state of the task from its log."""
@@ -240,10 +239,10 @@ async def _do(job: SessionTask) -> Outcome:
 
 async def _hear_hooks(job: SessionTask) -> HookAnswer:
     """Ask the hooks about a task that begins."""
-    if job.task.resume or not job.project.settings.hooks:
+    hooks = hooks_of(job.project, job.id)
+    if job.task.resume or hooks is None:
         return HookAnswer()
-    told = {"task": job.task.words, "first": job.past.tasks == 1}
-    return await ProjectHooks(job.project, job.id).tell(job.run, "start", told)
+    return await hooks.tell(job.run, "start", {"task": job.task.words, "first": job.past.tasks == 1})
 
 
 async def _ask_model(job: SessionTask) -> Outcome:

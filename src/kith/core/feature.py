@@ -115,6 +115,8 @@ class Feature(Struct, frozen=True):
     way: Lazy[Any] | None = None
     # Tells how long a task will take: agent.forecasts.Foretell.
     foretell: Lazy[Any] | None = None
+    # Tells how long a model's calls will take: models.forecasts.Foresee.
+    foresee: Lazy[Any] | None = None
     # Lets several models play one role: agent.asking.cast.Panels, made from the session's Terms.
     panels: Lazy[Any] | None = None
     # Tells what stands out in a change beside its diff: agent.attempt.TellNotes.
@@ -135,6 +137,10 @@ class Feature(Struct, frozen=True):
     status_line: Lazy[Any] | None = None
     # Shows its own events as lines on the terminal: terminal.rendering.activity.TellLines.
     lines: Lazy[Any] | None = None
+    # Runs the commands of `[[hooks]]`: agent.hooks.MakeHooks.
+    hooks: Lazy[Any] | None = None
+    # Finds linters and type checkers of a project: gates.linters.LinterFinder.
+    linters: Lazy[Any] | None = None
     # Does a task without a model, where it can: agent.tasks.Shortcut.
     shortcut: Lazy[Any] | None = None
     # Edits that need no model, by name: agent.ready_edits.MoreEdits.

@@ -1,180 +1,64 @@
-"""A project's linters: found, run, and as gates that let no new finding pass."""
+"""Linters: what one is, how it runs, and gates that let no new finding pass."""
 
-import configparser
-import json
 import posixpath
 import re
-import tomllib
+import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kith.core.errors import TreeError
 from kith.core.run import Gate, Run
 from kith.core.values import SYMLINK, Changes, Finding, Ran, Verdict
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.edits.rows import changed_lines
-from kith.gates.known_linters import (
-    CLANG_TIDY_SUFFIXES,
-    CPPCHECK_SUFFIXES,
-    RUFF_SUFFIXES,
-    SHELLCHECK_SUFFIXES,
-    Kind,
-    Linter,
-    as_arguments,
-    make_clang_tidy,
-    make_cppcheck,
-    make_mypy,
-    make_pyright,
-    make_ruff,
-    make_shellcheck,
-)
-from kith.gates.package_linters import (
-    CLIPPY_SUFFIXES,
-    ESLINT_CONFIGS,
-    ESLINT_SUFFIXES,
-    VET_SUFFIXES,
-    make_clippy,
-    make_eslint,
-    make_go_vet,
-)
 from kith.gates.toolchains import Read
 
-# Which linters speak for a project: its own configuration says, and the languages it is written in.
+# What a linter is to kith: a command for some paths, and how to read what it prints.
 
-_CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "package.json", "pyproject.toml", "setup.cfg"})
-_RUFF: Final = "ruff.toml"
-_VENV: Final = "pyvenv.cfg"
-_END: Final = "\0"  # no path holds it
-_READ_AT_MOST: Final = 8  # manifests of projects inside the project
-# The keys of mypy's configuration that name what is checked.
-_NAMES_FILES: Final = ("files", "packages", "modules")
+Kind = Literal["lint", "types"]
+
+# No tool reports such names in a way that could be read back.
+_UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-def find_linters(files: Collection[str], read: Read) -> tuple[Linter, ...]:
-    """The linters of a tree: for each language one that needs no asking, and what the project configures.
+class Linter(Struct, frozen=True):
+    """A tool that finds faults without running the code.
 
-    `files` are paths relative to the root, `read` gives a file's bytes or None. Nobody looks here whether a
-    tool is installed; that shows when it is run.
+    `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its
+    untrusted output, and gives paths as the tool named them. `suffixes`: the files that it reads. `why`:
+    the reason for choosing it. `whole`: it checks the files of its configuration, whatever paths it is
+    given. `obeys`: it may run code that the project's files name. `program`: its name on PATH, where that is
+    another one.
     """
-    names, suffixes, text = _overview(tuple(files))
-    found = [] if suffixes.isdisjoint(RUFF_SUFFIXES) else [*_python(names, text, read)]
-    if not suffixes.isdisjoint(CPPCHECK_SUFFIXES):
-        found.append(make_cppcheck())
-    if not suffixes.isdisjoint(SHELLCHECK_SUFFIXES):
-        found.append(make_shellcheck())
-    found += _of_packages(names, suffixes, read)
-    if _VENV in names or f"/{_VENV}{_END}" in text:
-        # A virtual environment that is part of the repository: its programs are the project's own.
-        found = [replace(each, obeys=True) for each in found]
-    return tuple(found)
+
+    name: str
+    kind: Kind
+    why: str
+    command: Callable[[str], str]
+    parse: Callable[[str], tuple[Finding, ...]]
+    suffixes: frozenset[str]
+    whole: bool = False
+    obeys: bool = False
+    program: str = ""
+
+    def understands(self, path: str) -> bool:
+        return PurePosixPath(path).suffix in self.suffixes and not _UNSPEAKABLE.search(path)
 
 
-def _of_packages(files: Collection[str], suffixes: frozenset[str], read: Read) -> Iterator[Linter]:
-    """The linters of the package that the tree is, by its manifest or its linter's configuration.
+class LinterFinder(Struct, frozen=True):
+    """Finds linters of a tree by its files; `clues` are the files whose contents `find` reads."""
 
-    They are slower than the others: most of them build, or know how.
-    """
-    if "CMakeLists.txt" in files and not suffixes.isdisjoint(CLANG_TIDY_SUFFIXES):
-        yield make_clang_tidy(".clang-tidy" if ".clang-tidy" in files else "")
-    if "Cargo.toml" in files and not suffixes.isdisjoint(CLIPPY_SUFFIXES):
-        yield make_clippy()
-    if not suffixes.isdisjoint(ESLINT_SUFFIXES) and (configured := _eslint_config(files, read)):
-        yield make_eslint(configured)
-    if "go.mod" in files and not suffixes.isdisjoint(VET_SUFFIXES):
-        yield make_go_vet()
+    clues: Callable[[Collection[str]], Sequence[str]]
+    find: Callable[[Collection[str], Read], Sequence[Linter]]
 
 
-def _eslint_config(files: Collection[str], read: Read) -> str:
-    """The file that configures eslint, "" when none does."""
-    own = next((name for name in ESLINT_CONFIGS if name in files), "")
-    if own or "package.json" not in files:
-        return own
-    try:
-        manifest = json.loads(read("package.json") or b"")
-    except (ValueError, RecursionError):
-        return ""
-    return "package.json" if isinstance(manifest, dict) and "eslintConfig" in manifest else ""
-
-
-@lru_cache(maxsize=2)
-def _overview(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], str]:
-    """The names, their endings, and all names as one text: tens of thousands are not searched one by one."""
-    suffixes = frozenset({path[path.rfind(".") :] for path in files})
-    return frozenset(files), suffixes, _END.join((*files, ""))
-
-
-def lint_clues(files: Collection[str]) -> tuple[str, ...]:
-    """The files that `find_linters` would read: for who reads them beforehand."""
-    return (*sorted(_CLUES.intersection(files)), *_inner_manifests(_overview(tuple(files))[2]))
-
-
-def _inner_manifests(text: str) -> list[str]:
-    """The manifests of projects inside the project, the outermost first; `text` holds all names."""
-    if f"/pyproject.toml{_END}" not in text:
-        return []
-    inner = (path for path in text.split(_END) if path.endswith("/pyproject.toml"))
-    return sorted(inner, key=lambda path: (path.count("/"), path))[:_READ_AT_MOST]
-
-
-def _python(files: Collection[str], text: str, read: Read) -> Iterator[Linter]:
-    tools = _tools(read("pyproject.toml")) if "pyproject.toml" in files else {}
-    yield make_ruff(_ruff_rules(files, text, read, tools))
-    settings = _mypy_settings(files, read, tools)
-    if settings:
-        path, keys = settings
-        yield make_mypy(path, whole=any(keys.get(name) for name in _NAMES_FILES))
-    if "pyrightconfig.json" in files:
-        yield make_pyright("pyrightconfig.json")
-    elif "pyright" in tools or "basedpyright" in tools:
-        yield make_pyright("pyproject.toml")
-
-
-def _ruff_rules(files: Collection[str], text: str, read: Read, tools: Mapping[str, Any]) -> str:
-    """The file that holds rules for ruff, wherever in the tree, "" when there is none."""
-    if f"{_RUFF}{_END}" in text:
-        own = [path for path in files if path.rpartition("/")[2] in (_RUFF, f".{_RUFF}")]
-        if own:
-            return min(own, key=lambda path: (path.count("/"), path))
-    if "ruff" in tools:
-        return "pyproject.toml"
-    return next((path for path in _inner_manifests(text) if "ruff" in _tools(read(path))), "")
-
-
-def _mypy_settings(
-    files: Collection[str], read: Read, tools: Mapping[str, Any]
-) -> tuple[str, Mapping[str, Any]] | None:
-    """The file that configures mypy and what it says, in the order in which mypy looks for it."""
-    for path in ("mypy.ini", ".mypy.ini"):
-        if path in files:
-            return path, _section(read(path))
-    if isinstance(tools.get("mypy"), dict):
-        return "pyproject.toml", tools["mypy"]
-    keys = _section(read("setup.cfg")) if "setup.cfg" in files else {}
-    return ("setup.cfg", keys) if keys else None
-
-
-def _tools(content: bytes | None) -> Mapping[str, Any]:
-    try:
-        tools = tomllib.loads((content or b"").decode("utf-8", "replace")).get("tool")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-    return tools if isinstance(tools, dict) else {}
-
-
-def _section(content: bytes | None) -> Mapping[str, str]:
-    """The section `[mypy]` of an ini file."""
-    parser = configparser.RawConfigParser(strict=False)
-    try:
-        parser.read_string((content or b"").decode("utf-8", "replace"))
-        return dict(parser["mypy"]) if "mypy" in parser else {}
-    except configparser.Error:
-        return {}
+def as_arguments(paths: Sequence[str]) -> str:
+    """Paths for a command line: quoted, and none begins with a dash or an `@`, which tools would obey."""
+    return " ".join(shlex.quote(f"./{path}") for path in paths)
 
 
 _OUTPUT: Final = 8_000_000  # bytes: a cut in the middle would hide findings
@@ -193,16 +77,6 @@ class Linted(Struct, frozen=True):
     problem: str = ""
     timed_out: bool = False
     absent: bool = False
-
-
-async def project_linters(run: Run) -> tuple[Linter, ...]:
-    """The linters of the run's tree."""
-    files = await run.workspace.files()
-    contents: dict[str, bytes] = {}
-    for path in lint_clues(files):
-        with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of linters
-            contents[path] = await run.workspace.read(path)
-    return find_linters(files, contents.get)
 
 
 def allowed_linters(run: Run, linters: Sequence[Linter]) -> tuple[tuple[Linter, ...], tuple[str, ...]]:

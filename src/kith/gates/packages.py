@@ -1,7 +1,7 @@
 """The packages that a project declares, and the names under which modules and tools are installed."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -132,67 +132,57 @@ _RENOWNED: Final = frozenset(
         "werkzeug",
     }
 )
+
+
+def _by_word(words: Mapping[str, str]) -> dict[str, str]:
+    """For each word the package that it belongs to."""
+    return {word: package for package, several in words.items() for word in several.split()}
+
+
 # The plugin of pytest that knows an option.
-OPTIONS: Final = {
-    "--asyncio-mode": "pytest-asyncio",
-    "--benchmark-disable": "pytest-benchmark",
-    "--benchmark-skip": "pytest-benchmark",
-    "--cov": "pytest-cov",
-    "--cov-branch": "pytest-cov",
-    "--cov-config": "pytest-cov",
-    "--cov-fail-under": "pytest-cov",
-    "--cov-report": "pytest-cov",
-    "--create-db": "pytest-django",
-    "--dist": "pytest-xdist",
-    "--ds": "pytest-django",
-    "--forked": "pytest-forked",
-    "--html": "pytest-html",
-    "--mypy": "pytest-mypy",
-    "--no-cov": "pytest-cov",
-    "--nomigrations": "pytest-django",
-    "--numprocesses": "pytest-xdist",
-    "--randomly-seed": "pytest-randomly",
-    "--reruns": "pytest-rerunfailures",
-    "--reuse-db": "pytest-django",
-    "--ruff": "pytest-ruff",
-    "--snapshot-update": "syrupy",
-    "--timeout": "pytest-timeout",
-    "--timeout-method": "pytest-timeout",
-    "-n": "pytest-xdist",
-    "-nauto": "pytest-xdist",
-}
+OPTIONS: Final = _by_word(
+    {
+        "pytest-asyncio": "--asyncio-mode",
+        "pytest-benchmark": "--benchmark-disable --benchmark-skip",
+        "pytest-cov": "--cov --cov-branch --cov-config --cov-fail-under --cov-report --no-cov",
+        "pytest-django": "--create-db --ds --nomigrations --reuse-db",
+        "pytest-forked": "--forked",
+        "pytest-html": "--html",
+        "pytest-mypy": "--mypy",
+        "pytest-randomly": "--randomly-seed",
+        "pytest-rerunfailures": "--reruns",
+        "pytest-ruff": "--ruff",
+        "pytest-timeout": "--timeout --timeout-method",
+        "pytest-xdist": "--dist --numprocesses -n -nauto",
+        "syrupy": "--snapshot-update",
+    }
+)
 # The plugin of pytest that has a fixture.
-FIXTURES: Final = {
-    "aiohttp_client": "pytest-aiohttp",
-    "aioresponses": "aioresponses",
-    "anyio_backend": "anyio",
-    "benchmark": "pytest-benchmark",
-    "celery_app": "pytest-celery",
-    "data_regression": "pytest-regressions",
-    "datadir": "pytest-datadir",
-    "db": "pytest-django",
-    "django_user_model": "pytest-django",
-    "event_loop": "pytest-asyncio",
-    "faker": "Faker",
-    "file_regression": "pytest-regressions",
-    "freezer": "pytest-freezer",
-    "httpbin": "pytest-httpbin",
-    "httpbin_secure": "pytest-httpbin",
-    "httpserver": "pytest-httpserver",
-    "httpx_mock": "pytest-httpx",
-    "image_regression": "pytest-regressions",
-    "mocker": "pytest-mock",
-    "num_regression": "pytest-regressions",
-    "qtbot": "pytest-qt",
-    "requests_mock": "requests-mock",
-    "respx_mock": "respx",
-    "rf": "pytest-django",
-    "session_mocker": "pytest-mock",
-    "shared_datadir": "pytest-datadir",
-    "snapshot": "syrupy",
-    "socket_enabled": "pytest-socket",
-    "subtests": "pytest-subtests",
-}
+FIXTURES: Final = _by_word(
+    {
+        "aioresponses": "aioresponses",
+        "anyio": "anyio_backend",
+        "Faker": "faker",
+        "pytest-aiohttp": "aiohttp_client",
+        "pytest-asyncio": "event_loop",
+        "pytest-benchmark": "benchmark",
+        "pytest-celery": "celery_app",
+        "pytest-datadir": "datadir shared_datadir",
+        "pytest-django": "db django_user_model rf",
+        "pytest-freezer": "freezer",
+        "pytest-httpbin": "httpbin httpbin_secure",
+        "pytest-httpserver": "httpserver",
+        "pytest-httpx": "httpx_mock",
+        "pytest-mock": "mocker session_mocker",
+        "pytest-qt": "qtbot",
+        "pytest-regressions": "data_regression file_regression image_regression num_regression",
+        "pytest-socket": "socket_enabled",
+        "pytest-subtests": "subtests",
+        "requests-mock": "requests_mock",
+        "respx": "respx_mock",
+        "syrupy": "snapshot",
+    }
+)
 # Tools that Python's package index has, too.
 TOOLS: Final = {
     "black": "black",

@@ -163,7 +163,7 @@ async def _open_pool(name: str, members: Sequence[str], model: str, places: Plac
     member that is no endpoint or is in the cloud.
     """
     if places.pool is None:
-        raise UsageError(f"Pool {name} needs a feature that is off or not installed; see kith features.")
+        raise UsageError(places.lacks.get(name.partition("/")[0], f"kith knows no pools, such as {name}."))
     found = list[Provider]()
     for each, place in [(each, _member(name, each, places)) for each in members]:
         endpoint = endpoint_of(place, places)

@@ -14,10 +14,11 @@ from kith.core.model import Emit, Model, Prompt
 from kith.core.values import Usage
 from kith.models.account import Account, Price, free, know_no_price, longest_reply
 from kith.models.discovery.machine import machine_name
+from kith.models.forecasts import Foresee, Foresight
 from kith.models.providers.facts import Facts, Provider
+from kith.models.providers.wire import is_loopback
 from kith.models.wrappers.counter import Counter
 from kith.models.wrappers.fitted import Fitted
-from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.gate import Consented, Gate, Group, Guarded, Permit, Sending
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.patient import Patient, know_nothing
@@ -45,7 +46,7 @@ class Opened(Struct, frozen=True):
     counter: Counter
     meter: CacheMeter
     patient: Model
-    foresight: Foresight | None = None  # of a script nobody needs to know how long it takes
+    foresight: Foresight | None = None  # None: nobody knows how long calls take
     price: Price = free
     retry: RetryLimits = RETRIES
     asked_as: str = ""  # the name by which the person, or a setting, asked for it
@@ -62,8 +63,8 @@ class Opened(Struct, frozen=True):
 
     @property
     def machine(self) -> str:
-        """The machine that runs it: this machine's name, or another one's address."""
-        return self.foresight.machine if self.foresight else ""
+        """The machine that runs it: this machine's name, or another one's address; "" for a script."""
+        return machine_of(self.facts) if self.facts.server else ""
 
     def engaged(self) -> Engaged:
         """Describe for the log what runs, where and on which machine."""
@@ -189,12 +190,14 @@ async def look(
     emit: Emit,
     price: Price = know_no_price,
     retry: RetryLimits = RETRIES,
+    foresee: Foresee | None = None,
 ) -> Opened:
     """Load the model if needed, and read what really runs.
 
     `card_of` gives the known facts of a model by its digest. `wanted` is the person's window; it counts
     where the server does not tell its own, or where it is smaller. `price` is asked about models in the
-    cloud; others are free. `retry` limits how failed calls are sent again. Raises ModelError, NoModelError.
+    cloud; others are free. `retry` limits how failed calls are sent again. `foresee` tells how long they
+    take; of a script nobody needs to know. Raises ModelError, NoModelError.
     """
     try:
         facts = await provider.facts(emit)
@@ -213,13 +216,19 @@ async def look(
     guarded = Guarded(provider, gate, reminded)
     counter = Counter(window, guarded.count, ratio, reminded)
     meter = CacheMeter(facts.counts_cache, rate, least_cached=facts.least_cached)
-    foresight = (
-        foresight_of(provider.name, facts, card, counter.estimate, meter.expect) if facts.server else None
-    )
+    foresight = None
+    if foresee and facts.server:
+        foresight = foresee(provider.name, facts, machine_of(facts), card, counter.estimate, meter.expect)
     queued = Retrying(guarded, retry, queue=Queue(facts.server or facts.name, facts.slots))
     patient = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
     bill = price if facts.cloud else free
     return Opened(guarded, facts, card_of, counter, meter, patient, foresight, bill, retry)
+
+
+def machine_of(facts: Facts) -> str:
+    """The machine that runs a model: this machine's name, or the address of another one's server."""
+    here = not facts.cloud and (not facts.server or is_loopback(facts.server))
+    return machine_name() if here else facts.server
 
 
 def _rate(calls: Sequence[Called], measure: Callable[[Called], tuple[int, float]]) -> float:

@@ -13,7 +13,7 @@ from kith.context.notes import ProjectNote, add_notes
 from kith.core.errors import LimitError
 from kith.core.line_ranges import passage_of
 from kith.core.model import Beforehand, Tool
-from kith.core.run import Run
+from kith.core.run import Gate, Run
 from kith.core.values import ToolResult
 from kith.tools.answers import refused
 from kith.tools.paths import clean_path
@@ -51,6 +51,9 @@ class Hooks(Protocol):
 
     async def tell(self, run: Run, moment: Moment, told: Mapping[str, Any]) -> HookAnswer:
         """Run them one after the other, until one says no."""
+
+    def gate(self) -> Gate | None:
+        """Return a gate that asks hooks if the model may stop; None where no hook listens."""
 
 
 def show_calls(tools: tuple[Tool, ...], hooks: Hooks) -> tuple[Tool, ...]:

@@ -186,7 +186,7 @@ def test_documents_are_whole_self_contained_and_the_same_each_time(unchanged: Ki
     assert texts[0] == texts[1]
     for heading in (
         "Languages",
-        "Build and tests",
+        "Tests",
         "Layout",
         "Modules",
         "Complexity",

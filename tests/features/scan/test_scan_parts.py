@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.features.scan import survey as surveying
+from kith.features.scan.document import as_markdown
 from kith.features.scan.facts import FileFacts
 from kith.features.scan.graph import Links, find_links
-from kith.features.scan.markdown import as_markdown, code, visible
 from kith.features.scan.picture import TreemapBox, draw, squarify
 from kith.features.scan.report import Copied, History, HotSpot, LanguageSize, Report, Size, Survey
 from kith.memory.caches import KeptScan, ScanStore
 from kith.trees.bulk_read import stamp_files
+from kith.view.document import code, visible
 
 # --- pictures and documents ----------------------------------------------------------------------
 

@@ -361,5 +361,6 @@ def test_a_full_name_is_one_that_can_be_given_back() -> None:
 
 
 def test_a_cloud_needs_the_feature_that_speaks_its_protocol() -> None:
-    with pytest.raises(UsageError, match="Gemini needs a feature"):
-        endpoint_of(NamedServer("gemini"), Places())
+    places = Places(lacks={"gemini": "Gemini needs the feature clouds, which is off."})
+    with pytest.raises(UsageError, match="Gemini needs the feature clouds"):
+        endpoint_of(NamedServer("gemini"), places)

@@ -12,7 +12,7 @@ from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, say
 from kith.features.demo.standin import serve
 from kith.models.discovery.cards import kind_of
-from kith.models.latency import Forecast
+from kith.models.forecasts import Forecast
 from kith.models.providers.facts import ASKED, LOADING, QUEUED, READING
 from kith.models.providers.faults import LostReplyError
 from kith.models.providers.ollama import Ollama

@@ -25,7 +25,8 @@ from kith.core.values import (
     Usage,
     say,
 )
-from kith.models.wrappers.foreseen import Foresight
+from kith.features.foresight.foresight import LearnedForesight
+from kith.models.forecasts import Foresight
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.prompt_cache import CacheMeter, changed_link, judge, links, sent
 
@@ -398,7 +399,7 @@ def test_a_slow_server_never_looks_like_a_lost_cache(
 
     server = Slow(counts=counts, load_s=2.0, left=[(1.0, 0.0), *slowness])
     meter = CacheMeter(counts_cache=counts)
-    talk = Talk(server, meter, foresight=Foresight("small", "here", lambda prompt: 1000, meter.expect))
+    talk = Talk(server, meter, foresight=LearnedForesight("small", "here", lambda prompt: 1000, meter.expect))
     grow(talk, len(slowness) + 1)
     assert all(use.cause == "" for use in talk.uses)
     assert not [words for words in talk.notices if "cache" in words or "another program" in words]

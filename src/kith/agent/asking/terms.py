@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from kith import __version__
 from kith.agent.asking.hidden import Hidden, find_hidden
-from kith.agent.hooks import ProjectHooks
+from kith.agent.hooks import hooks_of
 from kith.agent.known_secrets import keys_of, known_values
 from kith.agent.project import Project
 from kith.core.errors import ModelError, NoModelError
@@ -91,7 +91,8 @@ class Terms:
         """The tools, whose calls are shown to the hooks there are; these see no more than the models may."""
         if not self.project.settings.hooks:
             return tools
-        return show_calls(tools, ProjectHooks(self.project, self.session, self._veil(*opened)))
+        hooks = hooks_of(self.project, self.session, self._veil(*opened))
+        return show_calls(tools, hooks) if hooks else tools
 
     def veils(self, *opened: Opened) -> bool:
         """True if private files are hidden from the admitted models: one of them is in the cloud."""

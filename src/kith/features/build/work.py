@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kith.agent.attempt import land_edits
 from kith.agent.judges import Judges, find_project_toolchains
+from kith.agent.linters import project_linters
 from kith.agent.roles import Cast, Player
 from kith.agent.task_prompt import open_task
 from kith.context.budget import ASSUMED_WINDOW, opening_room
@@ -21,8 +22,7 @@ from kith.core.run import Run, Thread
 from kith.core.values import Change, Changes, say
 from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
-from kith.gates.known_linters import Linter
-from kith.gates.linters import project_linters
+from kith.gates.linters import Linter
 from kith.gates.toolchains import Toolchain
 
 # What a person may choose about a build.

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, adopt_ready, attempt
 from kith.agent.judges import Judges
+from kith.agent.lint_notes import find_lint_notes
 from kith.agent.relay import Leg
 from kith.agent.roles import Player
 from kith.core.errors import KithError
@@ -25,7 +26,6 @@ from kith.features.confer.debate import CouncilDecision, ranking
 from kith.features.confer.discriminate import discriminate
 from kith.features.confer.members import Council, Member, ask, unless_hurried
 from kith.features.confer.messages import JudgeChoice, describe_proposal, read_choice, to_judge
-from kith.gates.lint_notes import find_lint_notes
 
 # Who carries out the plan of a member, by its label.
 Worker = Callable[[str], Awaitable[Player]]

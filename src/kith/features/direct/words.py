@@ -85,7 +85,8 @@ _FIRST_WHERE: Final = re.compile(
 _LONGEST: Final = 4_000  # characters; a longer request is no such edit
 # The forms try every way to share a run of spaces among their words: hours for a thousand of them.
 _SPACES: Final = lazy_pattern(rf"(?P<quoted>{_QUOTED})|\s+", re.S)
-_Read = Callable[[re.Match[str], tuple[str, ...]], Direct | None]
+_Files = tuple[str, ...]
+_Read = Callable[[re.Match[str], _Files], Direct | None]  # with the files that the request names
 
 
 def parse_direct(task: str) -> Direct | None:
@@ -100,14 +101,14 @@ def parse_direct(task: str) -> Direct | None:
     if not words.startswith("s/"):
         words = _SPACES.sub(_one_space, words)
     words = _THANKS.sub("", words)
-    before: tuple[str, ...] = ()
+    before: _Files = ()
     if found := _FIRST_WHERE.match(words):
         before, words = _files(found["where"]), _without_politeness(words[found.end() :])
     for verb, rest, read in _FORMS:
         # Only the few forms that begin so are compiled: all of them would take longer than kith's start.
         if re.match(verb, words, re.I):
             found = re.fullmatch(verb + rest, words, re.I | re.S)
-            if found and (direct := read(found, before)):
+            if found and (direct := read(found, _where(found, before))):
                 return direct
     return None
 
@@ -142,72 +143,68 @@ def _without_politeness(words: str) -> str:
 # --- the forms -------------------------------------------------------------------------------
 
 
-def _replace(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
-    regex = bool(found.groupdict().get("regex"))
-    # An expression keeps its backslashes: `\d` means a digit there, and `\n` a line's end, too.
-    old = found["old"][1:-1] if regex else _text(found["old"])
-    return ReplaceText(old, _text(found["new"]), where, regex) if where else None
+def _replace(found: re.Match[str], where: _Files) -> Direct | None:
+    return ReplaceText(_old(found), _text(found["new"]), where, _is_regex(found)) if where else None
 
 
-def _sed(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
+def _sed(found: re.Match[str], where: _Files) -> Direct | None:
     return ReplaceText(found["old"], found["new"], where, True) if where else None
 
 
-def _append(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
+def _append(found: re.Match[str], where: _Files) -> Direct | None:
     return AppendText(_text(found["text"]), where) if where else None
 
 
-def _add(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
+def _add(found: re.Match[str], where: _Files) -> Direct | None:
     """`add "x" to notes.txt` says no place. In a list of lines it is the end; in source code, who knows."""
-    where = _where(found, before)
     plain = all(kind_of(path) not in ("source", "test") for path in where)
-    return AppendText(_text(found["text"]), where) if where and plain else None
+    return _append(found, where) if plain else None
 
 
-def _prepend(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
+def _prepend(found: re.Match[str], where: _Files) -> Direct | None:
     return PrependText(_text(found["text"]), where) if where else None
 
 
-def _insert(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
-    above = not re.match(r"(?:right\s+|directly\s+)?(?:after|below|under|behind)", found["side"], re.I)
-    return (
-        InsertText(_text(found["text"]), _text(found["anchor"]), above, where[0]) if len(where) == 1 else None
-    )
+def _insert(found: re.Match[str], where: _Files) -> Direct | None:
+    if len(where) != 1:
+        return None
+    return InsertText(_text(found["text"]), _text(found["anchor"]), _is_above(found), where[0])
 
 
-def _insert_line(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
-    above = not re.search(r"after|below|under|behind", found["side"], re.I)
-    return (
-        InsertAtLine(_text(found["text"]), int(found["line"]), above, where[0]) if len(where) == 1 else None
-    )
+def _insert_line(found: re.Match[str], where: _Files) -> Direct | None:
+    if len(where) != 1:
+        return None
+    return InsertAtLine(_text(found["text"]), int(found["line"]), _is_above(found), where[0])
 
 
-def _delete(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where, regex = _where(found, before), bool(found.groupdict().get("regex"))
-    old = found["old"][1:-1] if regex else _text(found["old"])
-    return DeleteText(old, where, regex) if where else None
+def _is_above(found: re.Match[str]) -> bool:
+    return not re.match(r"(?:right\s+|directly\s+)?(?:after|below|under|behind)", found["side"], re.I)
 
 
-def _delete_lines(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
+def _delete(found: re.Match[str], where: _Files) -> Direct | None:
+    return DeleteText(_old(found), where, _is_regex(found)) if where else None
+
+
+def _is_regex(found: re.Match[str]) -> bool:
+    return bool(found.groupdict().get("regex"))
+
+
+def _old(found: re.Match[str]) -> str:
+    r"""The text to look for; an expression keeps its backslashes: `\d` is a digit, `\n` a line's end."""
+    return found["old"][1:-1] if _is_regex(found) else _text(found["old"])
+
+
+def _delete_lines(found: re.Match[str], where: _Files) -> Direct | None:
     first = int(found["first"])
-    last = int(found["last"] or first)
-    return DeleteLines(first, last, where[0]) if len(where) == 1 else None
+    return DeleteLines(first, int(found["last"] or first), where[0]) if len(where) == 1 else None
 
 
-def _delete_matching(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    where = _where(found, before)
+def _delete_matching(found: re.Match[str], where: _Files) -> Direct | None:
     return DeleteMatching(_text(found["old"]), where) if where else None
 
 
-def _delete_file(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
-    return None if before else DeleteFile(_plain(found["file"]))
+def _delete_file(found: re.Match[str], where: _Files) -> Direct | None:
+    return None if where else DeleteFile(_plain(found["file"]))
 
 
 # "rename it to x" is a sentence, not the name of a symbol.
@@ -217,9 +214,9 @@ _FILE_NAME: Final = re.compile(
 )
 
 
-def _rename(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
+def _rename(found: re.Match[str], where: _Files) -> Direct | None:
     """None for what reads like a sentence or names files."""
-    if before or found["old"].lower() in _PRONOUNS:
+    if where or found["old"].lower() in _PRONOUNS:
         return None
     old, new = (_plain(found[each]).removesuffix("()") for each in ("old", "new"))
     symbols = re.fullmatch(_SYMBOL, old) and re.fullmatch(_SYMBOL, new)
@@ -227,11 +224,11 @@ def _rename(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
     return RenameSymbol(old, new) if symbols and not files else None
 
 
-def _rename_file(found: re.Match[str], before: tuple[str, ...]) -> Direct | None:
+def _rename_file(found: re.Match[str], where: _Files) -> Direct | None:
     old, new = _plain(found["old"]), _plain(found["new"])
     said = bool(found["said"])
     named = re.search(r"\.\w+$|/", old) and re.search(r"\.\w+$|/", new)
-    return RenameFile(old, new) if (said or named) and not before else None
+    return RenameFile(old, new) if (said or named) and not where else None
 
 
 _OLD: Final = rf"{_EVERY}(?P<old>{_TEXT})"
@@ -318,7 +315,7 @@ _FORMS: Final[tuple[tuple[str, str, _Read], ...]] = (
 # --- reading the pieces ----------------------------------------------------------------------
 
 
-def _where(found: re.Match[str], before: tuple[str, ...]) -> tuple[str, ...]:
+def _where(found: re.Match[str], before: _Files) -> _Files:
     """The files of a request, named once: in front of it or inside; else none."""
     groups = found.groupdict()
     if groups.get("everywhere"):
@@ -327,7 +324,7 @@ def _where(found: re.Match[str], before: tuple[str, ...]) -> tuple[str, ...]:
     return () if before and inside else before or inside
 
 
-def _files(text: str) -> tuple[str, ...]:
+def _files(text: str) -> _Files:
     return tuple(dict.fromkeys(_plain(match.group()) for match in re.finditer(_FILE, text)))
 
 
@@ -394,10 +391,10 @@ def _expression(pattern: str) -> str:
     return f'the regular expression "{pattern}"'
 
 
-def _in(where: tuple[str, ...]) -> str:
+def _in(where: _Files) -> str:
     return "everywhere" if where == ("**",) else f"in {_list(where)}"
 
 
-def _list(paths: tuple[str, ...]) -> str:
+def _list(paths: _Files) -> str:
     shown = [path if re.fullmatch(_BARE_FILE, path) else f'"{path}"' for path in paths]
     return ", ".join(shown[:-1]) + f" and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kith.agent.checks import KnownCheck, known_checks
+from kith.agent.linters import find_linters, lint_clues
 from kith.agent.models import places_of
 from kith.core.errors import KithError, ModelError
 from kith.core.events import Event
@@ -18,7 +19,6 @@ from kith.core.values import Sampling, ServerKind, ToolResult, say
 from kith.features.doctor import folders, machine, servers
 from kith.features.doctor.check import Check, Examination, Tell, blocking, closed, run_all
 from kith.features.doctor.servers import Ward, bare, endpoint_of, title
-from kith.gates.linters import find_linters, lint_clues
 from kith.models.discovery.cards import Card, cards
 from kith.models.discovery.servers import Place, Places, Server, full_name
 from kith.models.providers.ollama import Ollama

@@ -189,32 +189,29 @@ def _lines(name: str) -> Iterable[str]:
 
 
 def cancel_command(args: argparse.Namespace) -> int:
-    async def within(fleet: Fleet) -> int:
-        batch = await find_batch(fleet, args.batch)
-        return await fleet.cancel(batch.id, args.keys)
-
-    number = _ask(args, within)
-    print(f"{count(number, 'task')} cancelled.")
-    return EXIT_DONE if number else EXIT_FAILED
+    return _change(args, "task", "cancelled", lambda fleet, batch: fleet.cancel(batch, args.keys))
 
 
 def retry_command(args: argparse.Namespace) -> int:
-    async def within(fleet: Fleet) -> int:
-        batch = await find_batch(fleet, args.batch)
-        return await fleet.retry(batch.id, args.keys, args.max_usd)
-
-    number = _ask(args, within)
-    print(f"{count(number, 'task')} in the queue again.")
-    return EXIT_DONE if number else EXIT_FAILED
+    again = "in the queue again"
+    return _change(args, "task", again, lambda fleet, batch: fleet.retry(batch, args.keys, args.max_usd))
 
 
 def publish_command(args: argparse.Namespace) -> int:
+    again = "in the queue again"
+    return _change(args, "change", again, lambda fleet, batch: fleet.publish_again(batch, args.keys))
+
+
+def _change(
+    args: argparse.Namespace, noun: str, done: str, work: Callable[[Fleet, str], Awaitable[int]]
+) -> int:
+    """Change some tasks of a batch, and tell how many; exit code 1 for none."""
+
     async def within(fleet: Fleet) -> int:
-        batch = await find_batch(fleet, args.batch)
-        return await fleet.publish_again(batch.id, args.keys)
+        return await work(fleet, (await find_batch(fleet, args.batch)).id)
 
     number = _ask(args, within)
-    print(f"{count(number, 'change')} in the queue again.")
+    print(f"{count(number, noun)} {done}.")
     return EXIT_DONE if number else EXIT_FAILED
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from kith.core.numbers import dollars
 from kith.features.fleet.batches import Report, RunRow, failures_first
+from kith.view.document import DataTable, inert, markdown
 from kith.view.lines import count
 
 _COLUMNS: Final = (
@@ -77,15 +78,8 @@ def as_text(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    lines = [
-        f"# {_plain(report.batch.name)}",
-        "",
-        *(f"- {_plain(line)}" for line in summary_lines(report)),
-        "",
-    ]
-    lines += ["| task | verdict | files | lines | time | tries | reason |", "|---|---|---|---|---|---|---|"]
-    for run in failures_first(report.runs):
-        cells = (
+    rows = [
+        (
             run.key,
             run.verdict if run.state == "done" else run.state,
             str(run.files),
@@ -94,10 +88,8 @@ def as_markdown(report: Report) -> str:
             str(run.attempts),
             run.reason,
         )
-        lines.append(f"| {' | '.join(map(_plain, cells))} |")
-    return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Text in a table: no line ends, no bars, no tags."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+        for run in failures_first(report.runs)
+    ]
+    summary = "\n".join(f"- {inert(line)}" for line in summary_lines(report))
+    table = DataTable(("task", "verdict", "files", "lines", "time", "tries", "reason"), rows)
+    return f"# {inert(report.batch.name)}\n\n{summary}\n\n{markdown(table)}\n"

@@ -28,8 +28,9 @@ from kith.features.mcp.server_calls import Attendant, Call
 from kith.features.review.changed_files import ReviewRequest
 from kith.features.review.command import as_json
 from kith.features.review.review import FinishedReview, run_review
-from kith.features.scan.command import text_of
-from kith.features.scan.scan import Patience, run_scan
+from kith.features.scan.checks import Patience
+from kith.features.scan.document import text_of
+from kith.features.scan.scan import run_scan
 from kith.memory.inbox import Inbox, Letter
 from kith.memory.receipt import describe_run
 from kith.terminal.report import waiting_line

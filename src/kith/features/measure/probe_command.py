@@ -20,8 +20,10 @@ from kith.features.measure.probe import probe
 from kith.memory.log import LOG_FILE, Log
 from kith.memory.session import Listener, Session
 from kith.models.choose import choose_provider
+from kith.models.forecasts import Foresee
 from kith.models.stack import look
 from kith.settings import Settings, load_settings
+from kith.settings.features import find_part
 from kith.terminal.options import find_root, settings_flags
 from kith.terminal.streams import is_lively
 from kith.terminal.terminal import PlainVoice, TerminalVoice
@@ -42,7 +44,9 @@ async def probe_model(chosen: Settings, log: Log, listener: Listener) -> tuple[s
             provider = await choose_provider(
                 chosen.model, places_of(chosen), sources_of(chosen), session.emit
             )
-            async with aclosing(await look(provider, log.card, chosen.window, session.emit)) as opened:
+            foresee: Foresee | None = find_part(lambda feature: feature.foresee)
+            looking = look(provider, log.card, chosen.window, session.emit, foresee=foresee)
+            async with aclosing(await looking) as opened:
                 session.emit(Notice(f"Probing {opened.facts.name}; that takes a minute at most."))
                 result = await probe(session.emit, opened.metered(tells=False), window=opened.window)
         name, facts = opened.facts.name, result.facts

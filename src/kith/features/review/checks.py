@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from posixpath import splitext
 from typing import Final
 
+from kith.agent.linters import project_linters
 from kith.context.secrets import find_secrets
 from kith.context.symbols import find_symbols, parse_python
 from kith.core.events import Notice
@@ -16,8 +17,7 @@ from kith.edits.hunks import is_text
 from kith.edits.rows import decode
 from kith.features.review.changed_files import ReviewSubject, Sheet, Sheets
 from kith.features.review.syntax import CPP, fault_of_python, is_cpp, is_python
-from kith.gates.known_linters import Linter
-from kith.gates.linters import allowed_linters, fresh_findings, project_linters, run_linter
+from kith.gates.linters import Linter, allowed_linters, fresh_findings, run_linter
 
 BY: Final = "kith"
 _SCRIPT: Final = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kith.agent.linters import find_linters, lint_clues
 from kith.core.codec import decode, encode
 from kith.core.errors import TreeError
 from kith.core.events import Progress
@@ -16,8 +17,7 @@ from kith.core.values import Finding
 from kith.core.workspace import ExecLimits, ShellCommand
 from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
-from kith.gates.known_linters import Linter
-from kith.gates.linters import allowed_linters, find_linters, lint_clues, run_linter
+from kith.gates.linters import Linter, allowed_linters, run_linter
 from kith.gates.reports import ProjectPaths
 from kith.gates.results.run import read_coverage
 from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains

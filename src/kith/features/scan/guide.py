@@ -22,13 +22,15 @@ from kith.core.run import quiet_run
 from kith.core.toml_text import inner_table, read_toml
 from kith.core.values import Change, Changes
 from kith.core.workspace import ExecLimits
+from kith.features.scan.checks import Patience
 from kith.features.scan.conventions import find_commit_style, find_conventions, written_in
+from kith.features.scan.document import listed
 from kith.features.scan.facts import FileFacts
-from kith.features.scan.markdown import listed, visible
 from kith.features.scan.report import Report
-from kith.features.scan.scan import Patience, Scanned, run_scan
+from kith.features.scan.scan import Scanned, run_scan
 from kith.settings import load_settings
 from kith.settings.brought import NOTES, find_notes
+from kith.view.document import visible
 
 _SHARE: Final = 0.1  # of the code, from which on a language is worth naming
 _SCRIPTS, _ENTRIES = 8, 4

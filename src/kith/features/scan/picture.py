@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 from msgspec import Struct
 
 from kith.context.source import NO_CODE
-from kith.features.scan.markdown import visible
 from kith.features.scan.report import Report, Survey
+from kith.view.document import visible
 
 
 class TreemapBox(Struct, frozen=True):

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from kith.agent.project import Project
 from kith.context.brief import show_layout
-from kith.context.source import NO_CODE
 from kith.core.errors import UsageError
 from kith.core.events import Event, Progress
 from kith.core.git import list_paths
@@ -27,7 +26,6 @@ from kith.features.scan.entries import EntryPoint, order_entries
 from kith.features.scan.facts import LIMIT, SHARED_TOKENS, FileFacts, ScanCache, keep, recall
 from kith.features.scan.fed_index import FedIndex
 from kith.features.scan.graph import Links, count_dependents, find_knots, find_links, shortest_cycle
-from kith.features.scan.markdown import as_markdown
 from kith.features.scan.picture import draw
 from kith.features.scan.report import (
     Complex,
@@ -307,8 +305,6 @@ def _is_there(match: Match, tokens: Mapping[str, Tokens]) -> bool:
 
 # --- a project's scan ------------------------------------------------------------------------
 
-
-__all__ = ["NO_CODE", "Patience", "Report", "Scanned", "as_markdown", "run_scan"]
 
 Hear = Callable[[Event], None]
 

@@ -51,12 +51,6 @@ def busy() -> float:
         return 0.0
 
 
-def is_short_of_memory(root: Path = Path("/")) -> bool:
-    """True if processes waited for memory in 5 % of the last ten seconds (Linux: accounting/psi.rst)."""
-    share = re.search(r"some avg10=(\d+\.\d+)", _text(root / "proc/pressure/memory"))
-    return share is not None and float(share[1]) >= 5.0
-
-
 @cache
 def _cores() -> int:
     return usable_cores()

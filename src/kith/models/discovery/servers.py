@@ -278,7 +278,8 @@ class Places(Struct, frozen=True):
     the rule for models outside the person's own network ("ask": the caller asks before). `window`: the
     tokens that Ollama is asked for on every call, 0 for what model and memory allow. `stall_s`: seconds
     without a byte before a server counts as hung; `connect_s`: for a connection, None as in `Endpoint`.
-    `protocols` are those of the cloud; they and `pool` are loaded when one is asked.
+    `protocols` are those of the cloud; they and `pool` are loaded when one is asked. `lacks` says which
+    feature a kind of cloud or a pool needs, by its name, where that is missing.
     """
 
     protocols: Mapping[str, Lazy[CloudProtocol]] = field(default_factory=dict)
@@ -296,6 +297,7 @@ class Places(Struct, frozen=True):
     connect_s: float | None = None
     usual: tuple[str, ...] = (*USUAL, *OFTEN)
     pool: Lazy[MakePool] | None = None
+    lacks: Mapping[str, str] = field(default_factory=dict)
     __repr__ = repr_without("openai_key")
 
     @property
@@ -353,7 +355,7 @@ async def servers_of(
 def protocol_of(kind: ServerKind, places: Places) -> CloudProtocol:
     """A protocol of the cloud. Raises UsageError where no feature that is on speaks it."""
     if kind not in places.protocols:
-        raise UsageError(f"{TITLES[kind]} needs a feature that is off or not installed; see kith features.")
+        raise UsageError(places.lacks.get(kind, f"kith does not speak the protocol of {TITLES[kind]}."))
     return places.protocols[kind].load()
 
 

@@ -12,8 +12,8 @@ from kith.core.events import Called, Delta, Event, Notice
 from kith.core.model import Emit, Prompt, Tab, Wrapped, bill_of
 from kith.core.values import Bill, Charge, Reply, Timing, Usage
 from kith.models.account import Account, Price, know_no_price
+from kith.models.forecasts import Foresight
 from kith.models.wrappers.counter import Counter
-from kith.models.wrappers.foreseen import Foresight
 from kith.models.wrappers.prompt_cache import CacheMeter
 
 

@@ -11,7 +11,7 @@ from kith.core.events import Delta, Event, Progress
 from kith.core.model import Emit, Prompt, Wrapped
 from kith.core.numbers import time_text
 from kith.core.values import Reply
-from kith.models.latency import Forecast
+from kith.models.forecasts import Forecast
 from kith.models.providers.facts import LOADING, QUEUED, READING
 
 EVERY_S = 0.5

@@ -25,6 +25,7 @@ from kith.core.policy import TRIAL
 from kith.core.run import Run
 from kith.core.values import Answer, Message, Question, Reply, Text, Timing, ToolCall, Usage
 from kith.core.workspace import Workspace
+from kith.features.foresight.latency import Latency
 from kith.features.measure.bench.bench import (
     CALLS,
     DEPTHS,
@@ -43,7 +44,6 @@ from kith.features.measure.bench.runs import compare, flips, ratio_interval
 from kith.features.measure.bench_command import describe
 from kith.features.measure.probe.exercises import QUESTION
 from kith.features.measure.probe.probe import TimedModel
-from kith.models.latency import Latency
 from kith.tools import standard_tools
 from kith.trees.local import open_tree
 from sparing import first

@@ -40,7 +40,7 @@ from kith.features.measure.probe import judge
 from kith.features.measure.probe.exercises import QUESTION, Form, ProbeExercise, edit_in_words, speed_text
 from kith.features.measure.probe.probe import TimedModel, thinking_of, thinking_tokens, timed_step
 from kith.features.measure.probe.result import BLOCK, DIFF, WHOLE
-from kith.models.latency import Took
+from kith.models.forecasts import Took
 from kith.tools.edit import EDIT, WRITE
 from kith.tools.files import READ_LIMITS, make_read
 

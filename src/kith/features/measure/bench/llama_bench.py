@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kith.core.errors import UsageError
 from kith.features.measure.bench.result import BenchResult, deviation, mean
-from kith.models.latency import Took
+from kith.models.forecasts import Took
 
 FORMATS: Final = ("json", "jsonl", "csv", "md")
 Row = Mapping[str, Any]

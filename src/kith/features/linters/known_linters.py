@@ -2,52 +2,12 @@
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Sequence
-from pathlib import PurePosixPath
-from typing import Any, Final, Literal
-
-from msgspec import Struct
+from typing import Any, Final
 
 from kith.core.values import Finding, Severity
+from kith.gates.linters import Linter
 from kith.gates.toolchains import BUILD_FOLDER
 from kith.gates.toolchains.cmake import configure_line
-
-# What a linter is to kith: a command for some paths, and how to read what it prints.
-
-Kind = Literal["lint", "types"]
-
-# No tool reports such names in a way that could be read back.
-_UNSPEAKABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-
-
-class Linter(Struct, frozen=True):
-    """A tool that finds faults without running the code.
-
-    `command` makes a shell command for the given paths (arguments, already quoted). `parse` reads its
-    untrusted output, and gives paths as the tool named them. `suffixes`: the files that it reads. `why`:
-    the reason for choosing it. `whole`: it checks the files of its configuration, whatever paths it is
-    given. `obeys`: it may run code that the project's files name. `program`: its name on PATH, where that is
-    another one.
-    """
-
-    name: str
-    kind: Kind
-    why: str
-    command: Callable[[str], str]
-    parse: Callable[[str], tuple[Finding, ...]]
-    suffixes: frozenset[str]
-    whole: bool = False
-    obeys: bool = False
-    program: str = ""
-
-    def understands(self, path: str) -> bool:
-        return PurePosixPath(path).suffix in self.suffixes and not _UNSPEAKABLE.search(path)
-
-
-def as_arguments(paths: Sequence[str]) -> str:
-    """Paths for a command line: quoted, and none begins with a dash or an `@`, which tools would obey."""
-    return " ".join(shlex.quote(f"./{path}") for path in paths)
 
 
 def installed(program: str) -> str:

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating import LIMITS, in_trial, judge, make_repository
+from kith.agent.linters import find_linters, project_linters
 from kith.core.run import Run
 from kith.core.values import Finding
-from kith.gates import known_linters
-from kith.gates.known_linters import Linter, as_arguments
-from kith.gates.linters import Linted, find_linters, lint_gate, project_linters, run_linter, types_gate
+from kith.features.linters import known_linters
+from kith.gates.linters import Linted, Linter, as_arguments, lint_gate, run_linter, types_gate
 
 RUFF = (known_linters.make_ruff(""),)
 OLD = "import os\n\n\ndef half(n):\n    return n / 2\n"  # `os` is not used

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating import LIMITS, judge, make_repository
+from kith.agent.linters import find_linters
 from kith.core.values import Finding
-from kith.gates import package_linters
-from kith.gates.known_linters import parse_clang_tidy
-from kith.gates.linters import find_linters, lint_gate, types_gate
+from kith.features.linters import package_linters
+from kith.features.linters.known_linters import parse_clang_tidy
+from kith.gates.linters import lint_gate, types_gate
 
 OUTPUT = Path(__file__).parent / "linter_output"
 PARSERS = {

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kith.core.numbers import median
-from kith.core.values import Timing
+from kith.models.forecasts import Forecast, Took
 
 # Seconds as a sum of known quantities, each times a coefficient that is not negative, fitted robustly.
 
@@ -216,55 +216,6 @@ _WRITE_HELD: Final = (0.0005, 0.01)
 _SLOWER: Final = 20.0  # times: a token is written so much slower than read, while nothing is known
 
 
-class Took(Struct, frozen=True):
-    """One call that was measured: tokens read, found in the cache and written, and seconds.
-
-    `rest_s` is neither reading nor writing: the way there and back. A part of 0.0 s was not measured.
-    """
-
-    new: int
-    cached: int
-    out: int
-    read_s: float
-    write_s: float
-    rest_s: float = 0.0
-
-    @classmethod
-    def from_timing(cls, new: int, cached: int, out: int, timing: Timing) -> "Took":
-        """The call as its server timed it, or else our own clock: its first token ends the reading."""
-        waited = timing.load_s + timing.queue_s
-        if timing.prefill_s > 0 or timing.decode_s > 0:
-            rest = timing.total_s - waited - timing.prefill_s - timing.decode_s
-            return cls(new, cached, out, timing.prefill_s, timing.decode_s, max(0.0, rest))
-        read = max(0.0, timing.first_token_s - waited)
-        rest = max(0.0, timing.total_s - waited - read)
-        return cls(new, cached, out, read, rest) if read else cls(new, cached, out, 0.0, 0.0, rest)
-
-    @property
-    def seconds(self) -> float:
-        """The seconds to compare with a forecast without load and queue."""
-        return self.read_s + self.write_s + self.rest_s
-
-
-class Forecast(Struct, frozen=True):
-    """The forecast of a call in seconds: 9 of 10 take longer than `low_s`, 1 longer than `high_s`.
-
-    The parts add up to `mid_s`: `load_s`, `queue_s`, `read_s` (with the network) and `write_s` for `out`
-    tokens. `new` and `cached` are the prompt's tokens in the request.
-    """
-
-    low_s: float
-    mid_s: float
-    high_s: float
-    load_s: float = 0.0
-    queue_s: float = 0.0
-    read_s: float = 0.0
-    write_s: float = 0.0
-    new: int = 0
-    cached: int = 0
-    out: int = 0
-
-
 class Latency(Struct):
     """The measured times of one model on one machine, empty or from `from_facts`."""
 
@@ -405,12 +356,6 @@ class Latency(Struct):
             cached,
             round(middle),
         )
-
-    def rates(self, depth: int) -> tuple[float, float]:
-        """Tokens a second, read and written, behind so many others; 0.0 is unknown."""
-        reading = self._reading[1] + self._reading[2] * depth if self._reading else 0.0
-        writing = self._writing[0] + self._writing[1] * depth if self._writing else 0.0
-        return 1 / reading if reading else 0.0, 1 / writing if writing else 0.0
 
     def _spread(self) -> tuple[float, float]:
         """Return the spread of the times, down and up, as positive logarithms."""

@@ -1,7 +1,9 @@
 """Forecast a model's calls, and explain slow ones afterwards."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -9,10 +11,10 @@ from msgspec.structs import replace
 
 from kith.core.events import Called
 from kith.core.model import Prompt
-from kith.models.discovery.machine import busy, is_short_of_memory, machine_name
-from kith.models.latency import Forecast, Latency, Took
+from kith.features.foresight.latency import Latency
+from kith.models.discovery.machine import busy
+from kith.models.forecasts import Cached, Forecast, Took
 from kith.models.providers.facts import Facts
-from kith.models.providers.wire import is_loopback
 from kith.models.wrappers.prompt_cache import LOADED_S
 
 CARD_KEY: Final = "latency"  # on a model's card: what was learned of its times, by machine
@@ -38,11 +40,17 @@ _WORDS: Final = {
 }
 
 
-# A model's name, a prompt and its tokens -> those that the server has read already.
-Cached = Callable[[str, Prompt, int], int]
+def is_short_of_memory(root: Path = Path("/")) -> bool:
+    """True if processes waited for memory in 5 % of the last ten seconds (Linux: accounting/psi.rst)."""
+    try:
+        said = (root / "proc/pressure/memory").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    share = re.search(r"some avg10=(\d+\.\d+)", said)
+    return share is not None and float(share[1]) >= 5.0
 
 
-class Foresight(Struct):
+class LearnedForesight(Struct):
     """The times of one model where it runs: foreseen from its latency and from what its server has cached.
 
     `machine` names that place. `estimate` gives a prompt's tokens, and `cached` how many of them the server
@@ -167,15 +175,18 @@ class Foresight(Struct):
 
 
 def foresight_of(
-    model: str, facts: Facts, card: Mapping[str, Any], estimate: Callable[[Prompt], int], cached: Cached
-) -> Foresight:
+    model: str,
+    facts: Facts,
+    machine: str,
+    card: Mapping[str, Any],
+    estimate: Callable[[Prompt], int],
+    cached: Cached,
+) -> LearnedForesight:
     """The foresight of a model that was looked at, with what its card knows of it on this machine.
 
     Where nobody measured its calls yet, the rates of a probe are believed at first.
     """
-    here = not facts.cloud and (not facts.server or is_loopback(facts.server))
-    machine = machine_name() if here else facts.server
-    latency = Latency.from_facts(card.get(CARD_KEY, {}).get(machine, {}))
+    latency, here = Latency.from_facts(card.get(CARD_KEY, {}).get(machine, {})), machine != facts.server
     if not latency.knows and here:
         latency.suppose_rates(*(float(card.get(key) or 0.0) for key in ("read_rate", "write_rate")))
-    return Foresight(model, machine, estimate, cached, latency, here)
+    return LearnedForesight(model, machine, estimate, cached, latency, here)

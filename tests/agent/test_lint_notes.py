@@ -9,7 +9,7 @@ import pytest
 from gating import make_repository
 from outside import Kith
 
-OUTPUT = Path(__file__).parent / "linter_output"
+OUTPUT = Path(__file__).parent.parent / "features" / "linters" / "linter_output"
 LINES = "\n".join(f"// {number}" for number in range(1, 9)) + "\n"
 
 

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from kith.core.events import Called, Event, Notice
 from kith.core.model import Emit, Prompt
 from kith.core.values import Message, Reply, Text, Timing, Usage, say
+from kith.features.foresight.foresight import LearnedForesight, foresight_of
 from kith.models.discovery.machine import machine_name
 from kith.models.providers.facts import Facts
 from kith.models.stack import look
-from kith.models.wrappers.foreseen import Foresight, foresight_of
 from kith.models.wrappers.metered import Metered
 from kith.models.wrappers.prompt_cache import CacheMeter
 
@@ -61,7 +61,7 @@ class Talk:
 
     def __post_init__(self) -> None:
         meter = CacheMeter(counts_cache=True)
-        foresight = Foresight(
+        foresight = LearnedForesight(
             "server", "here", size, meter.expect, busy=lambda: self.busy, short_of_memory=lambda: self.short
         )
         self.model = Metered(self.server, meter=meter, foresight=foresight)
@@ -178,7 +178,8 @@ def take_calls(
     events: list[Event] = []
 
     async def run() -> Any:
-        opened = await look(Found(server=server), lambda digest: card, 0, events.append)
+        found = Found(server=server)
+        opened = await look(found, lambda digest: card, 0, events.append, foresee=foresight_of)
         model = opened.metered()
         for number in range(calls):
             await model(replace(FIRST, messages=(say(f"{number} {WORDS}"),)), events.append)
@@ -211,11 +212,12 @@ def test_without_calls_there_is_no_news() -> None:
 
 def test_the_rates_of_a_probe_are_a_beginning() -> None:
     card = {"read_rate": 500.0, "write_rate": 10.0}
-    foresight = foresight_of("server", Facts("server", "http://127.0.0.1:9"), card, size, CacheMeter().expect)
+    here = Facts("server", "http://127.0.0.1:9")
+    foresight = foresight_of("server", here, "box", card, size, CacheMeter().expect)
     forecast = foresight.expect(FIRST)
     assert forecast and forecast.read_s == pytest.approx(size(FIRST) / 500, rel=0.1)
     cloud = Facts("claude", "https://api.example.com", cloud=True)
-    assert foresight_of("claude", cloud, card, size, CacheMeter().expect).expect(FIRST) is None
+    assert foresight_of("claude", cloud, cloud.server, card, size, CacheMeter().expect).expect(FIRST) is None
 
 
 def test_a_machine_has_a_name_that_stays(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kith.core.values import Timing
-from kith.models.latency import Forecast, Latency, Row, Took, fit, quantile
+from kith.features.foresight.latency import Latency, Row, fit, quantile
+from kith.models.forecasts import Forecast, Took
 
 Machine = Callable[[int, int, int], tuple[float, float]]
 
@@ -162,7 +163,6 @@ def test_rates_are_a_beginning_that_measurement_overrules() -> None:
     latency = Latency()
     latency.suppose_rates(500.0, 20.0)
     assert foreseen(latency, 1000, 0, 101).mid_s == pytest.approx(7.0, rel=0.05)
-    assert latency.rates(0) == pytest.approx((500, 20), rel=0.1)
     for took in calls(15, machine()):
         latency.take(took)
     assert median(errors(latency, calls(40, machine(), seed=2))) < 0.2

@@ -4,18 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from kith.agent.linters import project_linters
 from kith.core.events import Notice
 from kith.core.run import Run
 from kith.core.values import Changes, Finding
 from kith.core.workspace import ExecLimits
-from kith.gates.known_linters import Linter
-from kith.gates.linters import (
-    allowed_linters,
-    list_findings,
-    new_findings,
-    project_linters,
-    written,
-)
+from kith.gates.linters import Linter, allowed_linters, list_findings, new_findings, written
 
 AUTHOR: Final = "lint"  # of the message that tells the model
 SECONDS: Final = 30.0  # for all linters together: a person waits for the diff

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from kith.core.values import Finding, Severity
-from kith.gates.known_linters import Linter, as_line, as_text
+from kith.features.linters.known_linters import as_line, as_text
+from kith.gates.linters import Linter
 
 # clippy, for Rust. It builds the package, so the project's own build scripts run.
 

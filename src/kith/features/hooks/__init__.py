@@ -1,0 +1,11 @@
+"""Hooks: commands of the user that hear of the work, and may refuse it (`[[hooks]]`)."""
+
+from kith.core.feature import Feature, lazy_in
+
+_here = lazy_in(__name__)
+
+FEATURE = Feature(
+    "hooks",
+    "commands of yours that hear of the work, and may refuse it",
+    hooks=_here("project_hooks:ProjectHooks"),
+)
