@@ -269,7 +269,42 @@ SLOW = (
 )
 
 ADD_JS = "exports.add = (a, b) => a + b;\nexports.sub = (a, b) => b - a;\n"
+ROWS_JS = """\
+const test = require('node:test');
+const assert = require('node:assert');
+const { add } = require('./add.js');
+
+for (const [a, b, sum] of [[1, 2, 3], [2, 5, 7]]) {
+  test(`adds ${a} and ${b}`, () => assert.strictEqual(add(a, b), sum));
+}
+test('adds nothing', () => assert.strictEqual(add(0, 0), 0));
+"""
 NODE = (
+    Project(
+        "node --test with rows",
+        {
+            "package.json": '{"name": "a", "scripts": {"test": "node --test"}}\n',
+            "add.js": ADD_JS,
+            "add.test.js": ROWS_JS,
+        },
+        (
+            right(
+                "another row in place of one",
+                {"add.js": swap(ADD_JS, ("a + b", "b + a")), "add.test.js": swap(ROWS_JS, ("5, 7", "6, 8"))},
+                "held",
+                "reached",
+                adapted=["add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+            wrong(
+                "break it, and the rows with it",
+                {
+                    "add.js": swap(ADD_JS, ("a + b", "a * b")),
+                    "add.test.js": swap(ROWS_JS, ("5, 7", "4, 8"), ("1, 2, 3", "1, 0, 0")),
+                },
+                broken=["add.test.js::adds ${a} and ${b}[1, 2]", "add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+        ),
+    ),
     Project(
         "node --test",
         {
@@ -286,20 +321,24 @@ test('subtracts', () => assert.strictEqual(sub(3, 1), 2));
         },
         (
             right(
-                "fix it", {"add.js": swap(ADD_JS, ("b - a", "a - b"))}, "proven", "fixed", fixed=["subtracts"]
+                "fix it",
+                {"add.js": swap(ADD_JS, ("b - a", "a - b"))},
+                "proven",
+                "fixed",
+                fixed=["add.test.js::subtracts"],
             ),
             right(
                 "refactor",
                 {"add.js": swap(ADD_JS, ("a + b", "b + a"))},
                 "held",
                 "reached",
-                failing=["subtracts"],
+                failing=["add.test.js::subtracts"],
             ),
             wrong(
                 "break one",
                 {"add.js": swap(ADD_JS, ("a + b", "a * b"))},
-                broken=["adds"],
-                failing=["subtracts"],
+                broken=["add.test.js::adds"],
+                failing=["add.test.js::subtracts"],
             ),
         ),
     ),

@@ -28,7 +28,7 @@ SPARE_S: Final = 60.0  # and so much more
 LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
 _COMPILED_ALONE: Final = (".c", ".cc", ".cpp", ".cxx")
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
-_FORM: Final = "5"  # of what is kept; another one is not read
+_FORM: Final = "6"  # of what is kept; another one is not read
 
 
 class ResultStore(Protocol):

@@ -206,12 +206,15 @@ def _go(line: str) -> str:
 
 def _node(line: str) -> str:
     """The options come by the environment, since a script's own words end the list of them."""
+    place = f'\\"$PWD/{REPORTS}/report_node.mjs\\"'
     two = (
         "--test-reporter=spec --test-reporter-destination=stdout "
-        f"--test-reporter=junit --test-reporter-destination={REPORTS}/node.xml"
+        f"--test-reporter={place} --test-reporter-destination={REPORTS}/tests.jsonl"
     )
-    both = shlex.quote(two)
-    return f"NODE_OPTIONS={both} node -e 0 2>/dev/null && export NODE_OPTIONS={both}\n{line}"
+    return (
+        f"{_reporter('report_node.mjs')}"
+        f'NODE_OPTIONS="{two}" node -e 0 2>/dev/null && export NODE_OPTIONS="{two}"\n{line}'
+    )
 
 
 def _jest(line: str) -> str:
@@ -226,10 +229,13 @@ def _vitest(line: str) -> str:
 
 def _mocha(line: str) -> str:
     """Its reporter lies among the project's files, so that the project's own Mocha is found from there."""
-    script = Path(__file__).with_name("report_mocha.cjs").read_text("utf-8")
-    return f"cat > {REPORTS}/report_mocha.cjs <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n" + hand_on(
-        line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"'
-    )
+    return _reporter("report_mocha.cjs") + hand_on(line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"')
+
+
+def _reporter(name: str) -> str:
+    """Lines that put a reporter into the folder of reports."""
+    script = Path(__file__).with_name(name).read_text("utf-8")
+    return f"cat > {REPORTS}/{name} <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n"
 
 
 def _program(line: str) -> str:

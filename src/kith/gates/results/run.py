@@ -27,12 +27,10 @@ from kith.gates.results.cpp import (
 from kith.gates.results.other_languages import (
     SOURCES,
     go_output,
-    jest_sources,
+    js_sources,
     read_cargo,
     read_go,
-    read_jest,
-    read_mocha,
-    read_node,
+    read_js,
     read_reports,
     read_rspec,
 )
@@ -134,10 +132,7 @@ _READERS: Final = {
     "unittest": read_unittest,
     "cargo": read_cargo,
     "go": read_go,
-    "node": read_node,
-    "jest": read_jest,
-    "vitest": read_jest,
-    "mocha": read_mocha,
+    **dict.fromkeys(("node", "jest", "vitest", "mocha"), read_js),
     "program": read_program,
     "junit": read_reports,
     "phpunit": read_reports,
@@ -276,8 +271,8 @@ async def run_suite(
     place = ProjectPaths(
         files.get("root", b"").decode("utf-8", "replace").strip(), frozenset(await trial.files())
     )
-    if toolchain.runner in ("jest", "vitest"):
-        known = await trial.read_many(await asyncio.to_thread(jest_sources, files, place))
+    if _READERS.get(toolchain.runner) is read_js:
+        known = await trial.read_many(await asyncio.to_thread(js_sources, files, place))
         files |= {f"{SOURCES}{path}": data for path, data in known.items()}
     # A large report takes seconds to read, and a face must stay alive meanwhile.
     cases, measured, sources = await asyncio.to_thread(_read, toolchain, files, place, printed)

@@ -188,10 +188,11 @@ def _jest(line: str, only: tuple[str, ...]) -> str:
 
 def _mocha(line: str, only: tuple[str, ...]) -> str:
     """Files are added to those that a script names, so only names can be chosen."""
-    if any(re.search(r"\.[cm]?[jt]sx?$", test) for test in only):
+    named = [test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only]
+    if any(is_js(name) or (path and selects_all(name)) for path, _, name in named):
         return line
-    names = shlex.quote(f"^({'|'.join(map(_escape, only))})$")
-    return hand_on(line, f"-g {names}")
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in named))
+    return hand_on(line, f"-g {shlex.quote(f'^({patterns})$')}")
 
 
 _CHOOSERS: Final[dict[Runner, Callable[[str, tuple[str, ...]], str]]] = {
