@@ -115,20 +115,35 @@ EXIT_CODES = (
         {
             "size.h": "#define SIZE 3\n",
             "test.c": '#include "size.h"\nint main(void) { return SIZE != 3; }\n',
-            "Makefile": "test: unit\n\t./unit\nunit: test.c\n\tsleep 5\n\t$(CC) -o unit test.c\n",
+            "Makefile": "test: unit\n\t./unit\nunit: test.c\n\t$(CC) -o unit test.c\n",
         },
         (wrong("break it", {"size.h": "#define SIZE 4\n"}, says="make"),),
-        slow=True,
+    ),
+    Project(
+        "a Makefile that does not name its sources",  # the person's own build is in the tree, and newer
+        {
+            "size.c": "SIZE 3\n",
+            "made.h": "made by a tool that is not here\n",
+            "test.c": "",
+            "Makefile": "CC = cat\ntest: ignored/unit\n\tgrep 'SIZE 3' ignored/unit\n"
+            "ignored/unit: test.c\n\tmkdir -p ignored && $(CC) size.c test.c made.h > ignored/unit\n"
+            "clean:\n\trm -f ignored/unit made.h\n",
+        },
+        (
+            wrong("break it", {"size.c": "SIZE 4\n"}, says="make"),
+            right("another source", {"size.c": "SIZE 3\nWIDTH 4\n"}, "unproven", "not_reached"),
+            right("what the clean-up removes", {"made.h": "made anew\n"}, "unproven", "not_reached"),
+        ),
+        ignored={"ignored/unit": "SIZE 3\n"},
     ),
     Project(
         "a Makefile that takes all sources that there are",
         {
             "test.c": "int size(void);\nint main(void) { return size() != 3; }\n",
             "size.c": "int size(void) { return 3; }\n",
-            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\tsleep 5\n\t$(CC) -o unit *.c\n",
+            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\t$(CC) -o unit *.c\n",
         },
         (wrong("delete a source", {"size.c": None}, says="size"),),
-        slow=True,
     ),
     Project(
         "an exit code that is the goal",

@@ -59,8 +59,7 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
 def _exports(toolchain: Toolchain) -> Iterator[str]:
     """The variables of a toolchain; paths are made absolute, since tests start programs in other folders."""
     if toolchain.language in ("C", "C++"):
-        cached = _CCACHE if toolchain.configure else _CCACHE_BY_NAME
-        yield f"if command -v ccache >/dev/null; then {cached}; fi"
+        yield f"if command -v ccache >/dev/null; then {_CCACHE}; fi"
     if toolchain.language == "Ruby":
         yield 'export TESTOPTS="${TESTOPTS:--v}"'  # Minitest's: it names each test
     if toolchain.language in ("JavaScript", "TypeScript"):
@@ -146,12 +145,9 @@ def _can_import(module: str) -> str:
 
 # What was compiled before is not compiled again because a file was written anew. It lies in the build folder,
 # since a sandbox has no other place that lasts. No CCACHE_BASEDIR: it would take the folders from `__FILE__`.
-_CACHE_IS: Final = f'export CCACHE_DIR="$PWD/{BUILD_FOLDER}/ccache"'
-_CCACHE: Final = f"{_CACHE_IS} CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache"
-# Make knows no launcher: it finds ccache in the place of the compilers, where it is installed so.
-_CCACHE_BY_NAME: Final = (
-    f'{_CACHE_IS}; for names in /usr/lib/ccache /usr/lib64/ccache; do [ ! -d "$names" ] || '
-    'export PATH="$names:$PATH"; done'
+_CCACHE: Final = (
+    f'export CCACHE_DIR="$PWD/{BUILD_FOLDER}/ccache"'
+    " CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache"
 )
 
 

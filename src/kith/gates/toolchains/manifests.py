@@ -218,8 +218,8 @@ def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     if not (target or (first and _RUNS_ALL.search(first[1]))):
         return ()
     why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
-    line = f"make -C {folder}{target}"
-    return (Toolchain(line, _compiled_language(script), why, line),)
+    line, clean = f"make -C {folder}{target}", f"make -C {folder} clean" if _rule(script, "clean") else ""
+    return (Toolchain(line, _compiled_language(script), why, line, clean=clean),)
 
 
 def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
@@ -239,7 +239,8 @@ def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ..
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
-    return tuple(found)
+    clean = "make clean" if language and _rule(script, "clean") else ""
+    return tuple(replace(each, clean=clean) for each in found)
 
 
 def _compiled_language(script: str) -> str:

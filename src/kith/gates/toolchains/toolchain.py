@@ -44,7 +44,8 @@ class Toolchain(Struct, frozen=True):
     report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
     an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
     of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
-    `coverage`: the options of its coverage tool, "" where none is known. `installed`: modules that this way
+    `coverage`: the options of its coverage tool, "" where none is known. `clean` removes what was built
+    before, where the commands may miss a change. `installed`: modules that this way
     finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
@@ -68,6 +69,7 @@ class Toolchain(Struct, frozen=True):
     absent: tuple[tuple[str, str], ...] = ()
     reports: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
+    clean: str = ""
 
     @property
     def compiles(self) -> bool:
