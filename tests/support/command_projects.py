@@ -294,7 +294,27 @@ for (const [a, b, sum] of [[1, 2, 3], [2, 5, 7]]) {
 }
 test('adds nothing', () => assert.strictEqual(add(0, 0), 0));
 """
+NO_VAR = "if grep -n 'var ' *.js; then echo 'error: var'; exit 1; fi\n"
 NODE = (
+    Project(
+        "node --test among linters",  # as xo && ava && tsd: the one that is red before says nothing
+        {
+            "package.json": '{"name": "a", "scripts": {"test": "sh red.sh && node --test && sh lint.sh"}}\n',
+            "red.sh": "echo 'error: no colours'; exit 1\n",
+            "lint.sh": NO_VAR,
+            "add.js": ADD_JS,
+            "add.test.js": ROWS_JS,
+        },
+        (
+            right("refactor", {"add.js": swap(ADD_JS, ("a + b", "b + a"))}, "held", "reached"),
+            wrong("a linter that was green", {"add.js": f"var one = 1;\n{ADD_JS}"}, says="sh lint.sh"),
+            wrong(
+                "a test",
+                {"add.js": swap(ADD_JS, ("a + b", "a - b"))},
+                broken=["add.test.js::adds ${a} and ${b}[1, 2]", "add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+        ),
+    ),
     Project(
         "node --test with rows",
         {

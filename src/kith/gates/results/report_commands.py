@@ -15,6 +15,7 @@ from kith.gates.toolchains.cmake import COVERAGE_FOLDER
 from kith.gates.toolchains.toolchain import hand_on
 
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
+PARTS: Final = f"{REPORTS}/parts"
 BUILT: Final = "built"  # a report of one word that says that the build is done
 MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
 _GOOGLETEST: Final = f'GTEST_OUTPUT="xml:$PWD/{REPORTS}/googletest/"'
@@ -80,10 +81,21 @@ def _steps(configure: str, build: str, test: str) -> str:
 
 
 def _reporting(toolchain: Toolchain) -> str:
-    report = _REPORTING.get(toolchain.runner, _command)
-    return (
-        _collected(report(toolchain.run), toolchain.reports) if toolchain.reports else report(toolchain.run)
-    )
+    line = _REPORTING.get(toolchain.runner, _command)(toolchain.run)
+    line = _collected(line, toolchain.reports) if toolchain.reports else line
+    return _among_parts(line, toolchain) if toolchain.first or toolchain.last else line
+
+
+def _among_parts(line: str, toolchain: Toolchain) -> str:
+    """The line between commands with exit codes of their own; that of the line is the last one."""
+    first, last = len(toolchain.first), (*toolchain.first, *toolchain.last)
+    parts = [
+        f"{{ (\n{part}\n) 2>&1; echo $? > {PARTS}/{number}.code; }} | tee {PARTS}/{number}.txt"
+        for number, part in enumerate(last)
+    ]
+    path = 'export PATH="$PWD/node_modules/.bin:$PATH"'
+    begin = [f"mkdir -p {PARTS}", path, *parts[:first]]
+    return "\n".join([*begin, f"(\n{line}\n); tests=$?", *parts[first:], "(exit $tests)"])
 
 
 def _collected(line: str, patterns: tuple[str, ...]) -> str:

@@ -284,7 +284,17 @@ async def run_suite(
         was_built(toolchain, files, ran, cases),
         why_unmeasured(toolchain, ran) if coverage and measured is None else "",
         sources,
+        tuple(_read_parts(chosen, files, limits.output)),
     )
+
+
+def _read_parts(toolchain: Toolchain, files: Mapping[str, bytes], most: int) -> Iterator[Ran]:
+    """The commands around the tests, as far as they ended."""
+    for number, command in enumerate((*toolchain.first, *toolchain.last)):
+        code = files.get(f"parts/{number}.code", b"").strip()
+        said = files.get(f"parts/{number}.txt", b"").decode("utf-8", "replace")
+        if code.isdigit():
+            yield shorten(Ran(command, int(code), clean_output(said), 0.0), most)
 
 
 def _read(

@@ -45,7 +45,8 @@ class Toolchain(Struct, frozen=True):
     an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
     of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
     `coverage`: the options of its coverage tool, "" where none is known. `clean` removes what was built
-    before, where the commands may miss a change. `installed`: modules that this way
+    before, where the commands may miss a change. `first` and `last` run around the tests and have exit codes
+    of their own: linters, builds. `installed`: modules that this way
     finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
@@ -70,6 +71,8 @@ class Toolchain(Struct, frozen=True):
     reports: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
     clean: str = ""
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
 
     @property
     def compiles(self) -> bool:
@@ -79,7 +82,8 @@ class Toolchain(Struct, frozen=True):
     @property
     def test(self) -> str:
         """The whole command, from the sources to an exit code."""
-        line = " && ".join(line for line in (self.configure, self.build, self.run) if line)
+        lines = (self.configure, self.build, *self.first, self.run, *self.last)
+        line = " && ".join(line for line in lines if line)
         return with_env(line, self.env)
 
 
@@ -110,7 +114,7 @@ def narrow(toolchain: Toolchain, only: Sequence[str]) -> Toolchain:
     if not choose or not only:
         return toolchain
     whole = toolchain.run.removesuffix(f" {toolchain.targets}") if toolchain.targets else toolchain.run
-    return replace(toolchain, run=choose(whole, tuple(only)), targets="")
+    return replace(toolchain, run=choose(whole, tuple(only)), targets="", last=())
 
 
 def directly(toolchain: Toolchain, files: Sequence[str]) -> Toolchain | None:
