@@ -12,7 +12,7 @@ from kith.gates.evidence.compare import compare, find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.js_tests import beside_tests, find_js, find_titles, name_test, pattern_of, title_of
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.other_languages import SOURCES, jest_sources, read_jest
+from kith.gates.results.other_languages import SOURCES, js_sources, read_js
 from kith.gates.toolchains import Toolchain
 from kith.gates.toolchains.toolchain import narrow
 
@@ -65,7 +65,7 @@ PLACE = ProjectPaths("/p", frozenset({PATH}))
 
 
 def cases(source: str = SOURCE) -> tuple[str, ...]:
-    return tuple(case.id for case in read_jest({**FILES, f"{SOURCES}{PATH}": source.encode()}, PLACE))
+    return tuple(case.id for case in read_js({**FILES, f"{SOURCES}{PATH}": source.encode()}, PLACE))
 
 
 def ids(*names: str) -> list[str]:
@@ -88,7 +88,7 @@ def edited(*pairs: tuple[str, str]) -> EditedTests:
 def test_rows_of_tables_have_the_title_of_their_file() -> None:
     rest = ["sub of $a and $b > keeps $x = $y[3, 2, 1, 1]", "halves ${n}[1]", "plain [one]"]
     assert cases() == tuple(ids(*ROWS, DIFFERENCE, *rest))
-    assert jest_sources(FILES, PLACE) == [PATH]
+    assert js_sources(FILES, PLACE) == [PATH]
     assert cases("") == tuple(
         ids("add(1, 1) is 2", "add(1, 2) is 3", "sub of 3 and 2 > gives the difference")
         + ids("sub of 3 and 2 > keeps 1 = 1", "halves 1", "plain [one]")

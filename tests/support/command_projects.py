@@ -115,20 +115,35 @@ EXIT_CODES = (
         {
             "size.h": "#define SIZE 3\n",
             "test.c": '#include "size.h"\nint main(void) { return SIZE != 3; }\n',
-            "Makefile": "test: unit\n\t./unit\nunit: test.c\n\tsleep 5\n\t$(CC) -o unit test.c\n",
+            "Makefile": "test: unit\n\t./unit\nunit: test.c\n\t$(CC) -o unit test.c\n",
         },
         (wrong("break it", {"size.h": "#define SIZE 4\n"}, says="make"),),
-        slow=True,
+    ),
+    Project(
+        "a Makefile that does not name its sources",  # the person's own build is in the tree, and newer
+        {
+            "size.c": "SIZE 3\n",
+            "made.h": "made by a tool that is not here\n",
+            "test.c": "",
+            "Makefile": "CC = cat\ntest: ignored/unit\n\tgrep 'SIZE 3' ignored/unit\n"
+            "ignored/unit: test.c\n\tmkdir -p ignored && $(CC) size.c test.c made.h > ignored/unit\n"
+            "clean:\n\trm -f ignored/unit made.h\n",
+        },
+        (
+            wrong("break it", {"size.c": "SIZE 4\n"}, says="make"),
+            right("another source", {"size.c": "SIZE 3\nWIDTH 4\n"}, "unproven", "not_reached"),
+            right("what the clean-up removes", {"made.h": "made anew\n"}, "unproven", "not_reached"),
+        ),
+        ignored={"ignored/unit": "SIZE 3\n"},
     ),
     Project(
         "a Makefile that takes all sources that there are",
         {
             "test.c": "int size(void);\nint main(void) { return size() != 3; }\n",
             "size.c": "int size(void) { return 3; }\n",
-            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\tsleep 5\n\t$(CC) -o unit *.c\n",
+            "Makefile": "test: unit\n\t./unit\nunit: $(wildcard *.c)\n\t$(CC) -o unit *.c\n",
         },
         (wrong("delete a source", {"size.c": None}, says="size"),),
-        slow=True,
     ),
     Project(
         "an exit code that is the goal",
@@ -269,7 +284,62 @@ SLOW = (
 )
 
 ADD_JS = "exports.add = (a, b) => a + b;\nexports.sub = (a, b) => b - a;\n"
+ROWS_JS = """\
+const test = require('node:test');
+const assert = require('node:assert');
+const { add } = require('./add.js');
+
+for (const [a, b, sum] of [[1, 2, 3], [2, 5, 7]]) {
+  test(`adds ${a} and ${b}`, () => assert.strictEqual(add(a, b), sum));
+}
+test('adds nothing', () => assert.strictEqual(add(0, 0), 0));
+"""
+NO_VAR = "if grep -n 'var ' *.js; then echo 'error: var'; exit 1; fi\n"
 NODE = (
+    Project(
+        "node --test among linters",  # as xo && ava && tsd: the one that is red before says nothing
+        {
+            "package.json": '{"name": "a", "scripts": {"test": "sh red.sh && node --test && sh lint.sh"}}\n',
+            "red.sh": "echo 'error: no colours'; exit 1\n",
+            "lint.sh": NO_VAR,
+            "add.js": ADD_JS,
+            "add.test.js": ROWS_JS,
+        },
+        (
+            right("refactor", {"add.js": swap(ADD_JS, ("a + b", "b + a"))}, "held", "reached"),
+            wrong("a linter that was green", {"add.js": f"var one = 1;\n{ADD_JS}"}, says="sh lint.sh"),
+            wrong(
+                "a test",
+                {"add.js": swap(ADD_JS, ("a + b", "a - b"))},
+                broken=["add.test.js::adds ${a} and ${b}[1, 2]", "add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+        ),
+    ),
+    Project(
+        "node --test with rows",
+        {
+            "package.json": '{"name": "a", "scripts": {"test": "node --test"}}\n',
+            "add.js": ADD_JS,
+            "add.test.js": ROWS_JS,
+        },
+        (
+            right(
+                "another row in place of one",
+                {"add.js": swap(ADD_JS, ("a + b", "b + a")), "add.test.js": swap(ROWS_JS, ("5, 7", "6, 8"))},
+                "held",
+                "reached",
+                adapted=["add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+            wrong(
+                "break it, and the rows with it",
+                {
+                    "add.js": swap(ADD_JS, ("a + b", "a * b")),
+                    "add.test.js": swap(ROWS_JS, ("5, 7", "4, 8"), ("1, 2, 3", "1, 0, 0")),
+                },
+                broken=["add.test.js::adds ${a} and ${b}[1, 2]", "add.test.js::adds ${a} and ${b}[2, 5]"],
+            ),
+        ),
+    ),
     Project(
         "node --test",
         {
@@ -286,20 +356,24 @@ test('subtracts', () => assert.strictEqual(sub(3, 1), 2));
         },
         (
             right(
-                "fix it", {"add.js": swap(ADD_JS, ("b - a", "a - b"))}, "proven", "fixed", fixed=["subtracts"]
+                "fix it",
+                {"add.js": swap(ADD_JS, ("b - a", "a - b"))},
+                "proven",
+                "fixed",
+                fixed=["add.test.js::subtracts"],
             ),
             right(
                 "refactor",
                 {"add.js": swap(ADD_JS, ("a + b", "b + a"))},
                 "held",
                 "reached",
-                failing=["subtracts"],
+                failing=["add.test.js::subtracts"],
             ),
             wrong(
                 "break one",
                 {"add.js": swap(ADD_JS, ("a + b", "a * b"))},
-                broken=["adds"],
-                failing=["subtracts"],
+                broken=["add.test.js::adds"],
+                failing=["add.test.js::subtracts"],
             ),
         ),
     ),

@@ -171,18 +171,18 @@ VITEST = json.dumps(
     }
 )
 
-MOCHA = json.dumps(
-    [
-        {"title": "half halves", "state": "passed", "seconds": 0.001, "stack": ""},
+MOCHA = "\n".join(
+    json.dumps({"file": "/work tree/p/a.test.js", "seconds": 0.002, **each})
+    for each in (
+        {"titles": ["half", "halves"], "state": "passed", "stack": ""},
         {
-            "title": "half breaks",
+            "titles": ["half", "breaks"],
             "state": "failed",
-            "seconds": 0.002,
             "stack": "AssertionError [ERR_ASSERTION]: 2 == 3\n    at half (a.test.js:2:9)\n"
             "    at Context.<anonymous> (a.test.js:6:12)\n    at process.next (node:internal:478:21)",
         },
-        {"title": "half later", "state": "skipped", "seconds": 0, "stack": ""},
-    ]
+        {"titles": ["half", "later"], "state": "skipped", "stack": ""},
+    )
 )
 
 DOCTEST = """<?xml version="1.0" encoding="UTF-8"?>
@@ -225,16 +225,22 @@ Ran 3 tests in 0.001s
 FAILED (errors=1, skipped=1)
 """
 
-NODE = """<testsuites><testcase name="adds" time="0.004" classname="test"/>
-<testsuite name="outer"><testcase name="breaks" time="0.001" classname="test" failure="1 !== 2">
-<failure type="testCodeFailure" message="1 !== 2">
-Error [ERR_TEST_FAILURE]: 1 !== 2
-    at deep (/work tree/p/a.test.js:3:26)
-    at TestContext.&lt;anonymous&gt; (file:///work tree/p/a.test.js:4:48)
-    at Test.run (node:internal/test_runner/test:796:25)
-</failure></testcase>
-<testcase name="later" classname="test"><skipped type="skipped" message="true"/></testcase>
-</testsuite></testsuites>"""
+NODE = "\n".join(
+    json.dumps({"file": "/work tree/p/a.test.js", "seconds": 0.004, **each})
+    for each in (
+        {"titles": ["outer", "adds"], "state": "passed", "stack": ""},
+        {
+            "titles": ["outer", "breaks"],
+            "state": "failed",
+            "stack": "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n1 !== 2\n\n"
+            "    at deep (/work tree/p/a.test.js:3:26)\n"
+            "    at TestContext.<anonymous> (file:///work tree/p/a.test.js:4:48)\n"
+            "    at Test.run (node:internal/test_runner/test:796:25)",
+        },
+        {"titles": ["outer", "later"], "state": "skipped", "stack": ""},
+        {"file": "/work tree/p/b.test.js", "titles": [], "state": "failed", "stack": "test failed"},
+    )
+)
 
 JEST = json.dumps(
     {

@@ -50,7 +50,7 @@ class SuiteReport(Struct, frozen=True, dict=True):
 
     `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
     there is no coverage although it was asked for. `sources` are files of tests that a build tells, whatever
-    their names.
+    their names. `parts` are the commands around the tests.
     """
 
     ran: Ran
@@ -60,6 +60,7 @@ class SuiteReport(Struct, frozen=True, dict=True):
     built: bool = True
     unmeasured: str = ""
     sources: tuple[str, ...] = ()
+    parts: tuple[Ran, ...] = ()
 
     @property
     def figures(self) -> dict[str, float]:

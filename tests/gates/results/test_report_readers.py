@@ -175,17 +175,22 @@ def test_go() -> None:
     assert "--- FAIL: TestHalf" in repair_output(go, {"go.jsonl": GO.encode()}, FAILED).output
 
 
+NAMES = ("adds", "breaks", "later")
+
+
 @pytest.mark.parametrize(
     ("runner", "files", "ids"),
     [
-        ("node", {"node.xml": NODE}, ["adds", "outer > breaks", "outer > later"]),
-        ("jest", {"jest.json": JEST}, [f"a.test.js::outer {name}" for name in ("adds", "breaks", "later")]),
+        ("node", {"tests.jsonl": NODE}, [f"a.test.js::outer > {name}" for name in NAMES]),
+        ("jest", {"jest.json": JEST}, [f"a.test.js::outer {name}" for name in NAMES]),
     ],
 )
 def test_node_and_jest(runner: Runner, files: dict[str, str], ids: list[str]) -> None:
     toolchain = Toolchain("npm test", "JavaScript", "", "npm test", runner)
     contents = {name: text.encode() for name, text in files.items()}
     cases = read_cases(toolchain, contents, PLACE, FAILED)
+    assert [(case.id, case.outcome) for case in cases[3:]] == [("b.test.js", "error")] * (runner == "node")
+    cases = cases[:3]
     assert [case.id for case in cases] == ids
     assert [case.outcome for case in cases] == ["passed", "failed", "skipped"]
     assert (cases[1].path, cases[1].line) == ("a.test.js", 3) and "1 !== 2" in cases[1].message
@@ -198,12 +203,12 @@ def test_vitest_and_mocha() -> None:
         "error",
         "Failed to load url ./nowhere.js",
     )
-    for cases in (vitest, read("mocha", {"mocha.json": MOCHA})):
-        file = "a.test.js::" if cases is vitest else ""
+    for cases in (vitest, read("mocha", {"tests.jsonl": MOCHA})):
+        suite = "a.test.js::half" if cases is vitest else "a.test.js::half >"
         assert brief(tuple(cases)) == [
-            (f"{file}half halves", "passed", ""),
-            (f"{file}half breaks", "failed", "a.test.js:6" if cases is vitest else "a.test.js:2"),
-            (f"{file}half later", "skipped", ""),
+            (f"{suite} halves", "passed", ""),
+            (f"{suite} breaks", "failed", "a.test.js:6" if cases is vitest else "a.test.js:2"),
+            (f"{suite} later", "skipped", ""),
         ]
         assert cases[1].error == "AssertionError" and "2" in cases[1].message
 
@@ -325,8 +330,7 @@ _NAMES = [
     "googletest/a.xml",
     "cargo.txt",
     "go.jsonl",
-    "node.xml",
-    "mocha.json",
+    "tests.jsonl",
     "vitest.json",
 ]
 _WORDS = st.sampled_from(

@@ -457,8 +457,8 @@ def test_node(tmp_path: Path) -> None:
     report, _ = report_on(
         tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}', "a.test.js": script}
     )
-    assert report.passed <= {"good"} and report.ran.code != 0
-    assert "bad" in {case.id for case in report.failed}
+    assert report.passed == {"a.test.js::good"} and report.ran.code != 0
+    assert [(case.id, case.error) for case in report.failed] == [("a.test.js::bad", "ReferenceError")]
 
 
 MOCHA = """\
@@ -467,8 +467,9 @@ const { EventEmitter } = require("events");
 const runner = new EventEmitter();
 const Reporter = require(path.resolve(process.argv[process.argv.indexOf("--reporter") + 1]));
 new Reporter(runner, {});
-const test = (name) => ({ fullTitle: () => name, duration: 5 });
+const test = (name) => ({ file: path.resolve("a.test.js"), titlePath: () => ["half", name], duration: 5 });
 runner.emit("pass", test("good"));
+runner.emit("pass", test("is 1"));
 runner.emit("pending", test("later"));
 try { require("../../half.js")(-1); } catch (error) { runner.emit("fail", test("bad"), error); }
 runner.emit("end");
@@ -482,6 +483,7 @@ def test_mocha_leaves_a_report(tmp_path: Path) -> None:
     files = {
         "package.json": '{"scripts": {"test": "mocha"}}',
         "half.js": "module.exports = (n) => {\n  throw new RangeError('negative');\n};\n",
+        "a.test.js": "describe('half', () => { for (const n of [1, 2]) it(`is ${n}`, () => half(n)); });\n",
         "node_modules/mocha/package.json": '{"name": "mocha", "main": "index.js"}',
         "node_modules/mocha/index.js": "exports.reporters = { Spec: class {} };\n",
         "node_modules/mocha/cli.js": MOCHA,
@@ -495,9 +497,10 @@ def test_mocha_leaves_a_report(tmp_path: Path) -> None:
 
     report = in_trial(root, work)
     assert {case.id: case.outcome for case in report.cases} == {
-        "good": "passed",
-        "later": "skipped",
-        "bad": "failed",
+        "a.test.js::half > good": "passed",
+        "a.test.js::half > is ${n}[1]": "passed",
+        "a.test.js::half > later": "skipped",
+        "a.test.js::half > bad": "failed",
     }
     (bad,) = report.failed
     assert (bad.error, bad.path, bad.line) == ("RangeError", "half.js", 2)

@@ -388,10 +388,27 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
         ({"test": "vitest run"}, [("npm test", "vitest")]),
         ({"test": "cross-env A=1 c8 mocha test"}, [("npm test", "mocha")]),
         ({"test": "NODE_ENV=test jest --ci"}, [("npm test", "jest")]),
-        ({"test": "tsc && node --test"}, [("npm test", "node"), ("node --test", "node")]),
+        ({"test": "tsc && node --test"}, [("npm test", "node"), ("tsc && node --test", "node")]),
+        (
+            {"pretest": "npm run build", "build": "tsc", "test": "ava", "posttest": "xo"},
+            [("npm test", "command"), ("tsc && npx --no-install ava --tap && xo", "command")],
+        ),
+        # Where a command is for the next ones, or for the case that one fails, the tests run without it.
+        (
+            {"test": "cd lib && mocha"},
+            [("npm test", "mocha"), ("npx --no-install mocha", "mocha")],
+        ),
+        (
+            {"test": "mocha || echo no"},
+            [("npm test", "command"), ("npx --no-install mocha", "mocha")],
+        ),
         (
             {"test": "npm run lint && npm run unit", "lint": "eslint .", "unit": "nyc mocha src"},
-            [("npm test", "command"), ("npx --no-install mocha src", "mocha"), ("npm run unit", "mocha")],
+            [
+                ("npm test", "command"),
+                ("eslint . && npx --no-install mocha src", "mocha"),
+                ("npm run unit", "mocha"),
+            ],
         ),
         (
             {"test": "eslint . && vitest | tee log"},
@@ -401,11 +418,11 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
         # As defu, slugify, secure-json-parse, kleur and node-lru-cache.
         (
             {"test": "pnpm lint && pnpm vitest run", "lint": "oxlint"},
-            [("npm test", "vitest"), ("npx --no-install vitest run", "vitest")],
+            [("npm test", "vitest"), ("oxlint && npx --no-install vitest run", "vitest")],
         ),
         (
             {"test": "xo && ava && tsd"},
-            [("npm test", "command"), ("npx --no-install ava --tap", "command")],
+            [("npm test", "command"), ("xo && npx --no-install ava --tap && tsd", "command")],
         ),
         (
             {
@@ -415,13 +432,17 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
             },
             [
                 ("npm test", "command"),
-                ("npx --no-install tape 'test/*.js'", "command"),
+                ("npx --no-install tape 'test/*.js' && tsd", "command"),
                 ("npm run test:unit", "command"),
             ],
         ),
         (
             {"test": "run-s lint unit", "lint": "eslint .", "unit": "mocha src"},
-            [("npm test", "command"), ("npx --no-install mocha src", "mocha"), ("npm run unit", "mocha")],
+            [
+                ("npm test", "command"),
+                ("eslint . && npx --no-install mocha src", "mocha"),
+                ("npm run unit", "mocha"),
+            ],
         ),
         ({"test": "uvu -r esm"}, [("npm test", "command")]),
         ({"test": "tap"}, [("npm test", "command"), ("npx --no-install tap --reporter=tap", "command")]),

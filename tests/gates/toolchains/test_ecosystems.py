@@ -35,7 +35,10 @@ def groups(tree: Mapping[str, str]) -> tuple[tuple[Toolchain, ...], ...]:
         ({"meson.build": MESON}, ["meson test -C .kith-build/meson --no-rebuild --print-errorlogs"]),
         ({"meson.build": "project('a', 'c')\n"}, []),
         ({"configure.ac": "", "Makefile.am": "TESTS = one two\n"}, ["make -k check"]),
-        ({"configure": "", "Makefile.in": "all:\n\ntest: all\n\t./one\n"}, ["make -k test"]),
+        (
+            {"configure": "", "Makefile.in": "all:\n\ntest: all\n\t./one\n"},
+            ["test -f Makefile || ./configure && make -j"],
+        ),
         ({"configure.ac": "", "Makefile.am": "bin_PROGRAMS = one\n"}, []),
         ({"spec/a_spec.rb": "", "Gemfile": ""}, ["bundle exec rspec", "rspec"]),
         ({"test/a_test.rb": "", "Rakefile": ""}, ["rake test", "ruby -Ilib:test"]),

@@ -171,6 +171,7 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         ("jest", ("adds (two)",), r"run -t '^(adds \(two\))$'"),
         ("vitest", ("a.test.ts",), "run a.test.ts"),
         ("mocha", ("adds (two)",), r"run -g '^(adds \(two\))$'"),
+        ("mocha", ("a.test.js::sums > adds ${n}[1]",), "run -g '^(sums (?:> )?adds .*)$'"),
         ("mocha", ("a.test.ts",), "run"),
         ("command", ("anything",), "run"),
         ("pytest", (), "run"),

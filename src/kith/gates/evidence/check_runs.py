@@ -18,17 +18,16 @@ from kith.core.evidence import Standing
 from kith.core.git import blob_id
 from kith.core.run import Run
 from kith.core.values import Changes
-from kith.core.workspace import ExecLimits, Trial, Workspace
+from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
+from kith.gates.toolchains.toolchain import enter
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
-LONG_BUILD_S: Final = 5.0  # of a command of any kind: from here on it may have built something
-_COMPILED_ALONE: Final = (".c", ".cc", ".cpp", ".cxx")
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
-_FORM: Final = "5"  # of what is kept; another one is not read
+_FORM: Final = "6"  # of what is kept; another one is not read
 
 
 class ResultStore(Protocol):
@@ -136,12 +135,7 @@ class Bench:
             self._after[key] = known
         if key not in self._after:
             limits = replace(self.limits, seconds=seconds or self._patience(before.report))
-            async with (
-                self._turn(),
-                self._base(await self._base_of(before, changes)) as base,
-                base.trial() as trial,
-            ):
-                await trial.apply(changes)
+            async with self._turn(), self._changed(before.toolchain, changes) as trial:
                 self._after[key] = await run_suite(run.inside(trial), before.toolchain, limits, only=only)
             if not only:
                 await self._keep(before.toolchain, self._after[key], changes)
@@ -150,12 +144,7 @@ class Bench:
     async def again(self, run: Run, before: Before, changes: Changes, ids: Sequence[str]) -> SuiteReport:
         """Some tests alone, once more: with a change, or with none on the untouched tree."""
         limits = replace(self.limits, seconds=self._patience(before.report))
-        async with (
-            self._turn(),
-            self._base(await self._base_of(before, changes)) as base,
-            base.trial() as trial,
-        ):
-            await trial.apply(changes)
+        async with self._turn(), self._changed(before.toolchain, changes) as trial:
             return await run_suite(run.inside(trial), before.toolchain, limits, only=ids)
 
     def is_new(self, changes: Changes) -> bool:
@@ -191,7 +180,7 @@ class Bench:
                 break  # another one would take as long, and hardly say more
         assert best is not None
         self._choose(best, group)
-        if self._kept and (name := await self._base_of(best, ())):
+        if self._kept and (name := await self._name(best.toolchain)):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
@@ -203,10 +192,8 @@ class Bench:
                 return known
             name = await self._name(toolchain)
             async with self._base(name) as trial:
+                await self._clean(toolchain, trial)
                 report = await run_suite(run.inside(trial), toolchain, self.limits)
-            if name and not _builds(toolchain, report):
-                async with self.home.trial(name):
-                    pass  # what was quick left nothing that is worth its place
         await self._keep(toolchain, report, ())
         return report
 
@@ -222,20 +209,29 @@ class Bench:
                 trial = await held.enter_async_context(self.home.trial())
             yield trial
 
-    async def _base_of(self, before: Before, changes: Changes) -> str:
-        """The trial to build on; "" where its build may miss what changed.
+    @asynccontextmanager
+    async def _changed(self, toolchain: Toolchain, changes: Changes) -> AsyncIterator[Trial]:
+        """A trial that holds the change and nothing else, on top of what the untouched tree built."""
+        async with self._base(await self._name(toolchain)) as base, base.trial() as trial:
+            await self._clean(toolchain, trial)
+            await trial.apply(changes)
+            yield trial
 
-        Makefiles written by hand seldom say which headers and data a target needs, and what is deleted makes
-        no target old.
-        """
-        toolchain = before.toolchain
-        alone = (each.path.endswith(_COMPILED_ALONE) and each.after is not None for each in changes)
-        sure = toolchain.compiles or all(alone)
-        return await self._name(toolchain) if sure and _builds(toolchain, before.report) else ""
+    async def _clean(self, toolchain: Toolchain, trial: Trial) -> None:
+        """Remove what was built before, in the project's own way, and nothing that belongs to the tree."""
+        if not toolchain.clean:
+            return
+        known = await trial.files()
+        await trial.check(ShellCommand(f"{enter(toolchain.folder)}{toolchain.clean}"), self.limits)
+        for path, data in (await self.home.read_many({*known}.difference(await trial.files()))).items():
+            await trial.write(path, data)
 
     async def _name(self, toolchain: Toolchain) -> str:
-        """One trial for the tree's present content, where something may be built; "" where nothing is."""
-        if self._kept is None or not (toolchain.compiles or toolchain.runner == "command"):
+        """One trial for the tree's present content, where a build can be continued; "" where none is.
+
+        Makefiles written by hand seldom say all that a target needs: what they built may miss a change.
+        """
+        if self._kept is None or not toolchain.compiles:
             return ""
         key = await self._key(toolchain, ())
         return f"base_{root_key(self.home.root)[:12]}-{key[:16]}" if key else ""
@@ -293,11 +289,6 @@ class Bench:
             installed = self._environment(toolchain.folder)
             choice = ChosenCheck(toolchain.test, toolchain.why, standing_of(best.report), installed)
             self._kept.save(choice_key(self.home.root, group), json.dumps(encode(choice)))
-
-
-def _builds(toolchain: Toolchain, report: SuiteReport) -> bool:
-    """True if a run left a build that the next run can reuse."""
-    return toolchain.compiles or (toolchain.runner == "command" and report.ran.seconds >= LONG_BUILD_S)
 
 
 def _tree_id(digests: Mapping[str, str], changes: Changes) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kith.core.evidence import NAMED, Blocked, CheckEvidence, Names
-from kith.core.values import Changes, Verdict
+from kith.core.values import Changes, Ran, Verdict
 from kith.gates.evidence.affected_tests import Reach, holders_of, tests_in
 from kith.gates.evidence.changed_tests import Older, compare_older, find_renames, mentions, without_tampering
 from kith.gates.evidence.check_runs import may_be_flaky, pass_alone
@@ -69,6 +69,8 @@ async def judge_tests(judged: JudgedChange, after: SuiteReport, reach: Reach) ->
         return judged.yes(replace_grade(told, "unproven", "disputed"), after)
     if uninstalled:
         return judged.yes(replace_grade(told, "unproven", "uninstalled"), after)
+    if worse := await _worse_part(judged, after):
+        return judged.no(told, write_exit(replace(after, ran=worse, cases=(), problem="")), after)
     if await _ends_badly(judged, after):
         return judged.no(told, write_exit(after), after)
     watching = [path for path in tampering.watching if not mentions(judged.claims.request, path)]
@@ -116,6 +118,15 @@ def _may_change(judged: JudgedChange, id: str, after: SuiteReport) -> bool:
     elif not after.skips(id):
         return False
     return judged.claims.allow(id)
+
+
+async def _worse_part(judged: JudgedChange, after: SuiteReport) -> Ran | None:
+    """A command around the tests that succeeded before and does not now: a linter, a check of types."""
+    well = {part.command for part in judged.before.report.parts if not part.code}
+    if not any(part.code for part in after.parts if part.command in well):
+        return None
+    again = await judged.run_again(judged.changes)
+    return next((part for part in again.parts if part.code and part.command in well), None)
 
 
 async def _ends_badly(judged: JudgedChange, after: SuiteReport) -> bool:

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from html import unescape
 from typing import Any, Final
 
-from kith.gates.js_tests import find_titles, name_test
+from msgspec import Struct
+
+from kith.gates.js_tests import FileTitles, find_titles, name_test
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
 from kith.gates.results.python import tell_apart, worst_of
@@ -120,91 +121,81 @@ def _events(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def read_node(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are `suite > test`. Node 20 escapes quotes in names twice."""
-    return worst_of(
-        place.case(
-            unescape(" > ".join([*entry.suites, entry.name])),
-            entry.outcome,
-            entry.said,
-            _js_frames(entry.text),
-            entry.seconds,
-            _js_error(entry.text),
-        )
-        for entry in read_junit(files.get("node.xml", b""))
-    )
+class _Reported(Struct, frozen=True):
+    """A test as one of JavaScript's runners reports it. A file that could not be loaded has no titles."""
+
+    file: str
+    titles: tuple[str, ...]
+    outcome: Outcome
+    text: str = ""
+    seconds: float = 0.0
 
 
-def read_jest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
+def read_js(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
     """Ids are `path::suite > test`, with a row's values in brackets.
 
     A file that cannot be loaded has its path. The files of tests tell which tests are rows of one table.
     """
-    try:
-        told = _jest_report(files)["testResults"]
-        return worst_of(case for file in told for case in _jest_file(file, files, place))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return ()
+    known: dict[str, FileTitles] = {}
+    return worst_of(_js_case(each, files, place, known) for each in _js_reports(files))
 
 
-def jest_sources(files: Mapping[str, bytes], place: ProjectPaths) -> list[str]:
-    """The files of tests that a report of jest or vitest names."""
+def js_sources(files: Mapping[str, bytes], place: ProjectPaths) -> list[str]:
+    """The files of tests that a report names."""
+    paths = (place.locate(each.file) for each in _js_reports(files))
+    return sorted({path for path in paths if path})
+
+
+def _js_reports(files: Mapping[str, bytes]) -> list[_Reported]:
+    """The report of jest or vitest, or that of our reporters for Mocha and Node."""
+    told = files.get("jest.json", b"") or files.get("vitest.json", b"")
+    lines = files.get("tests.jsonl", b"").splitlines()
     try:
-        paths = (place.locate(str(file.get("name", ""))) for file in _jest_report(files)["testResults"])
-        return sorted({path for path in paths if path})
+        by_file = json.loads(told)["testResults"] if told else ()
+        return [*map(_own_test, map(json.loads, lines)), *(each for file in by_file for each in _jest(file))]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []
 
 
-def _jest_report(files: Mapping[str, bytes]) -> Any:
-    return json.loads(files.get("jest.json", b"") or files.get("vitest.json", b""))
+def _own_test(test: Any) -> _Reported:
+    titles = tuple(map(str, test["titles"]))
+    outcome = _OUTCOMES.get(str(test["state"]), "skipped")
+    if outcome == "failed" and not titles:
+        outcome = "error"
+    return _Reported(str(test["file"]), titles, outcome, str(test["stack"]), float(test["seconds"]))
 
 
-def _jest_file(file: Any, files: Mapping[str, bytes], place: ProjectPaths) -> Iterator[CaseResult]:
-    path = place.locate(str(file.get("name", "")))
-    known = find_titles(files.get(f"{SOURCES}{path}", b""))
+def _jest(file: Any) -> Iterator[_Reported]:
+    name = str(file.get("name", ""))
     for test in file["assertionResults"]:
-        text = "\n".join(map(str, test.get("failureMessages") or ()))
         outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
+        text = "\n".join(map(str, test.get("failureMessages") or ()))
         seconds = test.get("duration")
         took = seconds / 1_000 if isinstance(seconds, (int, float)) and 0 <= seconds < 1e9 else 0.0
         titles = [str(title) for title in test.get("ancestorTitles") or ()]
         titles = [*titles, str(test["title"])] if "title" in test else [str(test["fullName"]).strip()]
-        name = name_test([title for title in titles if title], known)
-        yield _js_case(f"{path}::{name}" if path else name, outcome, text, place, took)
+        yield _Reported(name, tuple(titles), outcome, text, took)
     if not file["assertionResults"] and file.get("status") == "failed":
-        path = str(file.get("name", "")).removeprefix(f"{place.root}/")
-        yield _js_case(path, "error", str(file.get("message") or ""), place)
+        yield _Reported(name, (), "error", str(file.get("message") or ""))
 
 
-def _js_case(name: str, outcome: Outcome, text: str, place: ProjectPaths, seconds: float = 0.0) -> CaseResult:
+def _js_case(
+    test: _Reported, files: Mapping[str, bytes], place: ProjectPaths, known: dict[str, FileTitles]
+) -> CaseResult:
     """A failure whose stack follows its message."""
-    message = re.split(r"^\s+at ", text, maxsplit=1, flags=re.M)[0]
-    return place.case(name, outcome, message, _js_frames(text), seconds, _js_error(text))
+    path = place.locate(test.file)
+    if path not in known:
+        known[path] = find_titles(files.get(f"{SOURCES}{path}", b""))
+    name = name_test([title for title in test.titles if title], known[path])
+    id = f"{path}::{name}" if path and name else name or test.file.removeprefix(f"{place.root}/")
+    message = re.split(r"^\s+at ", test.text, maxsplit=1, flags=re.M)[0]
+    return place.case(id, test.outcome, message, _js_frames(test.text), test.seconds, _js_error(test.text))
 
 
 def _js_error(text: str) -> str:
     """The most telling name of an error that its stack has: Node wraps what was thrown."""
     names = re.findall(r"\b(\w*(?:Error|Exception))(?: \[\w+\])?:", text)
     return next((name for name in names if name != "Error"), names[0] if names else "")
-
-
-def read_mocha(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are full titles, as `-f` takes them; what broke in a hook is told under the hook's name."""
-    try:
-        tests = json.loads(files.get("mocha.json", b""))
-        return worst_of(
-            _js_case(
-                str(test["title"]),
-                _OUTCOMES.get(str(test.get("state")), "skipped"),
-                str(test.get("stack") or ""),
-                place,
-                float(test.get("seconds") or 0),
-            )
-            for test in tests
-        )
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return ()
 
 
 def _js_frames(text: str) -> str:

@@ -15,6 +15,7 @@ from kith.gates.toolchains.cmake import COVERAGE_FOLDER
 from kith.gates.toolchains.toolchain import enter, hand_on
 
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
+PARTS: Final = f"{REPORTS}/parts"
 BUILT: Final = "built"  # a report of one word that says that the build is done
 MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
 _GOOGLETEST: Final = f'GTEST_OUTPUT="xml:$PWD/{REPORTS}/googletest/"'
@@ -64,8 +65,7 @@ def compose(toolchain: Toolchain, *, coverage: bool) -> str:
 def _exports(toolchain: Toolchain) -> Iterator[str]:
     """The variables of a toolchain; paths are made absolute, since tests start programs in other folders."""
     if toolchain.language in ("C", "C++"):
-        cached = _CCACHE if toolchain.configure else _CCACHE_BY_NAME
-        yield f"if command -v ccache >/dev/null; then {cached}; fi"
+        yield f"if command -v ccache >/dev/null; then {_CCACHE}; fi"
     if toolchain.language == "Ruby":
         yield 'export TESTOPTS="${TESTOPTS:--v}"'  # Minitest's: it names each test
     if toolchain.language in ("JavaScript", "TypeScript"):
@@ -86,10 +86,21 @@ def _steps(configure: str, build: str, test: str) -> str:
 
 
 def _reporting(toolchain: Toolchain) -> str:
-    report = _REPORTING.get(toolchain.runner, _command)
-    return (
-        _collected(report(toolchain.run), toolchain.reports) if toolchain.reports else report(toolchain.run)
-    )
+    line = _REPORTING.get(toolchain.runner, _command)(toolchain.run)
+    line = _collected(line, toolchain.reports) if toolchain.reports else line
+    return _among_parts(line, toolchain) if toolchain.first or toolchain.last else line
+
+
+def _among_parts(line: str, toolchain: Toolchain) -> str:
+    """The line between commands with exit codes of their own; that of the line is the last one."""
+    first, last = len(toolchain.first), (*toolchain.first, *toolchain.last)
+    parts = [
+        f"{{ (\n{part}\n) 2>&1; echo $? > {PARTS}/{number}.code; }} | tee {PARTS}/{number}.txt"
+        for number, part in enumerate(last)
+    ]
+    path = 'export PATH="$PWD/node_modules/.bin:$PATH"'
+    begin = [f"mkdir -p {PARTS}", path, *parts[:first]]
+    return "\n".join([*begin, f"(\n{line}\n); tests=$?", *parts[first:], "(exit $tests)"])
 
 
 def _collected(line: str, patterns: tuple[str, ...]) -> str:
@@ -151,12 +162,9 @@ def _can_import(module: str) -> str:
 
 # What was compiled before is not compiled again because a file was written anew. It lies in the build folder,
 # since a sandbox has no other place that lasts. No CCACHE_BASEDIR: it would take the folders from `__FILE__`.
-_CACHE_IS: Final = f'export CCACHE_DIR="$PWD/{BUILD_FOLDER}/ccache"'
-_CCACHE: Final = f"{_CACHE_IS} CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache"
-# Make knows no launcher: it finds ccache in the place of the compilers, where it is installed so.
-_CCACHE_BY_NAME: Final = (
-    f'{_CACHE_IS}; for names in /usr/lib/ccache /usr/lib64/ccache; do [ ! -d "$names" ] || '
-    'export PATH="$names:$PATH"; done'
+_CCACHE: Final = (
+    f'export CCACHE_DIR="$PWD/{BUILD_FOLDER}/ccache"'
+    " CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache"
 )
 
 
@@ -211,12 +219,15 @@ def _go(line: str) -> str:
 
 def _node(line: str) -> str:
     """The options come by the environment, since a script's own words end the list of them."""
+    place = f'\\"$PWD/{REPORTS}/report_node.mjs\\"'
     two = (
         "--test-reporter=spec --test-reporter-destination=stdout "
-        f"--test-reporter=junit --test-reporter-destination={REPORTS}/node.xml"
+        f"--test-reporter={place} --test-reporter-destination={REPORTS}/tests.jsonl"
     )
-    both = shlex.quote(two)
-    return f"NODE_OPTIONS={both} node -e 0 2>/dev/null && export NODE_OPTIONS={both}\n{line}"
+    return (
+        f"{_reporter('report_node.mjs')}"
+        f'NODE_OPTIONS="{two}" node -e 0 2>/dev/null && export NODE_OPTIONS="{two}"\n{line}'
+    )
 
 
 def _jest(line: str) -> str:
@@ -231,10 +242,13 @@ def _vitest(line: str) -> str:
 
 def _mocha(line: str) -> str:
     """Its reporter lies among the project's files, so that the project's own Mocha is found from there."""
-    script = Path(__file__).with_name("report_mocha.cjs").read_text("utf-8")
-    return f"cat > {REPORTS}/report_mocha.cjs <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n" + hand_on(
-        line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"'
-    )
+    return _reporter("report_mocha.cjs") + hand_on(line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"')
+
+
+def _reporter(name: str) -> str:
+    """Lines that put a reporter into the folder of reports."""
+    script = Path(__file__).with_name(name).read_text("utf-8")
+    return f"cat > {REPORTS}/{name} <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n"
 
 
 def _program(line: str) -> str:

@@ -9,7 +9,8 @@ class Reporter extends reporters.Spec {
     const told = [];
     const tell = (state) => (test, error) =>
       told.push({
-        title: test.fullTitle(),
+        file: test.file || "",
+        titles: test.titlePath ? test.titlePath() : [test.fullTitle()],
         state,
         seconds: (test.duration || 0) / 1000,
         stack: error ? String(error.stack || error.message || error) : "",
@@ -17,7 +18,8 @@ class Reporter extends reporters.Spec {
     runner.on("pass", tell("passed"));
     runner.on("fail", tell("failed"));
     runner.on("pending", tell("skipped"));
-    runner.on("end", () => fs.writeFileSync(path.join(__dirname, "mocha.json"), JSON.stringify(told)));
+    const lines = () => told.map((each) => JSON.stringify(each)).join("\n");
+    runner.on("end", () => fs.writeFileSync(path.join(__dirname, "tests.jsonl"), lines()));
   }
 }
 

@@ -28,12 +28,10 @@ from kith.gates.results.cpp import (
 from kith.gates.results.other_languages import (
     SOURCES,
     go_output,
-    jest_sources,
+    js_sources,
     read_cargo,
     read_go,
-    read_jest,
-    read_mocha,
-    read_node,
+    read_js,
     read_reports,
     read_rspec,
 )
@@ -135,10 +133,7 @@ _READERS: Final = {
     "unittest": read_unittest,
     "cargo": read_cargo,
     "go": read_go,
-    "node": read_node,
-    "jest": read_jest,
-    "vitest": read_jest,
-    "mocha": read_mocha,
+    **dict.fromkeys(("node", "jest", "vitest", "mocha"), read_js),
     "program": read_program,
     "junit": read_reports,
     "phpunit": read_reports,
@@ -278,8 +273,8 @@ async def run_suite(
     top = f"{toolchain.folder}/" if toolchain.folder else ""
     there = frozenset(path.removeprefix(top) for path in await trial.files() if path.startswith(top))
     place = ProjectPaths(files.get("root", b"").decode("utf-8", "replace").strip(), there)
-    if toolchain.runner in ("jest", "vitest"):
-        wanted = await asyncio.to_thread(jest_sources, files, place)
+    if _READERS.get(toolchain.runner) is read_js:
+        wanted = await asyncio.to_thread(js_sources, files, place)
         known = await trial.read_many([f"{top}{path}" for path in wanted])
         files |= {f"{SOURCES}{path.removeprefix(top)}": data for path, data in known.items()}
     # A large report takes seconds to read, and a face must stay alive meanwhile.
@@ -292,8 +287,18 @@ async def run_suite(
         was_built(toolchain, files, ran, cases),
         why_unmeasured(toolchain, ran) if coverage and measured is None else "",
         sources,
+        tuple(_read_parts(chosen, files, limits.output)),
     )
     return seen_from_top(report, toolchain.folder, toolchain.prefix) if toolchain.folder else report
+
+
+def _read_parts(toolchain: Toolchain, files: Mapping[str, bytes], most: int) -> Iterator[Ran]:
+    """The commands around the tests, as far as they ended."""
+    for number, command in enumerate((*toolchain.first, *toolchain.last)):
+        code = files.get(f"parts/{number}.code", b"").strip()
+        said = files.get(f"parts/{number}.txt", b"").decode("utf-8", "replace")
+        if code.isdigit():
+            yield shorten(Ran(command, int(code), clean_output(said), 0.0), most)
 
 
 def _read(

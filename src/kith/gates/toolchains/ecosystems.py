@@ -81,16 +81,19 @@ def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     if not target:
         return
     script = "NOCONFIGURE=1 ./autogen.sh" if "autogen.sh" in files else "autoreconf -fi"
-    make = "" if source == "configure" else f"test -f configure || {script} && "
-    yield Toolchain(
-        f"make {target}",
-        _language(files),
-        source,
-        f"make -k {target}",
-        "command",
-        f"{make}test -f Makefile || ./configure",
+    made = "" if source == "configure" else f"test -f configure || {script} && "
+    configure, build, test = (
+        f"{made}test -f Makefile || ./configure",
         f"make -j{os.cpu_count() or 2}",
+        f"make -k {target}",
     )
+    name, language = f"make {target}", _language(files)
+    if any(path.endswith(".am") for path in makefiles):
+        yield Toolchain(name, language, source, test, "command", configure, build)
+        return
+    # Without automake the rules are written by hand: they may not say which objects a change makes old.
+    clean = "! test -f Makefile || make clean"
+    yield Toolchain(name, language, source, f"{configure} && {build} && {test}", clean=clean)
 
 
 def _language(files: Collection[str]) -> str:

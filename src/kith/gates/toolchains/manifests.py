@@ -36,6 +36,8 @@ _STARTS_SCRIPT: Final = lazy_pattern(
     r" ([\w:.-]+)\s*"
 )
 _STARTS_SCRIPTS: Final = lazy_pattern(r"\s*(?:run-[sp]|npm-run-all2?)\s+([^*]*)")
+# What a script does when a command fails, or a command that is of use to the next ones only.
+_NOT_IN_TURN: Final = lazy_pattern(r"[|;]|(?<!&)&(?!&)|^(?:cd|pushd|export|set|source|\.)\s")
 _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
     (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
     (r"jest\b", "jest"),
@@ -79,15 +81,25 @@ def _toolchains(
         why = "package.json has a test script"
         env = (("CI", "true"),) if _WATCHES.search(script) else ()
         yield Toolchain(f"{manager} test", language, why, f"{manager} test", _runner(script), env=env)
-        for part in _parts(script, scripts):
+        hooks = (scripts.get(name, "") for name in ("pretest", "posttest"))
+        before, after = (list(_parts(hook, scripts)) if hook else [] for hook in hooks)
+        parts = [*before, *_parts(script, scripts), *after]
+        starts = (_STARTS_SCRIPT, _STARTS_SCRIPTS)  # which of them start each other is not known
+        in_turn = not any(_NOT_IN_TURN.search(text) for text in (script, *parts)) and not any(
+            pattern.fullmatch(part) for pattern in starts for part in parts
+        )
+        for at, part in enumerate(parts):
+            first, last = (tuple(parts[:at]), tuple(parts[at + 1 :])) if in_turn else ((), ())
             runner = _runner(part)
             # A manager other than npm may be missing where the packages themselves are there.
             program = _WRAPPED.sub("", part).split(" ")[0]
             if runner != "command" and (part != script or manager != "npm"):
-                yield Toolchain(f"{alone} {runner}", language, f"{why} with it", _alone(part), runner)
+                found = Toolchain(f"{alone} {runner}", language, f"{why} with it", _alone(part), runner)
+                yield replace(found, first=first, last=last)
             elif runner == "command" and program in _PRINTS and (_PRINTS[program] or part != script):
                 line = _alone(part) + _PRINTS[program]
-                yield Toolchain(f"{alone} {program}", language, f"{why} with it", line)
+                found = Toolchain(f"{alone} {program}", language, f"{why} with it", line)
+                yield replace(found, first=first, last=last)
     if workspaces and (not real or "workspace" in script):
         line = "npm test --workspaces --if-present" if manager == "npm" else f"{manager} -r test"
         line = "yarn workspaces run test" if manager == "yarn" else line
@@ -218,8 +230,8 @@ def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     if not (target or (first and _RUNS_ALL.search(first[1]))):
         return ()
     why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
-    line = f"make -C {folder}{target}"
-    return (Toolchain(line, _compiled_language(script), why, line),)
+    line, clean = f"make -C {folder}{target}", f"make -C {folder} clean" if _rule(script, "clean") else ""
+    return (Toolchain(line, _compiled_language(script), why, line, clean=clean),)
 
 
 def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
@@ -239,7 +251,8 @@ def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ..
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
-    return tuple(found)
+    clean = "make clean" if language and _rule(script, "clean") else ""
+    return tuple(replace(each, clean=clean) for each in found)
 
 
 def _compiled_language(script: str) -> str:

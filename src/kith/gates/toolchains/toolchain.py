@@ -44,7 +44,9 @@ class Toolchain(Struct, frozen=True):
     report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
     an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
     of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
-    `coverage`: the options of its coverage tool, "" where none is known. `installed`: modules that this way
+    `coverage`: the options of its coverage tool, "" where none is known. `clean` removes what was built
+    before, where the commands may miss a change. `first` and `last` run around the tests and have exit codes
+    of their own: linters, builds. `installed`: modules that this way
     finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
     `folder` is the project's own below the top, "" for the top; results name tests and files from the top.
 
@@ -69,6 +71,9 @@ class Toolchain(Struct, frozen=True):
     absent: tuple[tuple[str, str], ...] = ()
     reports: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
+    clean: str = ""
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
     folder: str = ""
 
     @property
@@ -79,7 +84,8 @@ class Toolchain(Struct, frozen=True):
     @property
     def here(self) -> str:
         """The whole command, from the sources to an exit code, in its folder."""
-        line = " && ".join(line for line in (self.configure, self.build, self.run) if line)
+        lines = (self.configure, self.build, *self.first, self.run, *self.last)
+        line = " && ".join(line for line in lines if line)
         return with_env(line, self.env)
 
     @property
@@ -156,7 +162,7 @@ def narrow(toolchain: Toolchain, only: Sequence[str]) -> Toolchain:
     if not choose or not only:
         return toolchain
     whole = toolchain.run.removesuffix(f" {toolchain.targets}") if toolchain.targets else toolchain.run
-    return replace(toolchain, run=choose(whole, only), targets="")
+    return replace(toolchain, run=choose(whole, only), targets="", last=())
 
 
 def directly(toolchain: Toolchain, files: Sequence[str]) -> Toolchain | None:
@@ -237,10 +243,11 @@ def _jest(line: str, only: tuple[str, ...]) -> str:
 
 def _mocha(line: str, only: tuple[str, ...]) -> str:
     """Files are added to those that a script names, so only names can be chosen."""
-    if any(re.search(r"\.[cm]?[jt]sx?$", test) for test in only):
+    named = [test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only]
+    if any(is_js(name) or (path and selects_all(name)) for path, _, name in named):
         return line
-    names = shlex.quote(f"^({'|'.join(map(_escape, only))})$")
-    return hand_on(line, f"-g {names}")
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in named))
+    return hand_on(line, f"-g {shlex.quote(f'^({patterns})$')}")
 
 
 _CHOOSERS: Final[dict[Runner, Callable[[str, tuple[str, ...]], str]]] = {
