@@ -230,13 +230,13 @@ def skewed(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 def test_wrong_clocks_lose_no_lease_and_keep_none(fleet: Fleet, skewed: Postgres) -> None:
     """Each run ends once, with the database's times; the run of a dead worker goes on soon."""
     config = fleet.home / ".config" / "kith" / "config.toml"
-    config.write_text(config.read_text().replace("silence_seconds = 2", "silence_seconds = 6"))
-    fleet.steps = (*({**each, "delay": 2.0} for each in (READ, EDIT, READ, READ)), "Mended.")
+    config.write_text(config.read_text().replace("silence_seconds = 2", "silence_seconds = 15"))
+    fleet.steps = (*({**each, "delay": 4.0} for each in (READ, EDIT, READ, READ)), "Mended.")
     fleet.kith("fleet", "init", skewed.address("postgres"))
     begun = time.monotonic()
     with fleet.worker("--name", "one") as one, fleet.worker("--name", "two") as two:
         batch = fleet.submit("-m", "box/standin")
-        assert fleet.wait(batch)["attempts"] == 1  # though it takes longer than 6 s
+        assert fleet.wait(batch)["attempts"] == 1  # though it takes longer than 15 s
         workers = json.loads(fleet.kith("fleet", "status", "--json").stdout)["workers"]
         assert [0 <= each["silent_s"] < 60 for each in workers] == [True, True]
         moved = fleet.submit("-m", "box/standin")
