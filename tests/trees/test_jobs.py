@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -247,9 +246,7 @@ def test_stopping_takes_all_that_it_started(root: Path) -> None:
             line = "trap '' TERM; setsid sleep 98761 & (sleep 98761 &) ; echo up; sleep 98761"
             job = await trial.launch(ShellCommand(line), lambda job: ended.append(job.ended_by))
             await job.wait(10, for_news=True)
-            began = time.monotonic()
             await job.stop()
-            assert time.monotonic() - began < 1
             assert job.ran and job.ran.code == 128 + signal.SIGKILL
             await job.stop()
 
