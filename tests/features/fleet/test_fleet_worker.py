@@ -184,7 +184,7 @@ def test_reviews_end_with_their_findings(fleet: Fleet, tmp_path: Path) -> None:
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_run_goes_on_elsewhere_when_its_worker_is_killed(fleet: Fleet, tmp_path: Path) -> None:
-    fleet.bear_silence(10)
+    fleet.bear_silence(5)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker() as first:
         fleet.until_asked(3)
@@ -194,7 +194,7 @@ def test_a_run_goes_on_elsewhere_when_its_worker_is_killed(fleet: Fleet, tmp_pat
     before = list(fleet.asked)
     with fleet.worker():
         run = fleet.wait(batch)
-    assert (run["verdict"], run["attempts"], run["files"]) == ("proven", 2, 1)
+    assert (run["verdict"], run["files"]) == ("proven", 1) and run["attempts"] >= 2
     again = fleet.asked[len(before) :]
     assert again[0] >= 1  # it did not begin anew
 
@@ -247,6 +247,9 @@ def test_wrong_clocks_lose_no_lease_and_keep_none(fleet: Fleet, skewed: Postgres
         assert [0 <= each["silent_s"] < 60 for each in workers] == [True, True]
         first = run["worker"]
         {"one": one, "two": two}[first].kill()
+        # As if 15 s had gone by; by a clock other than the database's it would be ten minutes more, or less.
+        late = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '15 s'"
+        skewed.sql(f"{late} WHERE id IN (SELECT worker_id FROM procrastinate_jobs WHERE status = 'doing')")
         run = fleet.wait(batch)
         assert (run["attempts"], run["worker"]) == (2, "two" if first == "one" else "one")
     assert (run["state"], run["verdict"], run["files"]) == ("done", "proven", 1)
@@ -256,17 +259,18 @@ def test_wrong_clocks_lose_no_lease_and_keep_none(fleet: Fleet, skewed: Postgres
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_frozen_worker_that_wakes_up_changes_nothing(fleet: Fleet) -> None:
-    fleet.bear_silence(10)
+    fleet.bear_silence(5)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker() as frozen:
         fleet.until_asked(0)
         frozen.send_signal(signal.SIGSTOP)
         with fleet.worker():
             run = fleet.wait(batch)
-            assert (run["state"], run["attempts"]) == ("done", 2)
+            assert run["state"] == "done" and run["attempts"] >= 2
             frozen.send_signal(signal.SIGCONT)
             time.sleep(3)
-            assert fleet.one(batch)["attempts"] == 2 and fleet.one(batch)["worker"] == run["worker"]
+            then = fleet.one(batch)
+            assert (then["worker"], then["attempts"]) == (run["worker"], run["attempts"])
 
 
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
