@@ -12,7 +12,7 @@ from kith.context.task_words import find_words
 from kith.context.uses import names_to_change
 from kith.features.confer.panel import find_paths
 
-LONG = 300_000  # characters; what takes quadratic time takes longer for them than a test may take
+LONG = 200_000  # characters; what takes quadratic time takes longer for them than a test may take
 READERS: dict[str, Callable[[str], object]] = {
     "references of Python": lambda text: find_references("a.py", text),
     "references of JavaScript": lambda text: find_references("a.js", text),

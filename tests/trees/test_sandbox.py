@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from confined import find_abilities
 from kith.core.errors import TreeError
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.environment import Surroundings, environment_of, find_surroundings
 from kith.trees.local import open_tree
-from kith.trees.sandbox import Box, look, mounts_of, run_boxed
+from kith.trees.sandbox import Box, mounts_of, run_boxed
 from waiting import running, soon, until
 
 
@@ -25,7 +26,7 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     root.mkdir()
     (root / "file").write_text("content\n")
-    reason = look(root, tmp_path / "state").no_sandbox
+    reason = find_abilities().no_sandbox
     if reason:
         pytest.skip(reason)
     return root
