@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -123,35 +123,30 @@ def test_links_are_read_and_written_through(
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        ".",
-        "/etc/passwd",
-        "../x",
-        "src/../../x",
-        ".git/config",
-        "src/.GIT/x",
-        "a\0b",
-        "out/secret",
-        "src/",
-    ],
+LEAVING = (
+    *("", ".", "/etc/passwd", "../x", "src/../../x", ".git/config"),
+    *("src/.GIT/x", "a\0b", "out/secret", "src/"),
 )
+
+
 def test_paths_that_leave_the_tree_are_refused(
-    enter: Callable[[], AbstractAsyncContextManager[Workspace]], project: Path, tmp_path: Path, path: str
+    enter: Callable[[], AbstractAsyncContextManager[Workspace]], project: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
     (project / "out").symlink_to(tmp_path / "outside")
 
-    async def main() -> None:
+    async def main() -> list[str]:
+        taken = list[str]()
         async with enter() as tree:
-            for action in (tree.read(path), tree.write(path, b"x"), tree.write(path, None)):
-                with pytest.raises(TreeError):
-                    await action
+            for path in LEAVING:
+                for action in (tree.read(path), tree.write(path, b"x"), tree.write(path, None)):
+                    with suppress(TreeError):
+                        await action
+                        taken.append(path)
+        return taken
 
-    asyncio.run(main())
+    assert asyncio.run(main()) == []
     assert (tmp_path / "outside/secret").read_text() == "secret"
 
 
