@@ -293,7 +293,7 @@ HOSTILE = (
     "piece", [*HOSTILE, "| a | b |\n", "| a | b |\n|---|---|\n", "```\n", "a\n", "&amp;"]
 )
 def test_the_work_for_a_hostile_text_grows_with_its_length(piece: str) -> None:
-    small, large = ((piece * size)[:size] for size in (800, 3_200))
+    small, large = ((piece * size)[:size] for size in (1_500, 6_000))
     assert counted(large) < 5 * counted(small)
 
 
