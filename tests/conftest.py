@@ -180,12 +180,11 @@ def repository(tmp_path: Path, home: Path, committed: Path) -> Path:
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path) -> None:
+def sandbox() -> None:
     """For tests that need commands to be confined: skipped, with the reason, where they cannot be."""
-    from kith.trees.sandbox import look
+    from confined import find_abilities
 
-    reason = look(tmp_path, tmp_path.parent / "probe-state").no_sandbox
-    if reason:
+    if reason := find_abilities().no_sandbox:
         pytest.skip(reason)
 
 

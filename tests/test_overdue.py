@@ -1,7 +1,6 @@
 """The watchdog over kith's commands bites."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,6 @@ linger()
 
 
 def test_a_command_that_outlives_its_last_event_fails(tmp_path: Path) -> None:
-    began = time.monotonic()
     with pytest.raises(AssertionError, match=r"(?s)outlived its last event.*in linger"):
-        run_watched([sys.executable, "-c", LINGERS, "60"], tmp_path, grace_s=0.1)
-    assert time.monotonic() - began < 30
+        run_watched([sys.executable, "-c", LINGERS, "600"], tmp_path, grace_s=0.1)
     assert run_watched([sys.executable, "-c", LINGERS, "0"], tmp_path).returncode == 0

@@ -113,7 +113,8 @@ def _texts(files: Iterable[Path]) -> dict[str, tuple[str, str]]:
 
 def _first(part: Part, pattern: str, texts: dict[str, tuple[str, str]]) -> str:
     compiled = re.compile(pattern)
-    word = max(re.findall("[a-z]+", part.name.lower()), key=len)  # most files do not even hold this
+    longest = max(re.findall("[a-z]+", part.name.lower()), key=len)
+    word = part.name.lower() if part.kind == "option" else longest  # most files do not even hold this
     return next(
         (name for name, (text, lower) in texts.items() if word in lower and compiled.search(text)), ""
     )

@@ -1,6 +1,5 @@
-"""A file or a task that repeats one thing tens of thousands of times is read in the time of any other."""
+"""A file or a task that repeats one thing tens of thousands of times is read without getting stuck."""
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +12,7 @@ from kith.context.task_words import find_words
 from kith.context.uses import names_to_change
 from kith.features.confer.panel import find_paths
 
-LONG = 60_000  # characters; what takes quadratic time needs minutes for them
+LONG = 200_000  # characters; what takes quadratic time takes longer for them than a test may take
 READERS: dict[str, Callable[[str], object]] = {
     "references of Python": lambda text: find_references("a.py", text),
     "references of JavaScript": lambda text: find_references("a.js", text),
@@ -29,12 +28,10 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
+PIECES = (*" \n", *"a0-_+.(\"'`\\", "a/", "a=", "rename a_b to c_d ")
+
+
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize(
-    "piece",
-    [" ", "\n", "a", "0", "-", "_", "+", ".", "(", '"', "'", "`", "a/", "a=", "\\", "rename a_b to c_d "],
-)
-def test_monotonous_text_is_read_at_once(reader: str, piece: str) -> None:
-    began = time.process_time()
-    READERS[reader](piece * (LONG // len(piece)) + "!")
-    assert time.process_time() - began < 2.0
+def test_monotonous_text_is_read(reader: str) -> None:
+    for piece in PIECES:
+        READERS[reader](piece * (LONG // len(piece)) + "!")

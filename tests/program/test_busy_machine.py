@@ -44,10 +44,9 @@ def fix(kith: Kith, *words: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", ["llama-server", "ollama"])  # one of each protocol
-def test_a_slow_server_on_a_busy_machine_is_waited_for(kith: Kith, stand_in: StandIn, dialect: str) -> None:
+def test_a_slow_server_on_a_busy_machine_is_waited_for(kith: Kith, stand_in: StandIn) -> None:
     late: list[Any] = [{**reply, "delay": 2.0} for reply in (LOOK, EDIT, DONE)]
-    stand_in(late, dialect, delay_looks=0.8, delay_first_byte=0.5)
+    stand_in(late, "llama-server", delay_looks=0.8, delay_first_byte=0.5)
     with busy_cores():
         fix(kith)
 

@@ -15,9 +15,8 @@ pytestmark = [
 ]
 
 
-# `python tests/support/sweeping_sessions.py` takes all 3,500 points in over an hour; the slow test takes
-# other ones each day.
-@pytest.mark.parametrize("most", [4, pytest.param(100, marks=pytest.mark.slow)])
+# `.ci/soak` takes all 3,500 points in over an hour; the slow test takes other ones each day.
+@pytest.mark.parametrize("most", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
     start = datetime.date.today().toordinal() if most > 10 else 0
     sweep(f"--most={most}", f"--from={start}")

@@ -216,7 +216,7 @@ def test_a_running_engine_is_shown_and_stopped(version: str, repository: Path, s
         kith = Kith(repository)
         assert kith("engine").stdout.startswith("file/tiny  ready, idle  window 4,096")
         assert kith("engine", "stop").stdout == "Stopped 1 engine.\n"
-        assert keeper.wait(10) != 0 and not home.folder.exists()
+        assert keeper.wait(60) != 0 and not home.folder.exists()
 
 
 # --- and back: a newer kith's state is left as it is -----------------------------------------

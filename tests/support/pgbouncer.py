@@ -43,13 +43,13 @@ def bouncing(postgres: Postgres) -> Iterator[Path]:
         who = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] * (os.getuid() == 0)
         process = subprocess.Popen([*who, program, "-q", str(folder / "ini")], cwd="/")
         try:
-            end = time.monotonic() + 10
+            end = time.monotonic() + 60
             while not (folder / f".s.PGSQL.{PORT}").exists():
                 assert time.monotonic() < end and process.poll() is None
                 time.sleep(0.02)
             yield folder
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from confined import find_abilities
 from kith.core.workspace import Trial
 from kith.trees.copy import open_copy
 from kith.trees.environment import Surroundings
 from kith.trees.overlay import open_overlay
-from kith.trees.sandbox import look
 from moulds import copied
 
 Open = Callable[[Path, Path], AbstractAsyncContextManager[Trial]]
@@ -75,10 +75,10 @@ def snapshot(root: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def needs(kind: str, folder: Path) -> None:
+def needs(kind: str) -> None:
     if kind in ("local", "plain"):
         return
-    can = look(folder, folder.parent / "probe-state")
+    can = find_abilities()
     reason = can.no_overlay if kind == "overlay" else can.no_sandbox
     if reason:
         pytest.skip(reason)

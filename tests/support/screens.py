@@ -88,7 +88,7 @@ class Tmux:
 
     def answer(self, key: str) -> None:
         """A key for the question that is seen; what comes at once is not taken for an answer."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while f"[{key}]" not in self.screen:
             assert time.monotonic() < end, f"nobody asks for {key!r} in:\n{self.screen}"
             time.sleep(0.05)
@@ -118,7 +118,7 @@ class Tmux:
         if os.environ.get("PICTURES") == "write":
             file.parent.mkdir(exist_ok=True)
             file.write_text(seen, encoding="utf-8")
-        kept, end = file.read_text(encoding="utf-8"), time.monotonic() + 10
+        kept, end = file.read_text(encoding="utf-8"), time.monotonic() + 60
         while seen != kept and time.monotonic() < end:  # a busy machine draws late
             time.sleep(0.3)
             seen = _lasting(self.screen)

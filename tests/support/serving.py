@@ -45,7 +45,7 @@ class Serving:
         words = ["serve", "--port", str(port), *self.options]
         out = Path(tempfile.mkstemp(prefix="serve-", dir=self.folder.parent)[1])
         self.process, self.url = Begotten(words, self.folder, self.environ, out), ""
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while not (found := _FIRST.search(self.said)):
             ended = self.process.poll() is not None
             assert not ended and time.monotonic() < until, f"kith serve did not start:\n{self.said}"

@@ -186,7 +186,7 @@ def in_bash(folder: Path, line: str, breaks: str = " \t\n\"'><=;|&(:") -> list[s
     code = 'source ./kith.bash; COMP_LINE="$1"; COMP_POINT=${#1}; COMP_WORDBREAKS="$2"; _kith; '
     code += 'for each in "${COMPREPLY[@]}"; do printf "%s\\n" "$each"; done'
     command = [bash, "--norc", "--noprofile", "-c", code, "bash", line, breaks]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=20, check=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
     assert not done.stderr
     return done.stdout.splitlines()
 
@@ -250,7 +250,7 @@ def test_the_script_is_one_that_its_shell_reads(
     script = tmp_path / "script"
     script.write_text(capsys.readouterr().out)
     flag = "--no-execute" if name == "fish" else "-n"
-    subprocess.run([program, flag, str(script)], check=True, timeout=20)
+    subprocess.run([program, flag, str(script)], check=True, timeout=60)
 
 
 def test_every_command_and_option_of_kith_is_completed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -269,7 +269,7 @@ def test_an_interrupted_task_leaves_its_change(kith: Kith, how: signal.Signals) 
     (process.send_signal if how == signal.SIGTERM else process.kill)(
         *([how] if how == signal.SIGTERM else [])
     )
-    assert process.wait(30)
+    assert process.wait(60)
     if how == signal.SIGTERM:
         assert "Nothing applied. The change waits: kith diff " in (kith.folder.parent / "err").read_text()
     (session,) = json.loads(kith("sessions", "--json").stdout)
@@ -391,7 +391,7 @@ def started(kith: Kith, *words: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(happened: Callable[[], Any]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.05)

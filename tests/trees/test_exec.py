@@ -36,7 +36,7 @@ def run(line: str, limits: ExecLimits = ExecLimits(), input: bytes = b"") -> Ran
 def test_code_and_output_of_both_streams() -> None:
     ran = run("echo out; echo err >&2; exit 3")
     assert (ran.command, ran.code, ran.output) == ("echo out; echo err >&2; exit 3", 3, "out\nerr\n")
-    assert not ran.timed_out and ran.cut == 0 and not ran.sandboxed and 0 < ran.seconds < 5
+    assert not ran.timed_out and ran.cut == 0 and not ran.sandboxed and ran.seconds > 0
 
 
 def test_a_signal_is_128_and_its_number() -> None:

@@ -32,7 +32,7 @@ class _StopError(Exception):
 
 @pytest.fixture(params=OPENERS)
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    needs(request.param if request.param == "overlay" else "plain", tmp_path)
+    needs(request.param if request.param == "overlay" else "plain")
     return str(request.param)
 
 

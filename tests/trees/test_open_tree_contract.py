@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> Path:
 def begin(
     request: pytest.FixtureRequest, project: Path, tmp_path: Path
 ) -> Callable[[], AbstractAsyncContextManager[Trial]]:
-    needs(request.param, project)
+    needs(request.param)
     return lambda: TRIALS[request.param](project, tmp_path / "state")
 
 
@@ -31,7 +31,7 @@ def begin(
 def enter(
     request: pytest.FixtureRequest, project: Path, tmp_path: Path
 ) -> Callable[[], AbstractAsyncContextManager[Workspace]]:
-    needs(request.param, project)
+    needs(request.param)
 
     @asynccontextmanager
     async def local() -> AsyncIterator[Workspace]:
@@ -123,35 +123,30 @@ def test_links_are_read_and_written_through(
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        ".",
-        "/etc/passwd",
-        "../x",
-        "src/../../x",
-        ".git/config",
-        "src/.GIT/x",
-        "a\0b",
-        "out/secret",
-        "src/",
-    ],
+LEAVING = (
+    *("", ".", "/etc/passwd", "../x", "src/../../x", ".git/config"),
+    *("src/.GIT/x", "a\0b", "out/secret", "src/"),
 )
+
+
 def test_paths_that_leave_the_tree_are_refused(
-    enter: Callable[[], AbstractAsyncContextManager[Workspace]], project: Path, tmp_path: Path, path: str
+    enter: Callable[[], AbstractAsyncContextManager[Workspace]], project: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
     (project / "out").symlink_to(tmp_path / "outside")
 
-    async def main() -> None:
+    async def main() -> list[str]:
+        taken = list[str]()
         async with enter() as tree:
-            for action in (tree.read(path), tree.write(path, b"x"), tree.write(path, None)):
-                with pytest.raises(TreeError):
-                    await action
+            for path in LEAVING:
+                for action in (tree.read(path), tree.write(path, b"x"), tree.write(path, None)):
+                    with suppress(TreeError):
+                        await action
+                        taken.append(path)
+        return taken
 
-    asyncio.run(main())
+    assert asyncio.run(main()) == []
     assert (tmp_path / "outside/secret").read_text() == "secret"
 
 
@@ -272,7 +267,7 @@ def test_a_trial_on_top_has_no_name(begin: Callable[[], AbstractAsyncContextMana
 
 
 def test_layers_are_two_at_most(project: Path, tmp_path: Path) -> None:
-    needs("overlay", project)
+    needs("overlay")
 
     async def main() -> None:
         async with TRIALS["overlay"](project, tmp_path / "state") as below, below.trial() as above:
@@ -388,7 +383,7 @@ def test_a_folder_without_git_has_changes_too(tmp_path: Path) -> None:
             assert [change.path for change in await trial.changes()] == ["a", "b"]
 
     for kind in TRIALS:
-        needs(kind, project)
+        needs(kind)
         asyncio.run(main(kind))
 
 
@@ -413,7 +408,7 @@ def test_what_the_user_changed_meanwhile_is_never_undone(
 
 
 def test_an_edit_that_starts_from_the_users_newest_file_is_fine(project: Path, tmp_path: Path) -> None:
-    needs("overlay", project)
+    needs("overlay")
 
     async def main() -> None:
         async with TRIALS["overlay"](project, tmp_path / "state") as trial:
@@ -433,7 +428,7 @@ def test_an_edit_that_starts_from_the_users_newest_file_is_fine(project: Path, t
 
 
 def test_a_change_is_remembered_with_what_it_was_made_from(project: Path, tmp_path: Path) -> None:
-    needs("overlay", project)
+    needs("overlay")
 
     async def main() -> None:
         async with TRIALS["overlay"](project, tmp_path / "state") as trial:

@@ -100,7 +100,7 @@ def test_changes_are_what_git_would_say(
 ) -> None:
     folder = tmp_path_factory.mktemp("case")
     project = make_project(folder / "project")
-    needs(kind, project)
+    needs(kind)
     clone = folder / "clone"
     shutil.copytree(project, clone, symlinks=True)
     shutil.copystat(project / "readme", clone / "readme")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kith.trees.sandbox import look
+from confined import find_abilities
 from outside import Serve
 from outside_fixtures import PRICES
 from played_screen import Beside, Seen, Stop, converse
@@ -20,7 +20,7 @@ END = {"text": "It is over.", "delay": 1.5}
 
 @pytest.fixture(autouse=True)
 def offered(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if reason := look(repository, tmp_path / "probe").no_overlay:
+    if reason := find_abilities().no_overlay:
         pytest.skip(reason)
     monkeypatch.setenv("KITH_BACKGROUND_TOOL", "true")
 

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from building import DONE, PLAIN, Stage, commit_all, edit, tasks, write
-from kith.core.events import Judged
 
 SAMPLES = Path("/usr/src/googletest/googletest/samples")
 CMAKE = """\
@@ -115,6 +114,4 @@ def test_failure_then_success_then_a_refiner_that_breaks_it(samples: Path) -> No
     told = stage.said_to("1/implement")
     assert "Fibonacci" in told[0] and "not declared" in told[0]
     assert "FibonacciTest.Begins" in told[1]
-    judged = [event for event in stage.events if isinstance(event, Judged) and event.gate == "tests"]
-    assert all(event.ran[0].seconds < 60 for event in judged)
     assert not (samples / ".kith-build").exists()

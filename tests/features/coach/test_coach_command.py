@@ -218,7 +218,7 @@ def test_an_experiment_ends_after_so_many_trials(
     stand_in(Moody())
     for number in range(1, TASKS + 1):
         remember(number, number % 2 == 0)
-    leave_unfinished(home, numbers, range(1, 19))
-    monkeypatch.setenv("KITH_COACH_MAX_TRIALS", "18")  # two fewer than would settle it
+    leave_unfinished(home, numbers, range(1, 4))
+    monkeypatch.setenv("KITH_COACH_MAX_TRIALS", "3")  # fewer than would settle it
     tried = json.loads(numbers("coach", "run", "--minutes", "1", "--json").stdout)["tried"]
-    assert {(each["verdict"], each["figures"]["pairs"]) for each in tried} == {("refuse", 18)}
+    assert {(each["verdict"], each["figures"]["pairs"]) for each in tried} == {("refuse", 3)}

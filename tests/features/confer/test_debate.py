@@ -347,7 +347,7 @@ def at_a_terminal(kith: Kith, interrupts: int, *words: str) -> tuple[int, str]:
         command, cwd=kith.folder, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
     )
     os.close(terminal)
-    screen, sent, end = "", 0, time.monotonic() + 30
+    screen, sent, end = "", 0, time.monotonic() + 60
     while time.monotonic() < end:
         if select.select([master], [], [], 0.05)[0]:
             try:

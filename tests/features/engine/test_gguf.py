@@ -2,7 +2,6 @@
 
 import os
 import struct
-import time
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from kith.features.engine.gguf import MOST_BYTES, ModelFileError, read_header
 from kith.models.discovery.memory import cache_bytes
 from kith.models.traits import QUANTISATIONS, Header, Template, describe, read_template
 from model_files import write_model
+from steps import count_steps
 
 
 def text(words: str) -> bytes:
@@ -138,13 +138,12 @@ def test_a_digest_names_one_file(tmp_path: Path) -> None:
     assert one == again and len({one, other, larger}) == 3
 
 
-def test_a_large_vocabulary_is_skipped_quickly(tmp_path: Path) -> None:
-    words = 150_000
+def test_a_large_vocabulary_is_skipped_word_by_word(tmp_path: Path) -> None:
+    words = 50_000
     path = write_model(tmp_path / "m.gguf", words=words)
-    began = time.process_time()
     header = read_header(path)
-    assert time.process_time() - began < 5
     assert (header.vocabulary, header.trained) == (words, 32_768)
+    assert count_steps(lambda: read_header(path)) < 5 * words
 
 
 # --- files that are not as they should be ------------------------------------------------------
@@ -204,10 +203,8 @@ def test_the_worst_headers_cost_little(tmp_path: Path, name: str) -> None:
     path = tmp_path / "worst.gguf"
     path.write_bytes(WORST[name])
     os.truncate(path, MOST_BYTES)  # zeros to the end, on no disk at all
-    began = time.process_time()
     with pytest.raises(ModelFileError):
         read_header(path)
-    assert time.process_time() - began < 10
     if "words" in name:
         return  # nothing of them is kept, and measuring memory makes the loop thirty times as slow
     tracemalloc.start()
@@ -219,10 +216,8 @@ def test_the_worst_headers_cost_little(tmp_path: Path, name: str) -> None:
 
 
 def survive(folder: Path, data: bytes) -> None:
-    began = time.process_time()
     with suppress(ModelFileError):
         assert read(folder, data).architecture
-    assert time.process_time() - began < 10
 
 
 @given(st.binary(max_size=300))

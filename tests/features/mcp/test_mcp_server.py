@@ -97,7 +97,7 @@ def the_log(home: Path) -> Log:
 
 async def somebody_answers(home: Path, answer: Answer) -> str:
     """Wait for a question in any session, and answer it as another process would."""
-    log, end = the_log(home), time.monotonic() + 20
+    log, end = the_log(home), time.monotonic() + 60
     while time.monotonic() < end:
         for session in log.session_ids():
             if question := open_question(log, session):
@@ -384,7 +384,7 @@ def test_the_change_of_a_task_waits_for_a_person_when_the_agent_is_gone(
     waiting = asyncio.run(look())
     assert OLD in (repository / "utils.py").read_text()
     assert asyncio.run(somebody_answers(home, Answer("all", by="the page"))) == waiting["session"]
-    end, log = time.monotonic() + 20, the_log(home)
+    end, log = time.monotonic() + 60, the_log(home)
     while not log.past(waiting["session"]).ended and time.monotonic() < end:
         time.sleep(0.05)
     assert NEW in (repository / "utils.py").read_text()

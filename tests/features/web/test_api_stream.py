@@ -124,7 +124,7 @@ def two_readers_see_the_same(api: Api) -> None:
     for each in readers:
         each.start()
     for each in readers:
-        each.join(30)
+        each.join(60)
     assert len(seen) == 2 and seen[0] == seen[1]
 
 

@@ -37,16 +37,12 @@ def kith(repository: Path) -> Kith:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_it_ends_at_once_even_while_somebody_watches(
-    serve: Serving, tmp_path: Path, how: signal.Signals
-) -> None:
+def test_it_ends_even_while_somebody_watches(serve: Serving, tmp_path: Path, how: signal.Signals) -> None:
     api = Api(serve, tmp_path)
     id = api.begin(["Hello."])
     with serve.client.stream("GET", f"/api/sessions/{id}/events") as stream:
         next(stream.iter_lines())
-        began = time.monotonic()
         said = serve.end(how)
-        assert time.monotonic() - began < 20, "within a second where the machine is idle"
     assert serve.process.returncode == 0
     assert said.rstrip().endswith("Work in progress goes on by itself.")
     assert "Traceback" not in said
@@ -210,7 +206,7 @@ def test_a_question_is_answered_by_another_command(
     )
     watching.start()
     id = ""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until and not id:
         waiting = [each["id"] for each in api.get("sessions")["sessions"]]
         id = next((each for each in waiting if api.get(f"sessions/{each}")["question"]), "")
@@ -224,7 +220,7 @@ def test_a_question_is_answered_by_another_command(
 def test_a_session_is_stopped(serve: Serving, kith: Kith, tmp_path: Path) -> None:
     api = Api(serve, tmp_path)
     id = api.begin([{"text": "Too late.", "delay": 30}])
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until and api.get(f"sessions/{id}")["position"] == "0":
         time.sleep(0.1)
     kith("client", "stop", id)

@@ -41,19 +41,19 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @pytest.fixture(scope="module")
 def stranger(door: Serving) -> Iterator[httpx2.Client]:
     """Somebody without the token."""
-    with httpx2.Client(base_url=door.url, timeout=10, verify=False) as client:
+    with httpx2.Client(base_url=door.url, timeout=60, verify=False) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def browser(door: Serving) -> Iterator[httpx2.Client]:
     """A browser that has been let in."""
-    with httpx2.Client(base_url=door.url, timeout=10, verify=False) as client:
+    with httpx2.Client(base_url=door.url, timeout=60, verify=False) as client:
         client.get(f"/?token={TOKEN}")
         yield client
 
 
-def raw(door: Serving, request: str, wait: float = 5) -> tuple[int, str]:
+def raw(door: Serving, request: str, wait: float = 60) -> tuple[int, str]:
     """What the server answers to these bytes: the first status, and all it said until it closed."""
     with socket.create_connection(("127.0.0.1", door.port), wait) as connection:
         connection.sendall(request.encode("latin-1"))

@@ -55,7 +55,7 @@ def now(serving, session: str) -> dict:
     return serving.client.get(f"/api/sessions/{session}").raise_for_status().json()
 
 
-def until(what, seconds: float = 20):
+def until(what, seconds: float = 60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := what():

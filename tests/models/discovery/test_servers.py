@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -232,7 +231,7 @@ def test_a_stranger_is_only_ever_read_from() -> None:
 
 
 @pytest.mark.slow
-def test_silence_and_nonsense_cost_little_time() -> None:
+def test_silence_and_nonsense_are_given_up() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -247,21 +246,17 @@ def test_silence_and_nonsense_cost_little_time() -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")
         writer.close()
 
-    async def run() -> tuple[tuple[Server, ...], float]:
+    async def run() -> tuple[Server, ...]:
         one = await asyncio.start_server(drip, "127.0.0.1", 0)
         two = await asyncio.start_server(greet, "127.0.0.1", 0)
         async with serve([], silent=True) as quiet, serve([], model="here") as good:
             urls = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in (one, two)]
-            began = time.monotonic()
-            found = await find_servers(map(Place, (good.url, quiet.url, *urls)))
-            took = time.monotonic() - began
+            found = await asyncio.wait_for(find_servers(map(Place, (good.url, quiet.url, *urls))), 60)
         one.close()
         two.close()
-        return found, took
+        return found
 
-    found, took = asyncio.run(run())
-    assert [server.models[0].name for server in found] == ["here:latest"]
-    assert took < 30
+    assert [server.models[0].name for server in asyncio.run(run())] == ["here:latest"]
 
 
 KEYS = ("data", "models", "id", "name", "key", "details", "families", "status", "value", "capabilities")

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from kith.features.demo.standin import serve
 from kith.features.engine.model_files import OwnEngine
 from kith.models.choose import choose_provider
 from kith.models.discovery.servers import (
-    STARTS_S,
     NamedServer,
     Place,
     Places,
@@ -128,12 +126,11 @@ def test_a_server_that_is_just_starting_is_waited_for() -> None:
     assert asyncio.run(run()) == 1
 
 
-def test_a_closed_port_is_said_soon(own: OwnEngine) -> None:
-    url, began = f"http://127.0.0.1:{free_port()}", time.monotonic()
+def test_a_closed_port_is_said(own: OwnEngine) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
     where = places("", "vllm", named={"box": NamedServer("ollama", url)})
     with pytest.raises(UnreachableError, match=f"no model server answers at {url}; is it running"):
         asyncio.run(choose_provider("box/m", where, {"file": lambda: own}, lambda event: None))
-    assert time.monotonic() - began < STARTS_S + 30
 
 
 @pytest.mark.slow

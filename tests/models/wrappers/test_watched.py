@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from kith.models.providers.openai_like import OpenAILike
 from kith.models.providers.wire import Endpoint
 from kith.models.wrappers.watched import Watched, repeated_end, same_exchanges
 from places import SOURCE
+from waiting import until
 
 Kind = Literal["text", "thinking", "tool"]
 Pieces = Sequence[tuple[str, Kind]]
@@ -186,10 +186,7 @@ def test_leaving_a_circle_frees_the_slot_of_a_real_engine(engine_url: str) -> No
         )
     spoken = sum(len(event.text) for event in events if isinstance(event, Delta))
     assert 2000 <= spoken < 6000
-    until = time.monotonic() + 5
-    while (busy := _is_busy(engine_url)) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not busy
+    until(lambda: not _is_busy(engine_url), "the slot is not freed")
 
 
 def _is_busy(url: str) -> bool:

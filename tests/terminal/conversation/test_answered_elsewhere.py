@@ -101,7 +101,7 @@ def test_while_the_editor_is_open(repository: Path, log: Log, editor: str, tmp_p
     command = "vi" if editor == "vi" else f"'python3 {sleeping}'"
     terminal = Terminal(repository, log, [edit(), DONE], before=f"EDITOR={command}")
     terminal.screen.press("e")
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while editor != "vi" and not (tmp_path / "pid").exists() and time.monotonic() < until:
         time.sleep(0.05)
     if editor == "vi":

@@ -252,7 +252,7 @@ async def test_searching_takes_a_line_or_leaves_everything_as_it_was() -> None:
 
 
 def until(check: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not check():
         assert time.monotonic() < end
         time.sleep(0.01)

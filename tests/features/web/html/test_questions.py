@@ -92,7 +92,7 @@ Ask = Callable[[Question], Asked]
 @pytest.fixture
 def ask(browser: "Browser") -> Iterator[Ask]:
     context = browser.new_context()
-    context.set_default_timeout(5_000)
+    context.set_default_timeout(60_000)
     yield lambda question: Asked(context.new_page(), question)
     context.close()
 
