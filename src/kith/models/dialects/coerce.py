@@ -107,6 +107,8 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if name not in known:
             named[_meant(name, known, named) or name] = value
     fitted = {name: fit(value, known.get(name, {})) for name, value in named.items()}
+    if not fitted and known.keys() == {"paths"}:
+        return {"paths": ["."]}  # who lists without saying what means the whole project
     return _with_lines(fitted, known)
 
 
