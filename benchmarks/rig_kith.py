@@ -22,7 +22,7 @@ class Kith(Adapter):  # type: ignore[misc]
     name = "kith"
     OPS: ClassVar[dict[str, Any]] = {
         **_shell_only("bash", "command"),
-        "list": lambda op, adapter, request: Call("list", {}),
+        "list": lambda op, adapter, request: Call("read", {"paths": [op["path"]]}),
         "read": lambda op, adapter, request: Call("read", {"paths": [op["path"]]}),
         "grep": lambda op, adapter, request: Call("search", {"pattern": op["pattern"]}),
         "edits": lambda op, adapter, request: [

@@ -38,6 +38,13 @@ def test_edits_of_one_reply_are_looked_at_together(kith: Kith, stand_in: StandIn
     assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST, defined)))
 
 
+def test_the_same_fault_in_several_files_is_said_once(kith: Kith, stand_in: StandIn) -> None:
+    for name in ("first.py", "second.py"):
+        (kith.folder / name).write_text("from utils import root\n")
+    answers = ask(kith, stand_in, edit({"path": "utils.py", "old": "root", "new": "base"}), code=1)
+    assert "With this change: first.py:1, second.py:1: `utils` has no `root` to import.]" in answers[0]
+
+
 def test_it_can_be_switched_off(kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_EDIT_CHECK_SECONDS", "0")
     assert not any("With this change" in each for each in ask(kith, stand_in, edit(LOST), code=1))

@@ -117,6 +117,12 @@ def test_with_little_room_definitions_stay_and_the_rest_is_counted(tree: Bench) 
     assert show_uses(uses, 25) == ""
 
 
+def test_lines_of_a_file_that_follows_whole_are_not_repeated(tree: Bench) -> None:
+    shown = asyncio.run(brief(tree.run, "rename mean() in stats.py to average()", 1000))
+    assert f"{USES} (mean: all 8 lines, 2 below)\napp.py\n1: " in shown
+    assert "\nstats.py\n```\n" in shown and "4: def mean" not in shown
+
+
 HITS = st.lists(
     st.builds(Hit, st.sampled_from(["a.py", "src/b.py", "c.md"]), st.integers(1, 999), st.text(max_size=300)),
     max_size=40,

@@ -90,7 +90,7 @@ def test_paths_that_no_file_may_have_are_refused(bench: Bench, path: str) -> Non
 def test_an_exact_edit_says_where_it_was_made(bench: Bench) -> None:
     bench.write("a.py", "".join(f"v{n} = {n}\n" for n in range(1, 21)))
     result = bench.use(EDIT, path="a.py", old="v9 = 9\n", new="v9 = 90\nv9b = 91\n")
-    assert result.ok and result.text == "Changed a.py:9 (+2 -1)."
+    assert result.ok and result.text == "Changed line 9."
     assert result.detail["line"] == "a.py +2 -1"
 
 
@@ -100,7 +100,7 @@ def test_an_edit_that_took_other_indentation_shows_what_stands_there_now(bench: 
         EDIT, path="a.py", old="def f(self):\n    return 1\n", new="def f(self):\n    return 2\n"
     )
     assert result.ok and result.text == (
-        "Changed a.py:3 (+1 -1).\n1\tclass A:\n2\t    def f(self):\n3\t        return 2"
+        "Changed line 3 (+1 -1).\n1\tclass A:\n2\t    def f(self):\n3\t        return 2"
     )
 
 
@@ -120,7 +120,7 @@ def test_all_replaces_everywhere_and_a_long_change_is_shortened(bench: Bench) ->
     result = bench.use(EDIT, path="a.txt", old="x", new="y", all=True)
     assert bench.read("a.txt") == b"y\n" * 100
     rows = result.text.split("\n")
-    assert rows[0] == "Changed a.txt:1 (+100 -100)."
+    assert rows[0] == "Changed line 1 (+100 -100)."
     assert rows[13] == "[76 lines left out]" and len(rows) == 26
 
 

@@ -1,7 +1,7 @@
 """Tell the model, right behind an edit, what the change breaks: syntax, names, imports, lint, tests."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -16,13 +16,14 @@ from kith.core.workspace import Trial
 from kith.gates.evidence.feedback import describe_case
 from kith.gates.linters import Linter
 from kith.gates.reports import CaseResult
-from kith.gates.soundness import describe_fault, find_faults
+from kith.gates.soundness import find_faults, word_fault
 from kith.gates.soundness.fault import Fault
 from kith.tools.answers import refused
 
 _EDITS: Final = frozenset({"edit", "write"})
 _SHOWN: Final = 3  # faults in a line
 _Key = tuple[str, ...]  # what makes two findings the same
+_Told = tuple[str, str]  # a finding's place ("" where it has none), and its words
 _TOO_SLOW: Final = 2  # looks that ran out of time; then tests and linters wait for the end of the task
 
 
@@ -38,7 +39,7 @@ class EditChecks:
         self._untouched, self._thread, self._seconds = untouched, thread, seconds
         self._find_failures = failures
         self._looked_at: Changes | None = None
-        self._found: Mapping[_Key, str] = {}
+        self._found: Mapping[_Key, _Told] = {}
         self._asked: frozenset[_Key] = frozenset()
         self._late = 0
         self._linters: Sequence[Linter] | None = None  # the tree's when first needed; absent ones go
@@ -96,14 +97,14 @@ class EditChecks:
                 if changes == self._looked_at:
                     return
                 faults = await find_faults(run, changes, self._untouched)
-            found = {_key(each): describe_fault(each) for each in faults if not _is_told(each)}
+            found = {_key(each): _describe(each) for each in faults if not _is_told(each)}
             if not faults:  # else they would be the reason for all that fails
                 found = await self._find_by_tools(run, changes)
         except (TimeoutError, TreeError):
             return
         self._looked_at, self._found = changes, found
 
-    async def _find_by_tools(self, run: Run, changes: Changes) -> dict[_Key, str]:
+    async def _find_by_tools(self, run: Run, changes: Changes) -> dict[_Key, _Told]:
         """Ask linters and tests; not any more where they were too slow before."""
         if self._late >= _TOO_SLOW:
             return {}
@@ -120,12 +121,21 @@ class EditChecks:
             return {}
         self._linters = tuple(each for each in self._linters if each.name not in absent)
         linted = {_key_of_finding(each): _describe_finding(each) for each in findings}
-        return linted | {_key_of_case(each): describe_case(each) for each in cases}
+        return linted | {_key_of_case(each): ("", describe_case(each)) for each in cases}
 
 
-def _in_line(words: Sequence[str]) -> str:
-    more = f"; and {len(words) - _SHOWN} more" if words[_SHOWN:] else ""
-    return f"{'; '.join(words[:_SHOWN])}{more}"
+def _in_line(found: Iterable[_Told]) -> str:
+    """Findings in one line, each said once with its places; of many findings or places the first ones."""
+    places = dict[str, list[str]]()
+    for place, words in found:
+        places.setdefault(words, []).append(place)
+    told = [f"{_listed(where, ', ')}: {words}" if where[0] else words for words, where in places.items()]
+    return _listed(told, "; ")
+
+
+def _listed(parts: Sequence[str], between: str) -> str:
+    more = f"{between}and {len(parts) - _SHOWN} more" if parts[_SHOWN:] else ""
+    return f"{between.join(parts[:_SHOWN])}{more}"
 
 
 def _key(fault: Fault) -> _Key:
@@ -140,8 +150,12 @@ def _key_of_case(case: CaseResult) -> _Key:
     return "test", case.id
 
 
-def _describe_finding(finding: Finding) -> str:
-    return f"{finding.path}:{finding.line}: {finding.text} ({finding.by})"
+def _describe(fault: Fault) -> _Told:
+    return f"{fault.path}:{fault.line}", word_fault(fault)
+
+
+def _describe_finding(finding: Finding) -> _Told:
+    return f"{finding.path}:{finding.line}", f"{finding.text} ({finding.by})"
 
 
 def _is_told(fault: Fault) -> bool:

@@ -52,7 +52,7 @@ def read_front_matter(text: str, where: str, needed: Collection[str]) -> Written
 
 
 _CONFINED, _ASKED = (
-    "Commands have no network unless you name hosts.",
+    "Commands have no network.",
     "The user is asked about every command.",
 )
 # Below this window the prompt's own size counts: fewer tools, fewer words, at most 600 tokens.
@@ -165,7 +165,10 @@ def hold_to(kith: RoleSpec, project: RoleSpec) -> RoleSpec:
     if project.policy not in (kith.policy, "read-only") and kith.policy != "trial":
         allowed = " or ".join(dict.fromkeys((kith.policy, "read-only")))
         raise UsageError(f"{where} may be {allowed}, not {project.policy!r}.")
-    more = {*project.tools, *project.small_tools} - {*kith.tools, *kith.small_tools}
+    has = {*kith.tools, *kith.small_tools}
+    more = {*project.tools, *project.small_tools} - has
+    if "read" in has:
+        more.discard("list")  # `read` lists folders as well
     if more:
         raise UsageError(
             f"{where} may not have {', '.join(sorted(more))}; it has {', '.join(kith.tools) or 'no tools'}."

@@ -218,14 +218,18 @@ async def brief(
     likely = sorted(shown, key=lambda path: (-scores[path], path))[:_READ]
     sources = showing.choose(_order(words, _fitting(words, await _read(run, likely)), scores))
     layout = f"{HEADING}\n{shape}"
-    if used := show_uses(uses, (budget_tokens - estimate_tokens(layout)) * 2 // 3):
-        layout = f"{layout}\n\n{used}"
-    left = budget_tokens - estimate_tokens(f"{layout}\n\n{EXCERPTS}\n")
+    room = (budget_tokens - estimate_tokens(layout)) * 2 // 3
+    used = show_uses(uses, room)
+    left = budget_tokens - estimate_tokens("\n\n".join(filter(None, (layout, used, f"{EXCERPTS}\n"))))
     if showing.signatures:
         excerpts = fit_blocks((show_signatures(path, text) for path, text in sources.items()), left)
     else:
         excerpts = snippets(task, sources, left)
-    return f"{layout}\n\n{EXCERPTS}\n{excerpts}" if excerpts else layout
+    whole = {path for path in sources if f"\n{path}\n```" in f"\n{excerpts}"}
+    if used and not whole.isdisjoint(hit.path for hit in uses.hits):
+        used = show_uses(uses, room, whole)
+    excerpts = f"{EXCERPTS}\n{excerpts}" if excerpts else ""
+    return "\n\n".join(filter(None, (layout, used, excerpts)))
 
 
 async def gather_signals(run: Run, words: Words, files: Sequence[str], known: FindFitting) -> Signals:

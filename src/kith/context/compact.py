@@ -221,7 +221,8 @@ def _facts(messages: Iterable[Message], effects: Mapping[str, Effect]) -> str:
             effect = effects.get(call.name) if call else None
             if call is None or effect is None or call.name in _OWN:
                 continue
-            subject, line = _subject(call.args), _clip(result.text.partition("\n")[0], _LINE)
+            told_line = str(result.detail.get("line") or result.text.partition("\n")[0])
+            subject, line = _subject(call.args), _clip(told_line, _LINE)
             told = f"- {line}" if subject in line else f"- {subject}: {line}"
             if effect == "exec":
                 ran.append(told)

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby, islice
 from posixpath import basename, splitext
 from typing import Final
@@ -159,12 +159,18 @@ def _defines(hit: Hit, names: Sequence[str]) -> bool:
     return not defined.isdisjoint(names)
 
 
-def show_uses(uses: Uses, room: int) -> str:
-    """The lines, below the path of their file, in at most `room` tokens; what does not fit is counted."""
-    files = {_shown(path): tuple(hits) for path, hits in groupby(uses.hits, key=lambda hit: hit.path)}
+def show_uses(uses: Uses, room: int, below: Collection[str] = ()) -> str:
+    """The lines, below the path of their file, in at most `room` tokens; what does not fit is counted.
+
+    `below`: files that follow as a whole, so that their lines need not be repeated.
+    """
+    every = {path: tuple(hits) for path, hits in groupby(uses.hits, key=lambda hit: hit.path)}
+    files = {_shown(path): hits for path, hits in every.items() if path not in below}
     number = len(uses.hits)
+    follow = number - sum(map(len, files.values()))
     names, total = ", ".join(uses.names), _count(number) if uses.whole else f"at least {_count(number)}"
-    left = room - _cost(f"{USES} ({names}: {total}, {number} shown)") - _cost(_others(number, number))
+    counts = f"{number} shown" + (f", {number} below" if follow else "")
+    left = room - _cost(f"{USES} ({names}: {total}, {counts})") - _cost(_others(number, number))
     listed = list[str]()
     spare = left // 2  # the other half is for lines
     for path, hits in files.items():
@@ -184,7 +190,9 @@ def show_uses(uses: Uses, room: int) -> str:
         told += [path if len(fitting) == len(hits) else _counted(path, hits), *map(_row, fitting)]
     if more := [path for path in files if path not in listed]:
         told.append(_others(len(more), sum(len(files[path]) for path in more)))
-    extent = f"all {total}" if shown == number > 1 and uses.whole else f"{total}, {shown} shown"
+    every_one = shown + follow == number > 1 and uses.whole
+    extent = f"all {total}" if every_one else f"{total}, {shown} shown"
+    extent += f", {follow} below" if follow else ""
     return "\n".join((f"{USES} ({names}: {extent})", *told))
 
 

@@ -85,12 +85,13 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     new = lines_of(after)
     spans = _changed_spans(lines_of(before), new)
     added, removed = sum(span.last - span.first for span in spans), sum(span.removed for span in spans)
-    places = ", ".join(str(span.first + 1) for span in spans[:PLACES]) + (" ..." if spans[PLACES:] else "")
+    numbers = ", ".join(str(span.first + 1) for span in spans[:PLACES]) + (" ..." if spans[PLACES:] else "")
+    places = f"line{'s' * (len(spans) > 1)} {numbers}"
     note = new_syntax_error(path, before, after)
     # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
     exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
     shown = [] if exact and not note else _around(new, spans)
-    changed = f"Changed {visible(path)}:{places} (+{added} -{removed})."
+    changed = f"Changed {places}." if exact else f"Changed {places} (+{added} -{removed})."
     line = f"{visible(path)} +{added} -{removed}"
     return told("\n".join((changed, *shown, *([note] if note else []))), line)
 
@@ -218,7 +219,7 @@ def _line_end(before: bytes) -> bytes:
 
 WRITE = Tool(
     "write",
-    "Create, overwrite or append to a file.",
+    "Write a whole file.",
     {
         "type": "object",
         "properties": {

@@ -29,7 +29,6 @@ from kith.tools.paths import (
     choose,
     clean_path,
     inner_path,
-    inside,
     is_place,
     path_of,
     similar,
@@ -82,7 +81,7 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
                 shown.append(refused(f"This answer is full. Read these with another call: {rest}."))
                 break
             fitting = replace(limits, bytes=min(limits.bytes, room))
-            shown.append(await _read_one(run, passage_of(path), fitting))
+            shown.append(await _read_one(run, passage_of(path), fitting, alone=len(paths) == 1))
             room -= len(shown[-1].text.encode("utf-8", "replace"))
         return shown[0] if len(shown) == 1 else _joined(shown, paths)
 
@@ -91,7 +90,7 @@ def make_read(limits: ReadLimits = READ_LIMITS) -> Tool:
         "properties": {"paths": {"type": "array", "items": {"type": "string"}}},
         "required": ["paths"],
     }
-    return Tool("read", "Show files, or lines: a.py:10-40.", schema, "read", read, _files_named)
+    return Tool("read", "Show files, folders, or lines: a.py:10-40.", schema, "read", read, _files_named)
 
 
 def _files_named(args: Mapping[str, Any]) -> CallTarget:
@@ -110,7 +109,7 @@ def _joined(shown: Sequence[ToolResult], asked: Sequence[str]) -> ToolResult:
     return told(text, f"{line}, not {listed(missing)}" if missing else line)
 
 
-async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
+async def _read_one(run: Run, asked: Passage, limits: ReadLimits, *, alone: bool) -> ToolResult:
     try:
         path = inner_path(run, asked.path)
     except TreeError as error:
@@ -135,14 +134,27 @@ async def _read_one(run: Run, asked: Passage, limits: ReadLimits) -> ToolResult:
         return refused(f"{visible(path)}: line {end} comes before line {start}.")
     if asked.end is not None:  # who names the last line wants them all
         limits = replace(limits, lines=end)
-    return _page(visible(path), lines, start, min(end, len(lines)), limits, note)
+    page = _page(visible(path), lines, start, min(end, len(lines)), limits)
+    plain = alone and is_utf8 and asked == Passage(asked.path)  # a file as a whole, if it has any words
+    if plain and page.whole and text.strip():
+        return told("\n".join(page.rows), page.line)
+    return told("\n".join((f"{visible(path)}, {page.extent}{note}:", *page.rows)), page.line)
 
 
-def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLimits, note: str) -> ToolResult:
+class _Page(Struct, frozen=True):
+    """Lines of a file, their extent in words, and a line for people; `whole`: they are all."""
+
+    rows: Sequence[str]
+    extent: str
+    line: str
+    whole: bool
+
+
+def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLimits) -> _Page:
     """Show lines `start` to `end` as far as they fit (at least one), and where to read on.
 
     The lines are shown as in the file, so that a model can copy them into an edit. Line numbers would add a
-    fifth to the tokens, and the heading tells the first line.
+    fifth to the tokens, and the heading tells the first line. Who asks for one whole file gets no heading.
     """
     rows: list[str] = []
     room = limits.bytes
@@ -157,20 +169,17 @@ def _page(path: str, lines: Sequence[str], start: int, end: int, limits: ReadLim
     last = start + len(rows) - 1
     whole = len(rows) == len(lines)
     extent = count(len(lines), "line") if whole else f"lines {start}-{last} of {len(lines)}"
-    head = f"{path}, {extent}{note}:"
     if last < end:
         rest = Passage(path, last + 1, None if end == len(lines) else end)
         rows.append(left_out(end - last, "line", f"read {rest}"))
-    line = f"{path}, {extent}" if whole else f"{path}:{start}-{last}"
-    return told("\n".join((head, *rows)), line)
+    return _Page(rows, extent, f"{path}, {extent}" if whole else f"{path}:{start}-{last}", whole)
 
 
 async def _unreadable(run: Run, path: str, error: TreeError) -> ToolResult:
-    """A folder is listed; a name that does not exist gets its neighbours."""
+    """A folder or glob is listed; a name that does not exist gets its neighbours."""
     files = await run.workspace.files()
-    below = inside(files, path)
-    if below:
-        return _listing(below, path)
+    if path not in files and (below := choose(files, path)):
+        return _listing(below, path, how="read a glob in it")
     why = error.why if isinstance(error, HiddenError) else ""
     return refused(sentence(error) + ("" if path in files else similar(path, files)), why=why)
 
@@ -200,15 +209,16 @@ LIST = Tool(
 )
 
 
-def _listing(files: Sequence[str], path: str, offset: int = 0) -> ToolResult:
+def _listing(files: Sequence[str], path: str, offset: int = 0, how: str = "") -> ToolResult:
+    """List the files, folders drawn together; `how` to see what does not fit ("": with an offset)."""
     entries = _outline(files, path.count("/") + 1 if path != "." and is_place(path, files) else 0)
     if not 0 <= offset < len(entries):
         return refused(f"There are {count(len(entries), 'entry')}: offset {offset:,} is past their end.")
     rows, end = entries[offset : offset + LISTED], offset + LISTED
     if end < len(entries):
-        rows.append(left_out(len(entries) - end, "entry", f"list with offset {end}"))
+        rows.append(left_out(len(entries) - end, "entry", how or f"list with offset {end}"))
     elif len(entries) < len(files):
-        rows.append("[folders are shown with the number of files in them: list one to look inside]")
+        rows.append("[folders are shown with the number of files in them: read one to look inside]")
     below = "" if path == "." else f"{visible(path)}, "
     return told("\n".join(rows), f"{below}{count(len(files), 'file')}")
 

@@ -107,7 +107,7 @@ def _target(args: Mapping[str, Any]) -> CallTarget:
 
 GIT = Tool(
     "git",
-    "action: status, diff, log, show, blame, stage or commit.",
+    "status, diff, log, show, blame, stage or commit.",
     {
         "type": "object",
         "properties": {

@@ -87,7 +87,9 @@ def _report(
         rows = [*_grouped(hits[end - SHOWN : end], around)]
         if end < len(hits):
             rows.append(left_out(len(hits) - end, "line", f"search with offset {end}"))
-        return told("\n".join((f"{total}:", *rows)), line)
+        # Where all is shown, there is nothing to count.
+        heading = [] if whole and len(hits) <= SHOWN else [f"{total}:"]
+        return told("\n".join((*heading, *rows)), line)
     most, lines = SHOWN_OF_MANY
     rows = [f"{number:>5} {visible(path)}" for path, number in per_file.most_common(most)]
     if len(per_file) > most:

@@ -101,7 +101,6 @@ STATUS: Final = (
     *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"),
     *("--no-renames", "--ignore-submodules=dirty"),
 )
-_STAGED_NAME: Final = re.compile(r"\d\t([^\0]+)\0")  # behind the mode, the object and the stage
 _ASSUMED: Final = (b"h ", b"s ", b"m ")  # the tags of files that git does not look at
 _SUBMODULE = re.compile(rb"(?:^|\0)(?:\w )?160000 [0-9a-f]+ \d\t([^\0]+)")
 
@@ -159,7 +158,7 @@ def note_status(root: Path, staged: bytes, status: bytes, begun: Begun) -> None:
 
 def _merge(staged: bytes, untracked: Sequence[str], gone: Iterable[str]) -> tuple[str, ...]:
     """The files that git tracks or could track, as `list_files` gives them."""
-    tracked = _STAGED_NAME.findall(os.fsdecode(staged))
+    tracked = [entry.partition("\t")[2] for entry in _names(staged)]  # behind mode, object and stage
     absent = {*gone, *_submodules(staged), *_generated(untracked, tracked)}
     absent.update(filter(_is_apart, untracked if b".kith/" not in staged else (*tracked, *untracked)))
     names = dict.fromkeys((*tracked, *untracked))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.agent.asking.roles import find_role, role_names
-from kith.agent.roles import make_role, read_role
+from kith.agent.roles import hold_to, make_role, read_role
 from kith.core.errors import UsageError
 from kith.core.values import CallTarget, Effect, Sampling
 from kith.features.demo.replay import Replay
@@ -88,3 +88,11 @@ def test_any_text_is_a_role_or_one_sentence(text: str) -> None:
         read_role("x", text)
     except UsageError as error:
         assert "\n" not in str(error).strip() or "\n" in text
+
+
+def test_a_projects_worker_may_still_name_the_tool_that_lists() -> None:
+    kith = find_role("worker")
+    text = "---\npurpose: edit\ntools: {tools}\npolicy: trial\n---\nWords.\n"
+    assert hold_to(kith, read_role("worker", text.format(tools="read, list, done"))).tools[1] == "list"
+    with pytest.raises(UsageError, match="may not have teleport;"):
+        hold_to(kith, read_role("worker", text.format(tools="read, list, teleport")))

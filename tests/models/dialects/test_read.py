@@ -483,6 +483,21 @@ def test_names_learnt_elsewhere(name: str, args: Args, wanted: str) -> None:
     assert fit_call(ToolCall("c1", name, args), TOOLS).name == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "wanted"),
+    [
+        ("list", {}, {"paths": ["."]}),
+        ("ls", {"path": "src"}, {"paths": ["src"]}),
+        ("glob", {"paths": ["*.py"]}, {"paths": ["*.py"]}),
+    ],
+)
+def test_without_a_tool_that_lists_reading_does(name: str, args: Args, wanted: Args) -> None:
+    asked = ToolCall("c1", name, args)
+    fewer = tuple(tool for tool in TOOLS if tool.name != "list")
+    assert fit_call(asked, fewer) == ToolCall("c1", "read", dict(wanted))
+    assert fit_call(asked, TOOLS).name == "list"
+
+
 def test_a_name_that_may_mean_two_tools_means_none() -> None:
     both = standard_tools(powershell="pwsh")
     call = ToolCall("c1", "run_command", {"command": "ls"})

@@ -202,7 +202,7 @@ async def _changed_paths(run: Run) -> Iterable[str]:
 
 def write_letter(faults: Sequence[Fault]) -> str:
     """The faults as a message to the model. Its first line is all that people see, so a fault is in it."""
-    lines = [describe_fault(each) for each in faults[:_TOLD]]
+    lines = [f"{each.path}:{each.line}: {word_fault(each)}" for each in faults[:_TOLD]]
     more = f" (1 of {len(faults)} faults)" if len(faults) > 1 else ""
     parts = [f"Your change cannot work as it is: {lines[0]}{more}"]
     if len(faults) > _TOLD:
@@ -212,12 +212,8 @@ def write_letter(faults: Sequence[Fault]) -> str:
     return "\n\n".join([*parts, " ".join(_advice(faults))])
 
 
-def describe_fault(fault: Fault) -> str:
-    """One fault with its place, in words for a model."""
-    return f"{fault.path}:{fault.line}: {_words(fault)}"
-
-
-def _words(fault: Fault) -> str:
+def word_fault(fault: Fault) -> str:
+    """One fault in words for a model, without its place."""
     if fault.kind == "syntax":
         return f"syntax error: {fault.detail}"
     if fault.kind == "name":

@@ -25,6 +25,7 @@ _ALSO_CALLED: Mapping[str, frozenset[str]] = {
         "done": "finish submit complete attemptcompletion taskcomplete",
     }.items()
 }
+_LISTS = {"list", *_ALSO_CALLED["list"]}  # without a tool of that name, `read` lists folders
 _SPACE = re.compile(r".*(?:\.|::|/|:)")  # functions.read, default_api:read
 
 
@@ -38,9 +39,12 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
     exact = next((tool for tool in tools if tool.name == name), None)
     if exact or not name:
         return exact
-    return _only(tool for tool in tools if plain(tool.name) == plain(name)) or _only(
+    found = _only(tool for tool in tools if plain(tool.name) == plain(name)) or _only(
         tool for tool in tools if plain(name) in _ALSO_CALLED.get(tool.name, ())
     )
+    if found or plain(name) not in _LISTS:
+        return found
+    return next((tool for tool in tools if tool.name == "read"), None)
 
 
 def nearest_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
@@ -103,6 +107,8 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if name not in known:
             named[_meant(name, known, named) or name] = value
     fitted = {name: fit(value, known.get(name, {})) for name, value in named.items()}
+    if not fitted and known.keys() == {"paths"}:
+        return {"paths": ["."]}  # who lists without saying what means the whole project
     return _with_lines(fitted, known)
 
 
