@@ -8,9 +8,10 @@ BACKEND = {f"backend/{path}": text for path, text in GREEN.items()}
 BACKEND["backend/requirements.txt"] = "requests\n"
 # Its tests are in a folder of their own, so that they start nowhere but in the project's.
 BACKEND["backend/tests/test_shapes.py"] = BACKEND.pop("backend/test_shapes.py")
-FRONTEND = {f"frontend/{path}": text for path, text in NODE[0].files.items()}
+PAGE = next(each for each in NODE if each.name == "node --test")
+FRONTEND = {f"frontend/{path}": text for path, text in PAGE.files.items()}
 TESTS = "backend/tests"
-SUBTRACTS, ADDS = "frontend/subtracts", "frontend/adds"
+SUBTRACTS, ADDS = "frontend/add.test.js::subtracts", "frontend/add.test.js::adds"
 PROJECTS = (
     Project(
         "a backend and a frontend",
