@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from kith.features.build.driver import STEPS
-from kith.features.build.state import ENDS, TRANSITIONS, WRITES, BuildStep, draw
+from kith.features.build.state import ENDS, TRANSITIONS, WRITES, BuildStep
 from places import ROOT
 
 DOCUMENT = ROOT / "docs" / "build.md"
@@ -41,6 +41,16 @@ def test_every_step_is_reached_and_comes_to_an_end() -> None:
     assert reached_from(BuildStep.PLAN) == set(BuildStep)
     assert all(BuildStep.DONE in reached_from(step) for step in STEPS)
     assert not any(step in ENDS for step, _ in TRANSITIONS)
+
+
+def draw() -> str:
+    """The table as a Mermaid state diagram."""
+    arrows: dict[tuple[BuildStep, BuildStep], list[str]] = {}
+    for (step, outcome), after in TRANSITIONS.items():
+        arrows.setdefault((step, after), []).append(outcome)
+    lines = [f"    {step} --> {after}: {', '.join(outcomes)}" for (step, after), outcomes in arrows.items()]
+    ends = [f"    {end} --> [*]" for end in BuildStep if end in ENDS]
+    return "\n".join(["stateDiagram-v2", f"    [*] --> {BuildStep.PLAN}", *lines, *ends])
 
 
 def test_the_document_shows_the_table() -> None:

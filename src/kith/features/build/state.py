@@ -108,17 +108,6 @@ TRANSITIONS: Final[Mapping[tuple[BuildStep, str], BuildStep]] = {
     (BuildStep.COMMIT, "refused"): BuildStep.DONE,
 }
 
-
-def draw() -> str:
-    """The table as a Mermaid state diagram."""
-    arrows: dict[tuple[BuildStep, BuildStep], list[str]] = {}
-    for (step, outcome), after in TRANSITIONS.items():
-        arrows.setdefault((step, after), []).append(outcome)
-    lines = [f"    {step} --> {after}: {', '.join(outcomes)}" for (step, after), outcomes in arrows.items()]
-    ends = [f"    {end} --> [*]" for end in BuildStep if end in ENDS]
-    return "\n".join(["stateDiagram-v2", f"    [*] --> {BuildStep.PLAN}", *lines, *ends])
-
-
 # Outcomes after which the trial is at an earlier checkpoint.
 _WENT_BACK: Final = frozenset({(BuildStep.WEIGH, "discarded"), (BuildStep.PROVE, "limit")})
 

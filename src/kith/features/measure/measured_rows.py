@@ -234,7 +234,6 @@ def decode_verdicts(text: str) -> list[VerdictRow]:
 
 
 Row = TypeVar("Row", CallRow, LegRow, VerdictRow)
-Rows = tuple[Row, ...]
 
 
 class Measured:
@@ -287,12 +286,6 @@ def read_measured(
     wanted = str(root) if root else ""
     kept = _read_kept(log, cache, wanted, since) if cache else None
     return kept or _read_anew(log, wanted, since)
-
-
-def measure(calls: Iterable[CallRow] = (), legs: Iterable[LegRow] = ()) -> Measured:
-    """Rows that did not come from a log, as if they had."""
-    kept = [(leg, ()) for leg in legs]
-    return Measured(lambda: calls, lambda: kept, lambda: (), ())
 
 
 def _read_anew(log: Log, root: str, since: float) -> Measured:
