@@ -52,7 +52,7 @@ def test_a_task_is_told_step_by_step_and_waits_for_a_yes(api: Api, repository: P
     assert first["thought"] == "First a look." and first["action"]["tool"] == "read"
     assert "def mean" in first["observation"] and first["tokens"] > 0
     assert second["action"]["tool"] == "todo" and second["tokens"] == 0
-    assert third["thought"] == "Now the edit." and third["observation"].startswith("Changed utils.py")
+    assert third["thought"] == "Now the edit." and third["observation"].startswith("Changed line 6.")
     assert last["action"] is None and last["thought"] == "Mended."
     assert NEW in data["changes"][0]["diff"] and NEW not in (repository / "utils.py").read_text()
     assert data["receipt"]["status"] == "unfinished"
