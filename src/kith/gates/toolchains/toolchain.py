@@ -82,8 +82,7 @@ class Toolchain(Struct, frozen=True):
     @property
     def test(self) -> str:
         """The whole command, from the sources to an exit code."""
-        lines = (self.configure, self.build, *self.first, self.run, *self.last)
-        line = " && ".join(line for line in lines if line)
+        line = " && ".join(line for line in (self.configure, self.build, self.run) if line)
         return with_env(line, self.env)
 
 
