@@ -399,6 +399,10 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
             [("npm test", "mocha"), ("npx --no-install mocha", "mocha")],
         ),
         (
+            {"test": "npm run lint && mocha", "lint": "eslint . || true"},
+            [("npm test", "mocha"), ("npx --no-install mocha", "mocha")],
+        ),
+        (
             {"test": "mocha || echo no"},
             [("npm test", "command"), ("npx --no-install mocha", "mocha")],
         ),
