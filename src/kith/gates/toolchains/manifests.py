@@ -111,7 +111,7 @@ def _toolchains(
 
 
 def _run_in_turn(parts: Collection[str], scripts: Mapping[str, str]) -> bool:
-    """True if the scripts that hold these commands run them in turn and end where one fails."""
+    """True if the scripts that hold these commands run them one after the other, and stop where one fails."""
     texts = (text for text in scripts.values() if not {*_simple(text)}.isdisjoint(parts))
     starts = (_STARTS_SCRIPT, _STARTS_SCRIPTS)  # which of them start each other is not known
     return not any(_NOT_IN_TURN.search(text) for text in (*texts, *parts)) and not any(
