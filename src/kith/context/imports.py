@@ -111,9 +111,15 @@ _RUST_ROOTS: Final = ("lib.rs", "main.rs")
 
 
 class Resolver:
-    """Finds the files that imports mean, among `files`; `go_modules`: folder of a go.mod -> its name."""
+    """Finds the files that imports mean, among `files`; `go_modules`: folder of a go.mod -> its name.
 
-    def __init__(self, files: Sequence[str], go_modules: Mapping[str, str] = {}) -> None:
+    `mains`: folder of a package.json -> the file that an import of this folder means.
+    """
+
+    def __init__(
+        self, files: Sequence[str], go_modules: Mapping[str, str] = {}, mains: Mapping[str, str] = {}
+    ) -> None:
+        self._mains = {normpath(folder): normpath(folder + main) for folder, main in mains.items()}
         self._files = frozenset(files)
         self._go_modules = go_modules
         self._python = _name_modules(files, self._files)
@@ -225,10 +231,14 @@ class Resolver:
 
     def _find_script(self, folder: str, name: str) -> Iterator[str]:
         place = normpath(folder + name)
+        found = [*self._scripts_at(self._mains.get(place, place)), *self._scripts_at(place)]
+        yield from found[:1]
+
+    def _scripts_at(self, place: str) -> Iterator[str]:
         base, ending = splitext(place)
         typed = [base + other for other in _TYPED.get(ending, ())]
         candidates = (*(place + ending for ending in _SCRIPT_FILES), *typed)
-        yield from [path for path in candidates if path in self._files][:1]
+        return (path for path in candidates if path in self._files)
 
     def _find_package(self, folder: str, name: str) -> Iterator[str]:
         for place, module in self._go_modules.items():

@@ -34,6 +34,15 @@ SCRIPTS = {
     "test/a.test.js": "const a = require('../lib');\n",
     "test/b.test.js": "const fs = require('fs');\n",
 }
+PACKAGE = {**SCRIPTS, "package.json": '{"main": "lib"}', "test/c.js": "require('../');\n"}
+MODULES = {
+    "package.json": '{"exports": {".": {"types": "./a.d.ts", "default": "./src/a.js"}}}',
+    "src/a.js": "export const a = 1;\n",
+    "test/a.test.js": "import { a } from '..';\n",
+    "fixtures/package.json": "{",
+    "fixtures/index.js": "",
+    "test/b.test.js": "import '../fixtures';\n",
+}
 
 
 def reach(files: Mapping[str, str], *paths: str) -> Reach:
@@ -53,6 +62,9 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (CPP, "src/a.cpp", {"tests/test_a.cpp", "tests/test_b.cpp"}),
         (CPP, "src/b.cpp", {"tests/test_b.cpp"}),
         (SCRIPTS, "lib/a.js", {"test/a.test.js"}),
+        (PACKAGE, "lib/a.js", {"test/a.test.js", "test/c.js"}),  # as qs: the main file of the package
+        (MODULES, "src/a.js", {"test/a.test.js"}),
+        (MODULES, "fixtures/index.js", {"test/b.test.js"}),
     ],
 )
 def test_who_reaches_a_change(files: Mapping[str, str], path: str, tests: set[str]) -> None:

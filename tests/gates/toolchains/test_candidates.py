@@ -399,6 +399,10 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
             [("npm test", "mocha"), ("npx --no-install mocha", "mocha")],
         ),
         (
+            {"test": "npm run lint && mocha", "lint": "eslint . || true"},
+            [("npm test", "mocha"), ("npx --no-install mocha", "mocha")],
+        ),
+        (
             {"test": "mocha || echo no"},
             [("npm test", "command"), ("npx --no-install mocha", "mocha")],
         ),
@@ -451,7 +455,8 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
 )
 def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, str]]) -> None:
     (group,) = groups({"package.json": json.dumps({"scripts": scripts})})
-    assert [(each.test, each.runner) for each in group] == found
+    lines = [" && ".join((*each.first, each.test, *each.last)) for each in group]
+    assert [(line, each.runner) for line, each in zip(lines, group, strict=True)] == found
 
 
 def test_workspaces() -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from posixpath import basename, dirname, splitext
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.reports import SuiteReport, file_of
+from kith.gates.toolchains.manifests import parse_object
 from kith.gates.toolchains.python import test_modules
 from kith.gates.toolchains.toolchain import Runner, Toolchain
 from kith.gates.untouched import is_test_file
@@ -24,6 +25,7 @@ from kith.gates.untouched import is_test_file
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
+_PACKAGE: Final = "package.json"
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
 
@@ -107,7 +109,7 @@ def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
 
 def choose_sources(files: Collection[str]) -> list[str]:
     """The files whose contents `find_reach` needs: all code, or only tests where there is very much."""
-    sources = sorted(path for path in files if _is_code(path))
+    sources = sorted(path for path in files if _is_code(path) or basename(path) == _PACKAGE)
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
@@ -122,7 +124,11 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest 
     texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
     if all(is_test(path) for path in texts.keys() - changed):
         return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test(path)}))
-    users = _users({**dict.fromkeys(changed, ""), **texts})
+    packages = {
+        path: parse_object(_text(data)) for path, data in contents.items() if basename(path) == _PACKAGE
+    }
+    mains = {path.removesuffix(_PACKAGE): _main_of(package) for path, package in packages.items()}
+    users = _users({**dict.fromkeys(changed, ""), **texts}, mains)
     data = {path for path in changed if not _is_code(path)}
     reached = _closure({*changed, *_naming(data, texts)}, users)
     return Reach(frozenset(path for path in reached if is_test(path) and _is_code(path)))
@@ -148,12 +154,21 @@ def _module_name(path: str) -> str:
     return basename(dirname(path)) or name if name in _OF_FOLDERS else name
 
 
-def _users(texts: Mapping[str, str]) -> Mapping[str, set[str]]:
+def _main_of(package: Mapping[str, Any]) -> str:
+    """The file of a package.json that an import of its folder means."""
+    exports = package.get("exports")
+    exports = exports.get(".", exports) if isinstance(exports, dict) else exports
+    if isinstance(exports, dict):
+        exports = exports.get("default")
+    return next((main for main in (package.get("main"), exports) if isinstance(main, str)), "index.js")
+
+
+def _users(texts: Mapping[str, str], mains: Mapping[str, str]) -> Mapping[str, set[str]]:
     """For each file those that use it directly; the files of a Go package use each other.
 
     A header uses the source that implements it.
     """
-    resolver = Resolver(sorted(texts))
+    resolver = Resolver(sorted(texts), mains=mains)
     users: dict[str, set[str]] = defaultdict(set)
     packages: dict[str, set[str]] = defaultdict(set)
     for path, text in sorted(texts.items()):

@@ -84,10 +84,7 @@ def _toolchains(
         hooks = (scripts.get(name, "") for name in ("pretest", "posttest"))
         before, after = (list(_parts(hook, scripts)) if hook else [] for hook in hooks)
         parts = [*before, *_parts(script, scripts), *after]
-        starts = (_STARTS_SCRIPT, _STARTS_SCRIPTS)  # which of them start each other is not known
-        in_turn = not any(_NOT_IN_TURN.search(text) for text in (script, *parts)) and not any(
-            pattern.fullmatch(part) for pattern in starts for part in parts
-        )
+        in_turn = _run_in_turn(parts, scripts)
         for at, part in enumerate(parts):
             first, last = (tuple(parts[:at]), tuple(parts[at + 1 :])) if in_turn else ((), ())
             runner = _runner(part)
@@ -113,6 +110,19 @@ def _toolchains(
             yield Toolchain(run, language, why, run, _runner(text))
 
 
+def _run_in_turn(parts: Collection[str], scripts: Mapping[str, str]) -> bool:
+    """True if the scripts that hold these commands run them one after the other, and stop where one fails."""
+    texts = (text for text in scripts.values() if not {*_simple(text)}.isdisjoint(parts))
+    starts = (_STARTS_SCRIPT, _STARTS_SCRIPTS)  # which of them start each other is not known
+    return not any(_NOT_IN_TURN.search(text) for text in (*texts, *parts)) and not any(
+        pattern.fullmatch(part) for pattern in starts for part in parts
+    )
+
+
+def _simple(script: str) -> Iterator[str]:
+    return (part.strip() for part in re.split(r"&&|\|\||[;|]", script))
+
+
 def parse_object(text: str) -> Mapping[str, Any]:
     """A JSON object; an empty one for anything else."""
     try:
@@ -131,14 +141,14 @@ def _parts(script: str, scripts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _parts_in(script: str, left: dict[str, str], depth: int) -> Iterator[str]:
-    for part in re.split(r"&&|\|\||[;|]", script):
+    for part in _simple(script):
         one, several = _STARTS_SCRIPT.fullmatch(part), _STARTS_SCRIPTS.fullmatch(part)
         names = [one[1]] if one else several[1].split() if several else []
         inner = [left.pop(name) for name in names if name in left] if depth < 3 else []
         for text in inner:
             yield from _parts_in(text, left, depth + 1)
         if not inner:
-            yield part.strip()
+            yield part
 
 
 def _runner(script: str) -> Runner:

@@ -84,8 +84,7 @@ class Toolchain(Struct, frozen=True):
     @property
     def here(self) -> str:
         """The whole command, from the sources to an exit code, in its folder."""
-        lines = (self.configure, self.build, *self.first, self.run, *self.last)
-        line = " && ".join(line for line in lines if line)
+        line = " && ".join(line for line in (self.configure, self.build, self.run) if line)
         return with_env(line, self.env)
 
     @property
