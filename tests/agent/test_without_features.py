@@ -54,6 +54,7 @@ def test_a_task_is_done_without_what_decides_beside_the_kernel(
         ("clouds", ("run", "-m", "anthropic/claude", "fix mean")),
         ("pools", ("run", "-m", "boxes/qwen3", "fix mean")),
         ("hooks", ("run", "-m", "replay/none.json", "fix mean")),
+        ("linters", ("run", 'replace "a" with "b" in utils.py')),
     ],
 )
 def test_what_is_asked_of_a_feature_that_is_off_names_it(
@@ -62,7 +63,7 @@ def test_what_is_asked_of_a_feature_that_is_off_names_it(
     config = home / ".config/kith/config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     pool = '[pools]\nboxes = ["http://127.0.0.1:9", "http://127.0.0.1:10"]\n'
-    config.write_text(f'{pool}[[hooks]]\non = "stop"\ncommand = "true"\n')
+    config.write_text(f'lint = "require"\n{pool}[[hooks]]\non = "stop"\ncommand = "true"\n')
     monkeypatch.setenv("KITH_FEATURES_OFF", off)
     done = kith(*words, code=2)
     assert f"the feature {off}, which is off" in done.stderr

@@ -59,7 +59,7 @@ from kith.models.stack import Opened as Opened
 from kith.models.stack import look
 from kith.models.wrappers.retry import RetryLimits
 from kith.settings import Brought, Settings, load_settings
-from kith.settings.features import all_parts, find_part
+from kith.settings.features import all_parts, find_part, need_part
 from kith.trees.environment import name_environment
 from kith.trees.git import commit_paths
 from kith.trees.journal import GoneError, Recovered
@@ -375,8 +375,13 @@ class Project(Struct, frozen=True):
         return named != ("none",) if named else bool(await find_project_toolchains(run))
 
     def judges(self, run: Run, request: str = "") -> Judges:
-        """Return the judges of a change of this project; `request` is the person's request."""
+        """Return the judges of a change of this project; `request` is the person's request.
+
+        Raises UsageError where linters must judge and no feature knows any.
+        """
         chosen = self.settings
+        if chosen.lint == "require":
+            need_part(lambda feature: feature.linters, 'A configuration with lint = "require"')
         named = tuple(command for command in chosen.check if command != "none")
         origin = chosen.origin.get("check", "")
         checking = Checking(

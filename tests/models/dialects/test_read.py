@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kith.core.loop import CUT, check_args
 from kith.core.values import ToolCall
@@ -489,6 +490,7 @@ def test_names_learnt_elsewhere(name: str, args: Args, wanted: str) -> None:
         ("list", {}, {"paths": ["."]}),
         ("ls", {"path": "src"}, {"paths": ["src"]}),
         ("glob", {"paths": ["*.py"]}, {"paths": ["*.py"]}),
+        ("list_dir", {"directory": "src"}, {"paths": ["src"]}),
     ],
 )
 def test_without_a_tool_that_lists_reading_does(name: str, args: Args, wanted: Args) -> None:
@@ -496,6 +498,14 @@ def test_without_a_tool_that_lists_reading_does(name: str, args: Args, wanted: A
     fewer = tuple(tool for tool in TOOLS if tool.name != "list")
     assert fit_call(asked, fewer) == ToolCall("c1", "read", dict(wanted))
     assert fit_call(asked, TOOLS).name == "list"
+
+
+def test_only_reading_means_the_whole_project_where_nothing_is_said() -> None:
+    """A tool of a server may do anything with the paths it gets."""
+    read = next(tool for tool in TOOLS if tool.name == "read")
+    remove = replace(read, name="remove", effect="call")
+    assert fit_call(ToolCall("c1", "remove", {}), (remove,)).args == {}
+    assert fit_call(ToolCall("c1", "read", {}), (read,)).args == {"paths": ["."]}
 
 
 def test_a_name_that_may_mean_two_tools_means_none() -> None:

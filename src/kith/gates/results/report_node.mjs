@@ -13,9 +13,10 @@ export default async function* report(events) {
       deepest = data.nesting;
     } else if (type === "test:pass" || type === "test:fail") {
       const { error, duration_ms: milliseconds = 0 } = data.details || {};
-      const holds = deepest > data.nesting || (data.details || {}).type === "suite";
+      const suite = (data.details || {}).type === "suite" || (deepest > data.nesting && data.name === data.file);
       deepest = data.nesting;
-      if (holds && (type === "test:pass" || (error && error.failureType === "subtestsFailed"))) continue;
+      // A test around others has claims of its own; where only those inside it failed, they are told.
+      if ((suite && type === "test:pass") || (error && error.failureType === "subtestsFailed")) continue;
       const failed = type === "test:fail" && data.todo === undefined;
       const left = data.skip !== undefined || data.todo !== undefined;
       yield `${JSON.stringify({

@@ -72,7 +72,7 @@ _ALSO: Mapping[str, frozenset[str]] = {
     name: frozenset(others.split())
     for name, others in {
         "path": f"{_FILE} paths files dir directory folder",
-        "paths": f"{_FILE} files filepaths filenames",
+        "paths": f"{_FILE} files filepaths filenames dir directory folder",
         "command": "cmd script shellcommand commandline",
         "old": "oldstring oldstr oldtext oldcode search find",
         "new": "newstring newstr newtext newcode replace replacement replacewith",
@@ -107,9 +107,13 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if name not in known:
             named[_meant(name, known, named) or name] = value
     fitted = {name: fit(value, known.get(name, {})) for name, value in named.items()}
-    if not fitted and known.keys() == {"paths"}:
-        return {"paths": ["."]}  # who lists without saying what means the whole project
     return _with_lines(fitted, known)
+
+
+def fit_args(args: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
+    """The arguments as the tool takes them; who reads without saying what means the whole project."""
+    fitted = coerce(args, tool.schema)
+    return {"paths": ["."]} if not fitted and tool.name == "read" else fitted
 
 
 def _with_lines(args: dict[str, Any], known: Schema) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kith.core.loop import CUT
 from kith.core.model import Tool
 from kith.core.run import new_id
 from kith.core.values import ToolCall
-from kith.models.dialects.coerce import coerce, find_tool, fits, nearest_tool
+from kith.models.dialects.coerce import find_tool, fit_args, fits, nearest_tool
 from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, skip
 from kith.models.dialects.marks import Marked, after_thoughts, is_marked, mark_calls
 from kith.models.dialects.pythonic import read_calls_of, read_list
@@ -143,7 +143,7 @@ def fit_call(call: ToolCall, tools: Sequence[Tool]) -> ToolCall:
     tool = tool_for(call.name, call.args, tools)
     if tool is None:
         return call
-    return replace(call, name=tool.name, args=coerce(call.args, tool.schema))
+    return replace(call, name=tool.name, args=fit_args(call.args, tool))
 
 
 _Chosen = list[tuple[Found, Tool | None]]
@@ -166,7 +166,7 @@ def tool_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> Tool 
     tool = find_tool(name, tools)
     if tool is None and args:
         near = nearest_tool(name, tools)
-        tool = near if near and fits(coerce(args, near.schema), near.schema) else None
+        tool = near if near and fits(fit_args(args, near), near.schema) else None
     return tool
 
 
@@ -174,7 +174,7 @@ def _plain(calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen:
     """Calls that look like any other JSON: all names must be known, and the arguments fit, or none is one."""
     chosen: _Chosen = [(found, find_tool(found.name, tools)) for found in calls]
     meant = (
-        tool and (found.fault or fits(coerce(found.args, tool.schema), tool.schema)) for found, tool in chosen
+        tool and (found.fault or fits(fit_args(found.args, tool), tool.schema)) for found, tool in chosen
     )
     return chosen if all(meant) else []
 
@@ -188,7 +188,7 @@ def as_call(found: Found, tool: Tool | None, tools: Sequence[Tool], cut: bool) -
     # A call that names nothing is answered under some tool's name: no other would reach the model.
     tool = tool or tools[0]
     fault = UNREADABLE.format(why=found.fault) if found.fault else ""
-    args = {} if fault else coerce(found.args, tool.schema)
+    args = {} if fault else fit_args(found.args, tool)
     return ToolCall(new_id(), tool.name, args, CUT if cut else fault)
 
 
