@@ -454,10 +454,13 @@ def test_cargo(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("npm"), reason="needs Node")
 def test_node(tmp_path: Path) -> None:
     script = "const {test} = require('node:test');\ntest('good', () => {});\ntest('bad', () => missing());\n"
+    inner = "test('around', async (t) => { await t.test('in', () => {}); });\n"
     report, _ = report_on(
-        tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}', "a.test.js": script}
+        tmp_path / "50%20 #1",
+        {"package.json": '{"scripts": {"test": "node --test"}}', "a.test.js": script + inner},
     )
-    assert report.passed == {"a.test.js::good"} and report.ran.code != 0
+    around = {"a.test.js::around", "a.test.js::around > in"}  # one that holds tests may fail by itself
+    assert report.passed == {"a.test.js::good", *around} and report.ran.code != 0
     assert [(case.id, case.error) for case in report.failed] == [("a.test.js::bad", "ReferenceError")]
 
 

@@ -219,13 +219,14 @@ def _go(line: str) -> str:
 
 def _node(line: str) -> str:
     """The options come by the environment, since a script's own words end the list of them."""
-    place = f'\\"$PWD/{REPORTS}/report_node.mjs\\"'
+    address = 'require("node:url").pathToFileURL(process.argv[1]).href'  # of a folder with a `#`, or a space
     two = (
         "--test-reporter=spec --test-reporter-destination=stdout "
-        f"--test-reporter={place} --test-reporter-destination={REPORTS}/tests.jsonl"
+        f"--test-reporter=$reporter --test-reporter-destination={REPORTS}/tests.jsonl"
     )
     return (
         f"{_reporter('report_node.mjs')}"
+        f"reporter=\"$(node -p '{address}' \"$PWD/{REPORTS}/report_node.mjs\" 2>/dev/null)\"\n"
         f'NODE_OPTIONS="{two}" node -e 0 2>/dev/null && export NODE_OPTIONS="{two}"\n{line}'
     )
 
