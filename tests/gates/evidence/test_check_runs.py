@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
 from kith.core.run import Gate, Run
-from kith.core.values import Answer, Question, Ran
+from kith.core.values import Answer, Change, Question, Ran
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Before, Bench, read_choice
 from kith.gates.evidence.judge import evidence_gate
@@ -49,6 +49,26 @@ def test_what_is_installed_later_is_found(tmp_path: Path) -> None:
     (root / "installed" / "tool").write_text("true\n")
     assert asyncio.run(choose("bare")) == WITHOUT.run  # nothing says that anything was installed
     assert asyncio.run(choose("with a tool")) == WITH_TOOL.run
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_what_a_clean_up_removes_from_the_tree_is_there_again(tmp_path: Path) -> None:
+    """With its mode: scripts can be started, and links lead where they did."""
+    root = make_repository(tmp_path / "project", {"run.sh": "exit 0\n", "kept.sh": "exit 1\n"})
+    (root / "run.sh").chmod(0o755)
+    (root / "link").symlink_to("run.sh")
+    made = Toolchain("make", "C", "", "./run.sh && ./link && test -L link", clean="rm -f run.sh link")
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    bench = Bench(tree, LIMITS)
+    change = (Change("kept.sh", b"exit 1\n", b"exit 2\n"),)
+
+    async def work() -> tuple[Before, SuiteReport]:
+        run = Run(lambda event, path: None, _nobody, tree)
+        before = await bench.before(run, (made,))
+        return before, await bench.after(run, before, change)
+
+    before, after = asyncio.run(work())
+    assert (before.report.ran.code, after.ran.code) == (0, 0)
 
 
 SUITE = """

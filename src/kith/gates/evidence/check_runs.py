@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.codec import decode, encode
-from kith.core.errors import BusyError
+from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
 from kith.core.git import blob_id
 from kith.core.run import Run
@@ -221,10 +221,12 @@ class Bench:
         """Remove what was built before, in the project's own way, and nothing that belongs to the tree."""
         if not toolchain.clean:
             return
-        known = await trial.files()
-        await trial.check(ShellCommand(f"{enter(toolchain.folder)}{toolchain.clean}"), self.limits)
-        for path, data in (await self.home.read_many({*known}.difference(await trial.files()))).items():
-            await trial.write(path, data)
+        known = {*await trial.files()}
+        await trial.exec(ShellCommand(f"{enter(toolchain.folder)}{toolchain.clean}"), self.limits)
+        for change in await trial.changes():
+            if change.after is None and change.path in known:
+                with suppress(TreeError):  # nobody may write a file there that is read-only
+                    await trial.apply((change.inverse,))
 
     async def _name(self, toolchain: Toolchain) -> str:
         """One trial for the tree's present content, where a build can be continued; "" where none is.
