@@ -36,3 +36,9 @@ def test_nothing_foreign_acts() -> None:
     for told in ("\n".join(line for part in parts for line in plain_lines(part)), *map(markdown, parts)):
         assert all(char.isprintable() or char == "\n" for char in told)
     assert list(plain_lines(parts[2])) == ["b  a", "1  n\\nm"]
+
+
+def test_markdown_has_no_picture_or_code_of_others() -> None:
+    assert markdown("![x](http://a/b.png)") == "!\\[x](http://a/b.png)"
+    assert markdown("\\[x](y)") == "\\\\\\[x](y)"
+    assert markdown((Code("a``<b>"),)) == "```a``<b>```"

@@ -1,5 +1,6 @@
 """Documents: words, tables and blocks of lines, drawn for a terminal or as Markdown."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -107,8 +108,9 @@ def _marked(words: Words) -> str:
 
 
 def inert(words: str) -> str:
-    """Words on one line that make no tag and no column."""
-    return visible(words).replace("|", "\\|").replace("<", "&lt;")
+    """Words on one line that make no tag, no column, no link and no picture."""
+    plain = visible(words).replace("|", "\\|").replace("<", "&lt;")
+    return re.sub(r"(\\*)\[", r"\1\1\\[", plain)
 
 
 def visible(name: str) -> str:
@@ -119,6 +121,6 @@ def visible(name: str) -> str:
 def code(name: str) -> str:
     """A name as Markdown code, safe inside a table too."""
     shown = visible(name).replace("|", "\\|")
-    fence = "``" if "`" in shown else "`"
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
