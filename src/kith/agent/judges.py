@@ -261,9 +261,11 @@ class _Checks(Struct):
     async def _may_run(self, check: Check) -> bool:
         if self.run.workspace.confined or (self.checking.trusted and not check.found):
             return True
-        line = check.group[0].test
+        first = check.group[0]
+        line = first.test
         if line not in self.answers:
-            text = f"Run `{line}` without a sandbox? It runs this project's code on your machine."
+            named = f"`{first.from_top(first.clean)}` and `{line}`" if first.clean else f"`{line}`"
+            text = f"Run {named} without a sandbox? It runs this project's code on your machine."
             answer = await self.run.ask(Question(new_id(), "trust", text, ("yes", "no")))
             self.answers[line] = answer.choice == "yes"
         return self.answers[line]
