@@ -244,6 +244,8 @@ def test_globs(bench: Bench, glob: str, found: list[str]) -> None:
 
 def test_nothing_to_list_is_said(bench: Bench) -> None:
     assert bench.use(LIST).text == "There are no files yet."
+    nothing = bench.use(READ, paths=["."])
+    assert (nothing.ok, nothing.text) == (True, "There are no files yet.")
     bench.write("src/a.py", "")
     result = bench.use(LIST, path="srcs/a.py")
     assert (result.ok, result.text) == (

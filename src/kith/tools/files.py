@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -180,8 +180,13 @@ async def _unreadable(run: Run, path: str, error: TreeError) -> ToolResult:
     files = await run.workspace.files()
     if path not in files and (below := choose(files, path)):
         return _listing(below, path, how="read a glob in it")
+    if path == "." and not files:
+        return _NOTHING
     why = error.why if isinstance(error, HiddenError) else ""
     return refused(sentence(error) + ("" if path in files else similar(path, files)), why=why)
+
+
+_NOTHING: Final = told("There are no files yet.", "no files")
 
 
 # --- list ------------------------------------------------------------------------------------
@@ -195,7 +200,7 @@ async def _list(args: Mapping[str, Any], run: Run) -> ToolResult:
     if chosen:
         return _listing(chosen, path, args.get("offset", 0))
     if path == ".":
-        return told("There are no files yet.", "no files")
+        return _NOTHING
     return refused(f"No files match {path!r}, ignored ones aside.{similar(path, files)}")
 
 
