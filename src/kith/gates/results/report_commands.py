@@ -226,7 +226,7 @@ def _node(line: str) -> str:
     )
     return (
         f"{_reporter('report_node.mjs')}"
-        f"reporter=\"$(node -p '{address}' \"$PWD/{REPORTS}/report_node.mjs\" 2>/dev/null)\"\n"
+        f'reporter="$(node -p \'{address}\' "$PWD/{REPORTS}/report_node.mjs" 2>/dev/null)"\n'
         f'NODE_OPTIONS="{two}" node -e 0 2>/dev/null && export NODE_OPTIONS="{two}"\n{line}'
     )
 
