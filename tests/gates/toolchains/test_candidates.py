@@ -448,6 +448,11 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
                 ("npm run unit", "mocha"),
             ],
         ),
+        # A piece of a command, with an open quote or bracket, does not stand beside the tests.
+        *(
+            ({"test": f"jest && {other}"}, [("npm test", kind), ("npx --no-install jest", "jest")])
+            for other, kind in (("echo 'a && b'", "command"), ("(tsc && tsd)", "command"))
+        ),
         ({"test": "uvu -r esm"}, [("npm test", "command")]),
         ({"test": "tap"}, [("npm test", "command"), ("npx --no-install tap --reporter=tap", "command")]),
         ({"test": "react-scripts test"}, [("CI=true npm test", "command")]),

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ _STARTS_SCRIPT: Final = lazy_pattern(
 )
 _STARTS_SCRIPTS: Final = lazy_pattern(r"\s*(?:run-[sp]|npm-run-all2?)\s+([^*]*)")
 # What a script does when a command fails, or a command that is of use to the next ones only.
-_NOT_IN_TURN: Final = lazy_pattern(r"[|;]|(?<!&)&(?!&)|^(?:cd|pushd|export|set|source|\.)\s")
+_NOT_IN_TURN: Final = lazy_pattern(r"[|;]|(?<!&)&(?!&)|^(?:cd|pushd|export|set|source|\.)\s|^[({]")
 _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
     (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
     (r"jest\b", "jest"),
@@ -114,9 +115,17 @@ def _run_in_turn(parts: Collection[str], scripts: Mapping[str, str]) -> bool:
     """True if the scripts that hold these commands run them one after the other, and stop where one fails."""
     texts = (text for text in scripts.values() if not {*_simple(text)}.isdisjoint(parts))
     starts = (_STARTS_SCRIPT, _STARTS_SCRIPTS)  # which of them start each other is not known
-    return not any(_NOT_IN_TURN.search(text) for text in (*texts, *parts)) and not any(
-        pattern.fullmatch(part) for pattern in starts for part in parts
-    )
+    if any(_NOT_IN_TURN.search(text) for text in (*texts, *parts)) or not all(map(_is_whole, parts)):
+        return False
+    return not any(pattern.fullmatch(part) for pattern in starts for part in parts)
+
+
+def _is_whole(part: str) -> bool:
+    """False for a piece of a command: an open quote would take in the tests behind it."""
+    try:
+        return bool(shlex.split(part))
+    except ValueError:
+        return False
 
 
 def _simple(script: str) -> Iterator[str]:
