@@ -126,4 +126,27 @@ PROJECTS = (
             wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),
         ),
     ),
+    Project(
+        "tests beside a package that has its own",
+        {
+            "lib/setup.py": "from setuptools import setup\nsetup(name='lib')\n",
+            "lib/shapes.py": SHAPES,
+            "lib/tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n",
+            "tests/test_shapes.py": TEST_SHAPES.replace("shapes", "lib.shapes"),
+        },
+        (wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),),
+    ),
+    Project(
+        "a manifest at the top with settings of a linter",
+        {
+            "pyproject.toml": "[tool.ruff]\nline-length = 100\n",
+            "backend/requirements.txt": "requests\n",
+            "backend/shapes.py": SHAPES,
+            "backend/tests/test_shapes.py": TEST_SHAPES,
+        },
+        (
+            right("refactor", {"backend/shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break it", {"backend/shapes.py": BREAKS}, broken=[f"{TESTS}/test_shapes.py::test_area"]),
+        ),
+    ),
 )

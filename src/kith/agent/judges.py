@@ -34,6 +34,7 @@ from kith.gates.toolchains import (
     find_toolchains,
     folders_beside,
 )
+from kith.gates.toolchains.python import PYTHON_MANIFESTS
 from kith.settings.features import features
 
 # Commits the applied paths of the real tree under a message; the commit's hash, "" where git refused.
@@ -255,6 +256,8 @@ class _Checks(Struct):
         contents = await _read_all(self.run, clues)
         groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
         spoken = {group[0].language for group in known if not group[0].folder}
+        if not PYTHON_MANIFESTS.intersection(self.files):
+            spoken.discard("Python")  # tests at the top without a manifest are not those of the folders
         return [Check(group, found=True) for group in groups if group[0].language not in spoken]
 
     async def _may_run(self, check: Check) -> bool:

@@ -87,9 +87,10 @@ def _steps(configure: str, build: str, test: str) -> str:
 
 def _reporting(toolchain: Toolchain) -> str:
     report = _REPORTING.get(toolchain.runner, _command)
-    return (
-        _collected(report(toolchain.run), toolchain.reports) if toolchain.reports else report(toolchain.run)
-    )
+    # A manifest at the tree's top would make pytest name its tests from there.
+    here = " --rootdir=." if toolchain.folder and toolchain.runner == "pytest" else ""
+    line = report(f"{toolchain.run}{here}")
+    return _collected(line, toolchain.reports) if toolchain.reports else line
 
 
 def _collected(line: str, patterns: tuple[str, ...]) -> str:
