@@ -10,7 +10,7 @@ from kith.gates.toolchains import (
     find_nested,
     folders_beside,
 )
-from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders
+from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
 from kith.gates.toolchains.toolchain import directly, enter, narrow
 
 TEST = "def test_a():\n    assert True\n"
@@ -140,3 +140,18 @@ def test_a_folder_that_looks_like_an_option() -> None:
     tree = {"-web/setup.cfg": "[metadata]\n", "-web/test_a.py": TEST}
     assert lines(tree)[0][0] == f"cd ./-web && {PLAIN}"
     assert enter("-web").startswith("cd ./-web || exit\n")
+
+
+def test_of_many_folders_the_first_are_asked_and_those_that_a_change_touches() -> None:
+    tree = {f"part{n}/package.json": "{}" for n in range(2 * MOST_PROJECTS)} | {"z/go.mod": "module z\n"}
+    assert groups(tree) == []
+    assert folders_beside(tree, [], ["z/a.go"]) == ["z"]
+
+
+def test_the_files_of_each_folder() -> None:
+    files = ["a.py", "api/b.py", "apps/web/c.js", "apps/d.js", "api2/e.py"]
+    assert split_by_folder(["", "api", "apps/web"], files) == {
+        "": files,
+        "api/": ["b.py"],
+        "apps/web/": ["c.js"],
+    }

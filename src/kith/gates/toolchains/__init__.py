@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 _CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
+_FOLDERS_READ = 2 * MOST_PROJECTS  # some may have no tests; a change shows which of the others count
 _Group = tuple[Toolchain, ...]
 _Groups = tuple[_Group, ...]
 
@@ -84,7 +85,7 @@ def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[s
     configured = PYTHON_MANIFESTS.intersection(tree) and (
         read_settings(tree, read).where or any(outside(folders, test_modules(tree)))
     )
-    return [] if configured else folders
+    return [] if configured else folders[:_FOLDERS_READ]
 
 
 def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -> _Groups:
@@ -160,7 +161,7 @@ def choose_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_candidates` would read: for who reads them beforehand."""
     tree = frozenset(files)
     clues = _clues_at_top(tree)
-    for folder in project_folders(tree)[: 2 * MOST_PROJECTS]:
+    for folder in project_folders(tree)[:_FOLDERS_READ]:
         clues += choose_nested_clues(folder, tree)
     return tuple(dict.fromkeys(clues))
 
