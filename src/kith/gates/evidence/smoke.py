@@ -206,8 +206,8 @@ async def _lacks_its_folder(trial: Trial, fault: str) -> bool:
 async def _new_faults(before: Trial, after: Trial, ways: Sequence[_Way]) -> list[str]:
     """The output of each way, in their order, if a file that loaded before no longer does; [] if it does.
 
-    A way counts if it served before, or if no way further out did: what loads only inside its own package
-    is broken for those who import the package.
+    A way counts if it served before, or if no way further out did. Who imports a package cannot load what
+    only loads inside it.
     """
     faults, served = list[str](), False
     for way in ways:
