@@ -15,7 +15,7 @@ SUBTRACTS, ADDS = "frontend/add.test.js::subtracts", "frontend/add.test.js::adds
 PROJECTS = (
     Project(
         "a backend and a frontend",
-        {**BACKEND, **FRONTEND, "README.md": "Two.\n"},
+        {**BACKEND, **FRONTEND, "README.md": "Two.\n", "release.py": "import os\n\nprint(os.sep)\n"},
         (
             right(
                 "refactor the backend",
@@ -65,6 +65,11 @@ PROJECTS = (
                 fixed=[SUBTRACTS],
             ),
             right("words only", README, "unproven", "not_reached", failing=[SUBTRACTS]),
+            wrong(
+                "break a script beside them",
+                {"release.py": "import os\n\nprint(os.sepp)\n"},
+                says="release.py no longer loads",
+            ),
         ),
         slow=True,
     ),
@@ -125,6 +130,29 @@ PROJECTS = (
         (
             right("refactor", {"lib/shapes.py": REFACTOR}, "held", "reached"),
             wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),
+        ),
+    ),
+    Project(
+        "tests beside a package that has its own",
+        {
+            "lib/setup.py": "from setuptools import setup\nsetup(name='lib')\n",
+            "lib/shapes.py": SHAPES,
+            "lib/tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n",
+            "tests/test_shapes.py": TEST_SHAPES.replace("shapes", "lib.shapes"),
+        },
+        (wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),),
+    ),
+    Project(
+        "a manifest at the top with settings of a linter",
+        {
+            "pyproject.toml": "[tool.ruff]\nline-length = 100\n",
+            "backend/requirements.txt": "requests\n",
+            "backend/shapes.py": SHAPES,
+            "backend/tests/test_shapes.py": TEST_SHAPES,
+        },
+        (
+            right("refactor", {"backend/shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break it", {"backend/shapes.py": BREAKS}, broken=[f"{TESTS}/test_shapes.py::test_area"]),
         ),
     ),
 )
