@@ -11,6 +11,7 @@ BACKEND["backend/tests/test_shapes.py"] = BACKEND.pop("backend/test_shapes.py")
 PAGE = next(each for each in NODE if each.name == "node --test")
 FRONTEND = {f"frontend/{path}": text for path, text in PAGE.files.items()}
 TESTS = "backend/tests"
+USES_COMMON = "from common.shapes import area\n\n\ndef test_area():\n    assert area(2, 3) == 6\n"
 SUBTRACTS, ADDS = "frontend/add.test.js::subtracts", "frontend/add.test.js::adds"
 PROJECTS = (
     Project(
@@ -103,18 +104,19 @@ PROJECTS = (
         ),
     ),
     Project(
-        "many services",
+        "many services that use one library",
         {
-            f"service{number}/{path}": text
-            for number in range(5)
-            for path, text in {**GREEN, "setup.cfg": "[metadata]\nname = service\n"}.items()
+            "common/setup.cfg": "[metadata]\nname = common\n",
+            "common/shapes.py": SHAPES,
+            **{f"service{number}/setup.cfg": "[metadata]\nname = service\n" for number in range(5)},
+            **{f"service{number}/test_s{number}.py": USES_COMMON for number in range(5)},
         },
         (
-            right("refactor one", {"service3/shapes.py": REFACTOR}, "held", "reached"),
+            right("refactor the library", {"common/shapes.py": REFACTOR}, "held", "reached"),
             wrong(
-                "break one",
-                {"service3/shapes.py": BREAKS},
-                broken=["service3/test_shapes.py::test_area"],
+                "break the library",
+                {"common/shapes.py": BREAKS},
+                broken=[f"service{number}/test_s{number}.py::test_area" for number in range(5)],
             ),
         ),
         slow=True,
