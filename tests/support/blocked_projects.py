@@ -417,6 +417,12 @@ PROJECTS = (
                 says="has no attribute 'nothing'",
             ),
             wrong(
+                "loads only inside its package",
+                {"server/app/main.py": "import json\n\nimport limits\n"},
+                "no_tests",
+                says="No module named 'limits'",
+            ),
+            wrong(
                 "a name that the package has not",
                 {"server/app/main.py": "from app.limits import LEAST\n"},
                 "unchecked",

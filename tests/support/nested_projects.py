@@ -11,11 +11,12 @@ BACKEND["backend/tests/test_shapes.py"] = BACKEND.pop("backend/test_shapes.py")
 PAGE = next(each for each in NODE if each.name == "node --test")
 FRONTEND = {f"frontend/{path}": text for path, text in PAGE.files.items()}
 TESTS = "backend/tests"
+USES_COMMON = "from common.shapes import area\n\n\ndef test_area():\n    assert area(2, 3) == 6\n"
 SUBTRACTS, ADDS = "frontend/add.test.js::subtracts", "frontend/add.test.js::adds"
 PROJECTS = (
     Project(
         "a backend and a frontend",
-        {**BACKEND, **FRONTEND, "README.md": "Two.\n"},
+        {**BACKEND, **FRONTEND, "README.md": "Two.\n", "release.py": "import os\n\nprint(os.sep)\n"},
         (
             right(
                 "refactor the backend",
@@ -65,6 +66,11 @@ PROJECTS = (
                 fixed=[SUBTRACTS],
             ),
             right("words only", README, "unproven", "not_reached", failing=[SUBTRACTS]),
+            wrong(
+                "break a script beside them",
+                {"release.py": "import os\n\nprint(os.sepp)\n"},
+                says="release.py no longer loads",
+            ),
         ),
         slow=True,
     ),
@@ -98,18 +104,19 @@ PROJECTS = (
         ),
     ),
     Project(
-        "many services",
+        "many services that use one library",
         {
-            f"service{number}/{path}": text
-            for number in range(5)
-            for path, text in {**GREEN, "setup.cfg": "[metadata]\nname = service\n"}.items()
+            "common/setup.cfg": "[metadata]\nname = common\n",
+            "common/shapes.py": SHAPES,
+            **{f"service{number}/setup.cfg": "[metadata]\nname = service\n" for number in range(5)},
+            **{f"service{number}/test_s{number}.py": USES_COMMON for number in range(5)},
         },
         (
-            right("refactor one", {"service3/shapes.py": REFACTOR}, "held", "reached"),
+            right("refactor the library", {"common/shapes.py": REFACTOR}, "held", "reached"),
             wrong(
-                "break one",
-                {"service3/shapes.py": BREAKS},
-                broken=["service3/test_shapes.py::test_area"],
+                "break the library",
+                {"common/shapes.py": BREAKS},
+                broken=[f"service{number}/test_s{number}.py::test_area" for number in range(5)],
             ),
         ),
         slow=True,
@@ -125,6 +132,29 @@ PROJECTS = (
         (
             right("refactor", {"lib/shapes.py": REFACTOR}, "held", "reached"),
             wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),
+        ),
+    ),
+    Project(
+        "tests beside a package that has its own",
+        {
+            "lib/setup.py": "from setuptools import setup\nsetup(name='lib')\n",
+            "lib/shapes.py": SHAPES,
+            "lib/tests/test_sum.py": "def test_sum():\n    assert 1 + 1 == 2\n",
+            "tests/test_shapes.py": TEST_SHAPES.replace("shapes", "lib.shapes"),
+        },
+        (wrong("break it", {"lib/shapes.py": BREAKS}, broken=["tests/test_shapes.py::test_area"]),),
+    ),
+    Project(
+        "a manifest at the top with settings of a linter",
+        {
+            "pyproject.toml": "[tool.ruff]\nline-length = 100\n",
+            "backend/requirements.txt": "requests\n",
+            "backend/shapes.py": SHAPES,
+            "backend/tests/test_shapes.py": TEST_SHAPES,
+        },
+        (
+            right("refactor", {"backend/shapes.py": REFACTOR}, "held", "reached"),
+            wrong("break it", {"backend/shapes.py": BREAKS}, broken=[f"{TESTS}/test_shapes.py::test_area"]),
         ),
     ),
 )

@@ -50,3 +50,15 @@ def test_an_installation_changes_the_name(
     assert name_environment(root) == before
     install(root)
     assert name_environment(root) != before
+
+
+@pytest.mark.parametrize("holder", ["", "backend"])
+def test_a_project_in_a_folder_uses_what_is_installed_there_and_at_the_top(
+    holder: str, tmp_path: Path
+) -> None:
+    libraries = tmp_path / holder / ".venv" / "lib" / "python3.11" / "site-packages"
+    libraries.mkdir(parents=True)
+    os.utime(libraries, (1, 1))
+    before = name_environment(tmp_path, "backend")
+    (libraries / "pkg").mkdir()
+    assert name_environment(tmp_path, "backend") != before

@@ -20,7 +20,7 @@ from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, NameE
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.evidence.quick_tests import find_new_failures
-from kith.gates.evidence.smoke import untested_gate
+from kith.gates.evidence.smoke import outside_gate, untested_gate
 from kith.gates.human import Person, human_gate
 from kith.gates.limits import limits_gate
 from kith.gates.linters import allowed_linters, lint_gate, types_gate
@@ -35,6 +35,7 @@ from kith.gates.toolchains import (
     find_toolchains,
     folders_beside,
 )
+from kith.gates.toolchains.python import PYTHON_MANIFESTS
 from kith.settings.features import features
 
 # Commits the applied paths of the real tree under a message; the commit's hash, "" where git refused.
@@ -200,9 +201,18 @@ class _Checks(Struct):
             linters, _ = allowed_linters(self.run, await project_linters(self.run))
             limits = self.checking.limits
             chosen += [lint_gate(linters, limits, self.run), types_gate(linters, limits, self.run)]
-        if not checks and self.checking.commands is None:
-            chosen.append(untested_gate(self.bench.home))
+        if self.checking.commands is None:
+            chosen += self._without_tests(checks, changes)
         return chosen
+
+    def _without_tests(self, checks: Sequence[Check], changes: Changes) -> list[Gate]:
+        """For what no check speaks of: a project without any, or files that are in no project's folder."""
+        tops = [check.group[0] for check in checks if check.found]
+        if not checks:
+            return [untested_gate(self.bench.home)]
+        if all(any(each.holds(change.path) for each in tops) for change in changes):
+            return []
+        return [outside_gate(self.bench.home, tops)]
 
     async def baseline(self) -> list[Judged]:
         told = []
@@ -256,6 +266,8 @@ class _Checks(Struct):
         contents = await _read_all(self.run, clues)
         groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
         spoken = {group[0].language for group in known if not group[0].folder}
+        if not PYTHON_MANIFESTS.intersection(self.files):
+            spoken.discard("Python")  # tests at the top without a manifest are not those of the folders
         return [Check(group, found=True) for group in groups if group[0].language not in spoken]
 
     async def _may_run(self, check: Check) -> bool:

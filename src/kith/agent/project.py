@@ -396,7 +396,7 @@ class Project(Struct, frozen=True):
             request=request,
             kept=KeptResults(chosen.cache, chosen.state),
             digests=self.tree.digests,
-            environment=cache(lambda folder: name_environment(self.root / folder)),
+            environment=cache(lambda folder: name_environment(self.root, folder)),
             least_s=chosen.check_timeout if "check_timeout" in chosen.origin else 0.0,
             lint=chosen.lint == "require",
         )

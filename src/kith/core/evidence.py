@@ -146,7 +146,7 @@ UNCHECKED: Final = Evidence("unproven", "unchecked")
 
 
 def combine(checks: Iterable[CheckEvidence]) -> Evidence:
-    """The best grade that any check gives, unless one that must be heard had no chance to speak.
+    """The best grade that any check gives, unless one lost something or had no chance to speak.
 
     A command without results per test that fails as before says nothing where another check has such results.
     """
@@ -156,5 +156,6 @@ def combine(checks: Iterable[CheckEvidence]) -> Evidence:
     counted = any(each.after and each.after.counted for each in found)
     silent = [each for each in found if each.grade == "unproven" and each.reason in _HELD_BACK]
     silent = [each for each in silent if each.reason != "same_failure" or not counted]
-    best = silent[0] if silent else max(found, key=lambda each: GRADES.index(each.grade))
+    lost = [each for each in found if each.reason in ("broken", "unmet")]
+    best = next(iter([*lost, *silent]), None) or max(found, key=lambda each: GRADES.index(each.grade))
     return Evidence(best.grade, best.reason, found)

@@ -299,17 +299,21 @@ def environment_of(root: Path, surroundings: Surroundings, extra: Mapping[str, s
 _INSTALLED: Final = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 
 
-def name_environment(root: Path) -> str:
-    """A digest that changes when PATH does, or when something is installed where the tree's commands look."""
+def name_environment(root: Path, folder: str = "") -> str:
+    """A digest that changes when PATH does, or when something is installed where the tree's commands look.
+
+    The commands of a project in a folder look there, too.
+    """
     told = [path_variable(root), os.environ.get("VIRTUAL_ENV", "")]
     programs = [Path(folder) for folder in told[0].split(os.pathsep) if folder]
     prefixes = [folder.parent for folder in programs]
-    prefixes += [root / name for name in VENVS]
-    folders = [found for prefix in prefixes for pattern in _INSTALLED for found in prefix.glob(pattern)]
-    modules = root / "node_modules"
-    for folder in [*programs, *folders, modules, modules / ".package-lock.json"]:
+    tops = [root / folder, root] if folder else [root]
+    prefixes += [top / name for top in tops for name in VENVS]
+    libraries = [found for prefix in prefixes for pattern in _INSTALLED for found in prefix.glob(pattern)]
+    modules = [top / "node_modules" for top in tops]
+    for each in [*programs, *libraries, *modules, *(place / ".package-lock.json" for place in modules)]:
         try:
-            told.append(f"{folder} {folder.stat().st_mtime_ns}")
+            told.append(f"{each} {each.stat().st_mtime_ns}")
         except OSError:
             continue
     return sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -128,3 +128,14 @@ def test_a_run_that_was_stopped_does_not_tell_what_is_left_out(ids: list[str]) -
     changes = (Change("a.py", b"1", b"2"),)
     toolchain = Toolchain("", "Python", "", "run", "pytest")
     assert affected_files(toolchain, before, Reach(frozenset({"test_a.py"})), changes) == ["test_a.py"]
+
+
+def test_tests_of_another_folder_say_nothing_of_a_project_in_a_folder() -> None:
+    app, top = (
+        Toolchain("npm test", "JavaScript", "", "npm test", "node", folder=each) for each in ("app", "")
+    )
+    changes = (Change("api/a.js", b"1", b"2"),)
+    for reach in (Reach(frozenset({"api/a.test.js"})), Reach(whole=True)):
+        assert not reach.inside(app, changes).covers("app/adds", "node")
+        assert reach.inside(top, changes) == reach
+    assert Reach(frozenset({"app/a.test.js"})).inside(app, changes).covers("app/adds", "node")

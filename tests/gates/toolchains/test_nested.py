@@ -10,8 +10,8 @@ from kith.gates.toolchains import (
     find_nested,
     folders_beside,
 )
-from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders
-from kith.gates.toolchains.toolchain import directly, narrow
+from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
+from kith.gates.toolchains.toolchain import directly, enter, narrow
 
 TEST = "def test_a():\n    assert True\n"
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
@@ -124,3 +124,34 @@ def test_tests_are_named_from_the_top_and_chosen_by_those_names() -> None:
     assert narrow(by_unittest, ["my app.test_a.T.test_a"]).run.endswith("-k '*test_a.T.test_a'")
     beside = directly(by_unittest, ["my app/test_a.py"])
     assert beside and beside.test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"
+
+
+def test_tests_beside_the_projects_start_at_the_top() -> None:
+    tree = {"lib/setup.py": "", "lib/tests/test_a.py": TEST, "tests/test_top.py": TEST}
+    assert lines(tree) == [[f"cd lib && {PLAIN}"], [f"{PLAIN} tests"]]
+    tree |= {f"service{n}/setup.cfg": "[metadata]\n" for n in range(MOST_PROJECTS)}
+    tree |= {f"service{n}/test_a.py": TEST for n in range(MOST_PROJECTS)}
+    assert lines(tree) == [[f"{PLAIN} tests"]]
+    shared = {"a/lib/setup.py": "", "a/lib/test_a.py": TEST, "a/test_b.py": TEST}
+    assert lines(shared) == [[f"cd a/lib && {PLAIN}"], [f"{PLAIN} a/test_b.py"]]
+
+
+def test_a_folder_that_looks_like_an_option() -> None:
+    tree = {"-web/setup.cfg": "[metadata]\n", "-web/test_a.py": TEST}
+    assert lines(tree)[0][0] == f"cd ./-web && {PLAIN}"
+    assert enter("-web").startswith("cd ./-web || exit\n")
+
+
+def test_of_many_folders_the_first_are_asked_and_those_that_a_change_touches() -> None:
+    tree = {f"part{n}/package.json": "{}" for n in range(2 * MOST_PROJECTS)} | {"z/go.mod": "module z\n"}
+    assert groups(tree) == []
+    assert folders_beside(tree, [], ["z/a.go"]) == ["z"]
+
+
+def test_the_files_of_each_folder() -> None:
+    files = ["a.py", "api/b.py", "apps/web/c.js", "apps/d.js", "api2/e.py"]
+    assert split_by_folder(["", "api", "apps/web"], files) == {
+        "": files,
+        "api/": ["b.py"],
+        "apps/web/": ["c.js"],
+    }

@@ -47,6 +47,11 @@ class Reach(Struct, frozen=True, dict=True):
             return bool(self)
         return file_of(id) in self.tests or not self._modules.isdisjoint(modules_of(id))
 
+    def inside(self, toolchain: Toolchain, changes: Changes) -> "Reach":
+        """The part that a project's own tests can have: it runs none of another folder."""
+        whole = self.whole and any(toolchain.holds(change.path) for change in changes)
+        return Reach(frozenset(filter(toolchain.holds, self.tests)), whole)
+
     @cached_property
     def _modules(self) -> frozenset[str]:
         """The files as modules, by each name that they may have, wherever unittest's discovery began."""

@@ -236,7 +236,8 @@ class Bench:
         if self._kept is None or not toolchain.compiles:
             return ""
         key = await self._key(toolchain, ())
-        return f"base_{root_key(self.home.root)[:12]}-{key[:16]}" if key else ""
+        place = sha256(choice_key(self.home.root, (toolchain,)).encode()).hexdigest()[:12]
+        return f"base_{place}-{key[:16]}" if key else ""
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -319,15 +320,10 @@ async def _staying(home: Workspace, name: str) -> AsyncIterator[Trial]:
         return
 
 
-def root_key(root: Path) -> str:
-    """A name for a project by its place."""
-    return sha256(os.fsencode(root)).hexdigest()[:24]
-
-
 def choice_key(root: Path, group: Sequence[Toolchain]) -> str:
     """Under what it is kept which command of a group tests the project at `root`."""
     place = f"{group[0].folder}\0{group[0].language}".encode("utf-8", "surrogateescape")
-    return f"choice-{root_key(root)}-{sha256(place).hexdigest()[:8]}"
+    return f"choice-{sha256(os.fsencode(root)).hexdigest()[:24]}-{sha256(place).hexdigest()[:8]}"
 
 
 def read_choice(kept: ResultStore, root: Path, group: Sequence[Toolchain]) -> ChosenCheck | None:

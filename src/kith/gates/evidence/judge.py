@@ -46,6 +46,7 @@ async def _decide(judged: JudgedChange) -> Verdict:
     ):
         return await _blocked(judged, missing)
     reach = await read_reach(judged.bench.home, judged.changes, judged.is_test)
+    reach = reach.inside(judged.before.toolchain, judged.changes)
     if (affected := await before_affected(judged, reach)) is not None:
         return await _judge_tests(
             affected, await affected.run_with(affected.changes, affected.affected(reach)), reach

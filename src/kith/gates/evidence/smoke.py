@@ -18,8 +18,8 @@ from kith.core.values import Change, Changes, Verdict
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.results.uninstalled import read_required
 from kith.gates.soundness.imports import SCRIPTS, find_imports
-from kith.gates.toolchains import PYTHON
-from kith.gates.toolchains.toolchain import enter
+from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchains.toolchain import enter, quote_folder
 from kith.gates.untouched import is_test_file
 
 NAME: Final = "tests"
@@ -74,9 +74,11 @@ async def look_without_tests(home: Workspace, changes: Changes) -> SmokeFaults:
         await after.apply(changes)
         lacking = [required.module(name) for name in await _not_found(after, _ask_python, modules)]
         lacking += [required.package(name) for name in await _not_found(after, _ask_node, packages)]
-        for path, ways in asked:
-            faults = await _faults(after, ways)
-            if not faults or await _faults(before, ways) or await _lacks_its_folder(after, faults[0]):
+        files = frozenset(await home.files())
+        for path, possible in asked:
+            ways = tuple(way for way in possible if f"{way.folder}/__init__.py" not in files)
+            faults = await _new_faults(before, after, ways)
+            if not faults or await _lacks_its_folder(after, faults[0]):
                 continue
             missing = next((lacks for fault in faults if (lacks := required.lacks(fault))), None)
             if missing is None:
@@ -94,6 +96,19 @@ def untested_gate(home: Workspace) -> Gate:
         reason: Reason = "uninstalled" if look.missing and not look.letter else "no_tests"
         told = combine([CheckEvidence("", "unproven", reason, missing=look.missing)])
         return Verdict(not look.letter, look.letter or NO_TESTS, NAME, evidence=told)
+
+    return judge
+
+
+def outside_gate(home: Workspace, toolchains: Sequence[Toolchain]) -> Gate:
+    """For the files of a change that are in no project's folder: they load as before."""
+
+    async def judge(run: Run, changes: Changes) -> Verdict:
+        outside = tuple(each for each in changes if not any(one.holds(each.path) for one in toolchains))
+        look = await look_without_tests(home, outside)
+        told = CheckEvidence("", "unproven", "broken" if look.letter else "uninstalled", missing=look.missing)
+        evidence = combine([told]) if look.letter or look.missing else None
+        return Verdict(not look.letter, look.letter, NAME, evidence=evidence)
 
     return judge
 
@@ -156,7 +171,7 @@ class _Way(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        return f"cd {shlex.quote(self.folder)} && {self.line}" if self.folder else self.line
+        return f"cd {quote_folder(self.folder)} && {self.line}" if self.folder else self.line
 
 
 def _ways_to_load(change: Change) -> tuple[_Way, ...]:
@@ -201,15 +216,29 @@ async def _lacks_its_folder(trial: Trial, fault: str) -> bool:
     return bool(header) and any(f"/{path}".endswith(header) for path in await trial.files())
 
 
-async def _faults(trial: Trial, ways: Sequence[_Way]) -> list[str]:
-    """The output of each way, in their order, where all of them fail; [] where one succeeds."""
-    faults = list[str]()
+async def _new_faults(before: Trial, after: Trial, ways: Sequence[_Way]) -> list[str]:
+    """The output of each way, in their order, if a file that loaded before no longer does; [] if it does.
+
+    A way counts if it served before, or if no way further out did. Who imports a package cannot load what
+    only loads inside it.
+    """
+    faults, served = list[str](), False
     for way in ways:
-        ran = await trial.check(ShellCommand(f"{enter(way.folder)}{way.line}"), ExecLimits(_SECONDS))
-        if not ran.code:
+        fault = await _fault(after, way)
+        if not fault and not served:
             return []
-        faults.append(ran.output.strip()[-_TOLD:] or f"exit code {ran.code}")
-    return faults
+        worked = not await _fault(before, way)
+        if not fault and worked:
+            return []
+        served = served or worked
+        faults.append(fault or faults[0])
+    return faults if served else []
+
+
+async def _fault(trial: Trial, way: _Way) -> str:
+    """The output of a failed command; "" for one that succeeded."""
+    ran = await trial.check(ShellCommand(f"{enter(way.folder)}{way.line}"), ExecLimits(_SECONDS))
+    return (ran.output.strip()[-_TOLD:] or f"exit code {ran.code}") if ran.code else ""
 
 
 def _letter(path: str, line: str, fault: str) -> str:

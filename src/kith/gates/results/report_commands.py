@@ -86,7 +86,9 @@ def _steps(configure: str, build: str, test: str) -> str:
 
 
 def _reporting(toolchain: Toolchain) -> str:
-    line = _REPORTING.get(toolchain.runner, _command)(toolchain.run)
+    # A manifest at the tree's top would make pytest name its tests from there.
+    here = " --rootdir=." if toolchain.folder and toolchain.runner == "pytest" else ""
+    line = _REPORTING.get(toolchain.runner, _command)(f"{toolchain.run}{here}")
     line = _collected(line, toolchain.reports) if toolchain.reports else line
     return _among_parts(line, toolchain) if toolchain.first or toolchain.last else line
 

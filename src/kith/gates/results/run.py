@@ -341,7 +341,7 @@ async def _ask_again(
         f"{'' if program.reporting[-1].endswith('=') else ' '}{reports}/{shlex.quote(program.report)})"
         for program in programs
     ]
-    script = "\n".join([f'cd {shlex.quote(folder or ".")}; root="$PWD"; mkdir -p {reports}', *lines])
+    script = "\n".join([f'cd {shlex.quote(f"./{folder}")}; root="$PWD"; mkdir -p {reports}', *lines])
     await trial.check(ShellCommand(f"({script}) >/dev/null 2>&1"), limits)
     names = [f"catch2/{program.report}" for program in programs]
     return {name: await _read_or_nothing(trial, folder, name) for name in names}

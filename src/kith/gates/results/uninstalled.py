@@ -13,7 +13,7 @@ from kith.gates.reports import SuiteReport
 from kith.gates.results.missing_needs import NO_MODULE, NO_PACKAGE, PYPI, npm_install
 from kith.gates.toolchains import PYTHON
 from kith.gates.toolchains.manifests import NODE_CLUES, packages_in, parse_object
-from kith.gates.toolchains.nested import project_folders, reader_in
+from kith.gates.toolchains.nested import project_folders, reader_in, split_by_folder
 from kith.gates.toolchains.python import normal_name, own_modules, required_by, requirement_files
 from kith.gates.toolchains.toolchain import read_text
 
@@ -64,12 +64,11 @@ async def read_required(home: Workspace, changes: Changes) -> Required:
     there = await home.files()
     known = {*there} - {change.path for change in changes if change.after is None}
     files = known | {change.path for change in changes if change.after is not None}
-    folders = ["", *(f"{folder}/" for folder in project_folders(files))]
-    inside = {top: [path.removeprefix(top) for path in files if path.startswith(top)] for top in folders}
+    inside = split_by_folder(["", *project_folders(files)], files)
     paths = [
         f"{top}{path}"
-        for top in folders
-        for path in (*requirement_files(inside[top]), *({*NODE_CLUES} & {*inside[top]}))
+        for top, own in inside.items()
+        for path in (*requirement_files(own), *({*NODE_CLUES} & {*own}))
     ]
     texts: dict[str, bytes] = {**await home.read_many([path for path in paths if path in known])}
     texts |= {change.path: change.after for change in changes if change.after is not None}
@@ -77,11 +76,11 @@ async def read_required(home: Workspace, changes: Changes) -> Required:
     then, now = {each.path: each.before for each in edited}, {each.path: each.after for each in edited}
     words = read_declared(now, now.get).words - read_declared(then, then.get).words
     python, npm = set[str](), set[str]()
-    for top in folders:
-        python |= required_by(inside[top], reader_in(top, texts.get))
+    for top, own in inside.items():
+        python |= required_by(own, reader_in(top, texts.get))
         npm |= packages_in(parse_object(read_text(texts.get, f"{top}{NODE_CLUES[0]}")))
-    own = own_modules([*there, *(path for paths in inside.values() for path in paths)])
-    return Required(frozenset(python), frozenset(npm), Declared(words), own)
+    modules = own_modules([*there, *(path for own in inside.values() for path in own)])
+    return Required(frozenset(python), frozenset(npm), Declared(words), modules)
 
 
 def find_uninstalled(

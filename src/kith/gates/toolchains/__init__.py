@@ -35,7 +35,7 @@ from kith.gates.toolchains.python import (
     test_modules,
 )
 from kith.gates.toolchains.stated_commands import find_stated, stated_clues
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, PYTHON, Read, Toolchain, read_text
+from kith.gates.toolchains.toolchain import BUILD_FOLDER, PYTHON, Read, Toolchain, narrow, read_text
 
 __all__ = [
     "BUILD_FOLDER",
@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 _CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
+_FOLDERS_READ = 2 * MOST_PROJECTS  # some may have no tests; a change shows which of the others count
 _Group = tuple[Toolchain, ...]
 _Groups = tuple[_Group, ...]
 
@@ -65,7 +66,7 @@ def find_candidates(files: Collection[str], read: Read) -> _Groups:
     groups = _find_at_top(tree, read)
     folders = _nested_folders(tree, read, groups)
     if nested := [group for folder in folders for group in find_nested(folder, tree, read)]:
-        groups = _with_guess(nested, groups)
+        groups = _with_guess(nested, groups, list(outside(folders, test_modules(tree))))
     elif [each[0].language for each in groups] == ["Python"] and not PYTHON_MANIFESTS.intersection(tree):
         # Tests that nothing tells of may be those of a program that starts in its folder.
         below = only_folder(test_modules(tree))
@@ -84,21 +85,34 @@ def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[s
     configured = PYTHON_MANIFESTS.intersection(tree) and (
         read_settings(tree, read).where or any(outside(folders, test_modules(tree)))
     )
-    return [] if configured else folders
+    return [] if configured else folders[:_FOLDERS_READ]
 
 
-def _with_guess(nested: Sequence[_Group], top: _Groups) -> _Groups:
+def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -> _Groups:
     """The projects in folders; tests that were found without a manifest may also start at the top.
 
-    Of many projects only those that a change touches are checked.
+    Tests `beside` the projects start nowhere else. Of many projects those that a change touches are checked,
+    and what starts at the top: it may see what depends on them.
     """
     python = [group for group in nested if group[0].language == "Python"]
-    guess = tuple(each for group in top for each in group) if len(python) < 2 else ()
+    guess = tuple(each for group in top for each in group)
+    if python and guess and beside:
+        names = sorted({_above(path, python) for path in beside})
+        why = f"{beside[0]} is a test module"
+        alone = tuple(replace(narrow(each, names), why=why) for each in guess if each.runner == "pytest")
+        return (*(nested if len(nested) <= MOST_PROJECTS else ()), alone or guess)
     if len(nested) > MOST_PROJECTS:
-        nested, guess = (), () if python else guess
+        return top
     if guess and not python:
         return (*nested, guess)
-    return tuple((*group, *guess) if group in python else group for group in nested)
+    alternative = guess if len(python) == 1 else ()
+    return tuple((*group, *alternative) if group in python else group for group in nested)
+
+
+def _above(path: str, groups: Sequence[_Group]) -> str:
+    """The folder at the top that holds a file, or the file itself if a project shares that folder."""
+    top = path.partition("/")[0]
+    return path if any(f"{group[0].folder}/".startswith(f"{top}/") for group in groups) else top
 
 
 def find_nested(folder: str, files: Collection[str], read: Read) -> _Groups:
@@ -148,7 +162,7 @@ def choose_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files that `find_candidates` would read: for who reads them beforehand."""
     tree = frozenset(files)
     clues = _clues_at_top(tree)
-    for folder in project_folders(tree)[: 2 * MOST_PROJECTS]:
+    for folder in project_folders(tree)[:_FOLDERS_READ]:
         clues += choose_nested_clues(folder, tree)
     return tuple(dict.fromkeys(clues))
 

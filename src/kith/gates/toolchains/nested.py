@@ -56,6 +56,19 @@ def files_in(folder: str, files: Collection[str]) -> frozenset[str]:
     return frozenset(path.removeprefix(prefix) for path in files if path.startswith(prefix))
 
 
+def split_by_folder(folders: Collection[str], files: Collection[str]) -> dict[str, list[str]]:
+    """The files of each folder, relative to it, by its prefix; "" is the top. One pass over many files."""
+    inside: dict[str, list[str]] = {folder and f"{folder}/": [] for folder in folders}
+    depths = {prefix.count("/") for prefix in inside}
+    for path in files:
+        parts = path.split("/", max(depths, default=0))
+        for depth in depths:
+            prefix = "".join(f"{part}/" for part in parts[:depth])
+            if len(parts) > depth and prefix in inside:
+                inside[prefix].append(path.removeprefix(prefix))
+    return inside
+
+
 def reader_in(prefix: str, read: Read) -> Read:
     """Read files by their paths behind a prefix, a folder with its slash."""
     return lambda path: read(f"{prefix}{path}")

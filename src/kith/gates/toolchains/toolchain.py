@@ -94,7 +94,7 @@ class Toolchain(Struct, frozen=True):
 
     def from_top(self, line: str) -> str:
         """A line for its folder, as a person would type it at the top."""
-        return f"cd {shlex.quote(self.folder)} && {line}" if self.folder else line
+        return f"cd {quote_folder(self.folder)} && {line}" if self.folder else line
 
     @property
     def prefix(self) -> str:
@@ -126,7 +126,12 @@ _OWN_PYTHON: Final = (
 
 def enter(folder: str) -> str:
     """The lines that begin a script for a folder, with its own environment; "" for the top."""
-    return f"cd {shlex.quote(folder)} || exit\n{_OWN_PYTHON}\n" if folder else ""
+    return f"cd {shlex.quote(f'./{folder}')} || exit\n{_OWN_PYTHON}\n" if folder else ""
+
+
+def quote_folder(folder: str) -> str:
+    """A folder as a word of the shell that is no option."""
+    return shlex.quote(f"./{folder}" if folder.startswith("-") else folder)
 
 
 def with_env(line: str, env: tuple[tuple[str, str], ...]) -> str:
