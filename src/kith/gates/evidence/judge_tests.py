@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kith.core.check_names import name_check
 from kith.core.evidence import NAMED, Blocked, CheckEvidence, Names
 from kith.core.values import Changes, Ran, Verdict
 from kith.gates.evidence.affected_tests import Reach, holders_of, tests_in
@@ -70,7 +71,8 @@ async def judge_tests(judged: JudgedChange, after: SuiteReport, reach: Reach) ->
     if uninstalled:
         return judged.yes(replace_grade(told, "unproven", "uninstalled"), after)
     if worse := await _worse_part(judged, after):
-        return judged.no(told, write_exit(replace(after, ran=worse, cases=(), problem="")), after)
+        letter = write_exit(replace(after, ran=worse, cases=(), problem=""))
+        return judged.no(told, f"`{name_check(worse.command)}` fails beside the tests: {letter}", after)
     if await _ends_badly(judged, after):
         return judged.no(told, write_exit(after), after)
     watching = [path for path in tampering.watching if not mentions(judged.claims.request, path)]
