@@ -307,7 +307,11 @@ NODE = (
         },
         (
             right("refactor", {"add.js": swap(ADD_JS, ("a + b", "b + a"))}, "held", "reached"),
-            wrong("a linter that was green", {"add.js": f"var one = 1;\n{ADD_JS}"}, says="`sh lint.sh` fails beside the tests: "),
+            wrong(
+                "a linter that was green",
+                {"add.js": f"var one = 1;\n{ADD_JS}"},
+                says="`sh lint.sh` fails beside the tests: ",
+            ),
             wrong(
                 "a test",
                 {"add.js": swap(ADD_JS, ("a + b", "a - b"))},
