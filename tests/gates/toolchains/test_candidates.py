@@ -464,6 +464,22 @@ def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, st
     assert [(line, each.runner) for line, each in zip(lines, group, strict=True)] == found
 
 
+@pytest.mark.parametrize(
+    ("rule", "clean"),
+    [
+        ("clean:", "make clean"),
+        ("clean distclean:", "make clean"),
+        ("clean::", "make clean"),
+        ("distclean:", ""),
+        ("clean := all", ""),
+        (".PHONY: clean", ""),
+    ],
+)
+def test_a_makefile_that_can_clean_up(rule: str, clean: str) -> None:
+    (group,) = groups({"Makefile": f"CC = cc\ntest: unit\n\t./unit\n{rule}\n"})
+    assert {each.clean for each in group} == {clean}
+
+
 def test_workspaces() -> None:
     package = json.dumps({"workspaces": ["packages/*"]})
     assert lines({"package.json": package}) == ["npm test --workspaces --if-present"]

@@ -249,7 +249,7 @@ def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     if not (target or (first and _RUNS_ALL.search(first[1]))):
         return ()
     why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
-    line, clean = f"make -C {folder}{target}", f"make -C {folder} clean" if _rule(script, "clean") else ""
+    line, clean = f"make -C {folder}{target}", f"make -C {folder} clean" if _cleans(script) else ""
     return (Toolchain(line, _compiled_language(script), why, line, clean=clean),)
 
 
@@ -270,8 +270,14 @@ def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ..
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
-    clean = "make clean" if language and _rule(script, "clean") else ""
+    clean = "make clean" if language and _cleans(script) else ""
     return tuple(replace(each, clean=clean) for each in found)
+
+
+def _cleans(script: str) -> bool:
+    """True if a rule is for `clean`, alone or with other targets; it may have two colons."""
+    heads = (line.partition(":") for line in script.splitlines() if ":" in line and line[0] != "\t")
+    return any("clean" in head.split() and not rest.startswith(("=", ":=")) for head, _, rest in heads)
 
 
 def _compiled_language(script: str) -> str:
