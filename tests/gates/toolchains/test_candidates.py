@@ -476,8 +476,11 @@ def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, st
     ],
 )
 def test_a_makefile_that_can_clean_up(rule: str, clean: str) -> None:
-    (group,) = groups({"Makefile": f"CC = cc\ntest: unit\n\t./unit\n{rule}\n"})
-    assert {each.clean for each in group} == {clean}
+    for compiled in ("CC = cc\n", "unit: unit.c\n\t@gcc -o unit unit.c\n"):
+        (group,) = groups({"Makefile": f"{compiled}test: unit\n\t./unit\n{rule}\n"})
+        assert {each.clean for each in group} == {clean}
+    (group,) = groups({"Makefile": f"test:\n\tsh test.sh\n{rule}\n"})
+    assert {each.clean for each in group} == {""}
 
 
 def test_workspaces() -> None:

@@ -220,6 +220,7 @@ _OF_PYTHON: Final = lazy_pattern(
     r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run)\b"
 )
 _COMPILES: Final = lazy_pattern(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b")
+_CALLS_COMPILER: Final = lazy_pattern(r"^\t[-@+]*(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?)[ \t]", re.M)
 _DEEPEST: Final = 3
 
 
@@ -270,7 +271,8 @@ def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ..
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
-    clean = "make clean" if language and _cleans(script) else ""
+    compiles = language or _CALLS_COMPILER.search(script)
+    clean = "make clean" if compiles and _cleans(script) else ""
     return tuple(replace(each, clean=clean) for each in found)
 
 
