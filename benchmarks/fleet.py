@@ -386,7 +386,9 @@ async def overhead(args: argparse.Namespace) -> dict[str, Any]:
         plain, jobs, plain_cpu, jobs_cpu = list[float](), list[float](), list[float](), list[float]()
         await start_workers(fleet, machines, 1, 1)
         for place in range(args.number + 2):
-            tree = folder / "plain"
+            tree = (
+                folder / f"plain{place}"
+            )  # new for kith, as a job's clone is: no result is known from before
             shutil.copytree(repository, tree)
             used, begun = children_cpu_s(), time.monotonic()
             words = [
