@@ -117,6 +117,13 @@ def test_two_fixed_tests_are_told_in_the_plural() -> None:
     assert told == "Proven: tests that failed before pass now (test_a, test_b)."
 
 
+def test_what_fails_without_a_test_is_not_called_one() -> None:
+    lint = CheckEvidence("npm test", "unproven", "broken")
+    assert word_evidence(combine([lint])) == "Unproven: what succeeded before fails with the change."
+    check = CheckEvidence("pytest", "unproven", "broken", broken=Names.of(["test_a"]))
+    assert word_evidence(combine([check])) == "Unproven: the change breaks, weakens or removes a test."
+
+
 def test_a_refusal_for_an_undefined_name_says_which(kith: Kith, serve: Serve) -> None:
     serve([edit(OLD, OLD.replace("sum(", "fsum(")), DONE, DONE, DONE])
     told = kith("run", "--yes", "--tries", "2", "--check", "none", "fix mean", code=1)

@@ -62,6 +62,8 @@ def _why(evidence: Evidence) -> str:
     """The reason, with the tests that show it."""
     if evidence.reason == "out_of_time":
         return _late(evidence)
+    if evidence.reason == "broken" and not any(each.broken for each in evidence.checks):
+        return "what succeeded before fails with the change"
     tests = next((each.fixed for each in evidence.checks if each.fixed), None)
     if evidence.reason != "fixed" or not tests:
         return _WHY[evidence.reason]

@@ -94,15 +94,15 @@ def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -
     Tests `beside` the projects start nowhere else. Of many projects those that a change touches are checked,
     and what starts at the top: it may see what depends on them.
     """
+    if len(nested) > MOST_PROJECTS:
+        return top
     python = [group for group in nested if group[0].language == "Python"]
     guess = tuple(each for group in top for each in group)
     if python and guess and beside:
         names = sorted({_above(path, python) for path in beside})
         why = f"{beside[0]} is a test module"
         alone = tuple(replace(narrow(each, names), why=why) for each in guess if each.runner == "pytest")
-        return (*(nested if len(nested) <= MOST_PROJECTS else ()), alone or guess)
-    if len(nested) > MOST_PROJECTS:
-        return top
+        return (*nested, alone or guess)
     if guess and not python:
         return (*nested, guess)
     alternative = guess if len(python) == 1 else ()
