@@ -15,7 +15,7 @@ FOR_ONE_FEATURE = {
         "memory.caches:SessionRow memory.caches:SessionRows memory.database:copy_log "
         "memory.database:move_log memory.inbox:open_question memory.inbox:unheard_sessions "
         "memory.log:Log.count_after "
-        "memory.log:Log.extent memory.log:Log.session_ids memory.queries:PastConversation "
+        "memory.log:Log.session_ids memory.queries:PastConversation "
         "memory.queries:asked_ids memory.queries:conversations_before memory.queries:counted_after "
         "memory.queries:delegated_since memory.queries:find_damage memory.queries:is_undone "
         "memory.queries:newest_event memory.queries:outages_since"
