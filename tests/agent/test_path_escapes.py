@@ -193,6 +193,7 @@ def test_replies_write_nothing_elsewhere(root: Path) -> None:
     assert seen(root) == before and seen(root.parent / "outside") == others
 
 
+@pytest.mark.slow
 def test_the_tree_itself_takes_none_of_them(root: Path) -> None:
     project = Project.open(root, {})
     before, others = seen(root), seen(root.parent / "outside")
@@ -237,6 +238,7 @@ def test_kiths_own_folders_are_no_part_of_any_project(home: Path) -> None:
         Project.open(home, {})
 
 
+@pytest.mark.slow
 def test_a_state_folder_beside_a_project_may_be_named_from_it(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +250,7 @@ def test_a_state_folder_beside_a_project_may_be_named_from_it(
         Project.open(root, {})
 
 
+@pytest.mark.slow
 def test_a_repository_without_a_working_tree_cannot_be_made(root: Path) -> None:
     project = Project.open(root, {})
     parts = {"HEAD": b"ref: refs/heads/main\n", "objects/x": b"x\n", "refs/x": b"x\n"}

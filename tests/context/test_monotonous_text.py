@@ -32,6 +32,7 @@ PIECES = (*" \n", *"a0-_+.(\"'`\\", "a/", "a=", "rename a_b to c_d ")
 
 
 @pytest.mark.parametrize("reader", READERS)
+@pytest.mark.slow
 def test_monotonous_text_is_read(reader: str) -> None:
     for piece in PIECES:
         READERS[reader](piece * (LONG // len(piece)) + "!")

@@ -116,6 +116,7 @@ async def hang() -> None:
             continue
 
 
+@pytest.mark.slow
 def test_a_task_that_will_not_end_is_left_behind(capfd: pytest.CaptureFixture[str]) -> None:
     async def work() -> str:
         task = asyncio.ensure_future(hang())
@@ -127,6 +128,7 @@ def test_a_task_that_will_not_end_is_left_behind(capfd: pytest.CaptureFixture[st
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_thread_that_hangs_does_not_hold_up_python() -> None:
     code = (
         "import asyncio, time; from kith.core.event_loop import run_loop\n"

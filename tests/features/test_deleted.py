@@ -86,6 +86,7 @@ def test_without_any_feature_the_main_job_is_done(repository: Path, tmp_path: Pa
     assert "sum(numbers) / len(numbers)" in (repository / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_with_one_feature_alone_a_task_is_done(repository: Path, tmp_path: Path) -> None:
     environ = without(tmp_path, *(name for name in NAMES if name != "direct"))
     assert kith(environ, "features").split()[0] == "direct"

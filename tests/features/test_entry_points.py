@@ -55,6 +55,7 @@ def test_its_command_its_setting_and_its_gate(repository: Path, script: Any) -> 
 
 
 @pytest.mark.usefixtures("installed")
+@pytest.mark.slow
 def test_it_is_switched_off_like_any_other(repository: Path, script: Any) -> None:
     assert "Off: todos." in kith(repository, "features", "off", "todos")
     assert "kith todos needs the feature todos, which is off" in kith(repository, "todos", code=2)

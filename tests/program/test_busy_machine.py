@@ -51,6 +51,7 @@ def test_a_slow_server_on_a_busy_machine_is_waited_for(kith: Kith, stand_in: Sta
         fix(kith)
 
 
+@pytest.mark.slow
 def test_a_named_server_is_waited_for_before_anything_is_said(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_server_that_gets_no_time_is_waited_for_and_said(
     assert "reading" not in said
 
 
+@pytest.mark.slow
 def test_nobody_at_a_named_address_is_said_at_once(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_MODEL", "openai/standin")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")

@@ -54,6 +54,7 @@ def test_a_check_that_digs_deep_is_a_check(
 
 
 @pytest.mark.parametrize("sandbox", SANDBOXES)
+@pytest.mark.slow
 def test_a_task_beside_a_deep_folder_is_done(
     folder: Kith, tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_regression_is_refused_and_told_alone(
     assert "0 != 3" not in letter and "test_mean" not in letter
 
 
+@pytest.mark.slow
 def test_a_plan_to_alter_a_test_is_asked_about(kith: Kith, serve: Serve) -> None:
     path = "tests/test_utils.py"
     weaken = {"path": path, "old": "clamp(11, 0, 10), 10", "new": "clamp(11, 0, 10), 11"}
@@ -193,6 +194,7 @@ def test_a_late_check_is_told_once_and_waits(
     assert "slow" in kith("diff", report["session"]).stdout
 
 
+@pytest.mark.slow
 def test_a_late_check_costs_no_try(kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     late(kith, monkeypatch)
     old = CLAMP[0].rstrip() + "  # zero\n"

@@ -125,6 +125,7 @@ def test_lists_say_that_it_waits(kith: Kith) -> None:
     assert row["waiting"] is False and row["status"] == "done"
 
 
+@pytest.mark.slow
 def test_the_status_shows_five_changes_and_counts_the_rest(kith: Kith) -> None:
     sessions = [refused(kith, OLD.replace("+ 1", f"+ {number}")) for number in range(2, 9)]
     shown = kith("status").stdout.partition("7 changes not applied:\n")[2].splitlines()
@@ -212,6 +213,7 @@ def test_what_the_tree_has_already_waits_no_more(kith: Kith, home: Path) -> None
     assert trials(home) == []
 
 
+@pytest.mark.slow
 def test_an_edit_during_the_work_loses_nothing(kith: Kith) -> None:
     """The person edits the file that the model has edited, before it proposes its change."""
     pause = {**DONE, "delay": 3}
@@ -279,6 +281,7 @@ def test_an_interrupted_task_leaves_its_change(kith: Kith, how: signal.Signals) 
     assert NEW in utils(kith)
 
 
+@pytest.mark.slow
 def test_a_trial_that_nobody_needs_is_not_kept(kith: Kith, home: Path) -> None:
     """As a full disk leaves it: its task is over, and nothing says that its change waits."""
     session = refused(kith)
@@ -306,6 +309,7 @@ def test_a_refactoring_waits(kith: Kith) -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
+@pytest.mark.slow
 def test_the_plan_of_a_council_waits(kith: Kith, home: Path) -> None:
     models = play(kith.folder, alice=[RIGHT, NONE, MEND, DONE], bob=[OTHER, NONE])
     words = ("confer", "--json", "--models", models, "--apply", "--check", CHECK, "fix the failing test")
@@ -346,6 +350,7 @@ def test_a_conversation_offers_it_and_the_changes_of_others(repository: Path, ki
 # --- at the same time ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_two_that_apply_it_one_does(kith: Kith) -> None:
     session = refused(kith)
     slow = ("apply", session, "--yes", "--check", "sleep 2")

@@ -53,6 +53,7 @@ def test_without_git_the_rules_still_count(root: Path) -> None:
 
 
 @pytest.mark.parametrize("boxed", ["overlay", "copy", "tree"])
+@pytest.mark.slow
 def test_a_hidden_file_cannot_be_read_by_a_command(
     root: Path, tmp_path: Path, sandbox: None, boxed: str
 ) -> None:

@@ -124,6 +124,7 @@ def test_nobody_listens_on_the_sockets_that_it_sees(root: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("bound", ["relative", "renamed", "through a link", "in a linked toolchain"])
+@pytest.mark.slow
 def test_a_socket_is_found_whatever_it_was_called(root: Path, tmp_path: Path, bound: str) -> None:
     (tool := tmp_path / "tool").mkdir()
     (tmp_path / "link").symlink_to(tool)

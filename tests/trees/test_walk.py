@@ -70,6 +70,7 @@ def test_a_walk_gets_out_of_closed_folders(tmp_path: Path) -> None:
     assert {visit.path for visit in walk(tmp_path)} == {"", "a", "a/inner", "b"}
 
 
+@pytest.mark.slow
 def test_no_list_of_files_recurses(tree: Path) -> None:
     listed = asyncio.run(list_files(tree))
     assert listed == ("c.py", f"{DEEP}/a.py", "link")

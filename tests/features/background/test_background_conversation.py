@@ -52,6 +52,7 @@ def test_a_person_starts_one_and_the_model_hears_of_it(repository: Path) -> None
     assert "Background process 1 ended, exit code 4, " in text
 
 
+@pytest.mark.slow
 def test_a_process_started_beside_a_cloud_model_reads_no_private_files(
     repository: Path, serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,7 @@ def test_a_cloud_models_processes_read_no_secrets(
     assert "process 1 ended" in sent and "seen" in sent and encoded not in sent
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_task_that_is_killed(
     kith: Kith, script: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,7 @@ def test_a_better_way_is_accepted_tried_live_adopted_and_undone(
     assert ASKED_WHOLE not in server.requests[-1]["messages"][0]["content"]
 
 
+@pytest.mark.slow
 def test_a_person_may_adopt_and_undo_by_hand(numbers: Kith, stand_in: StandIn, home: Path) -> None:
     stand_in(Moody())
     leave_unfinished(home, numbers, range(1, 2))

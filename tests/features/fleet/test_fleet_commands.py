@@ -90,6 +90,7 @@ def test_a_publisher_needs_the_address_and_the_token_of_its_forge(
     assert missing in fleet("fleet", "worker", "--publish-only", code=2).stderr
 
 
+@pytest.mark.slow
 def test_another_database_is_named_by_an_option_or_the_environment(
     kith: Kith, dsn: str, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:

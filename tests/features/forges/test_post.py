@@ -160,6 +160,7 @@ def test_a_refusal_is_one_sentence(site: Site, answer: Answer, code: int, said: 
     assert said in done.stderr and "Traceback" not in done.stderr and not site.talk.comments
 
 
+@pytest.mark.slow
 def test_a_forge_that_wants_fewer_requests_is_waited_for(site: Site) -> None:
     site.forge.busy += [
         (429, {}, {"Retry-After": "1"}),

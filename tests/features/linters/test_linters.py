@@ -215,6 +215,7 @@ def test_broken_output_never_breaks_the_reader(tool: str, output: str, cut: int)
         assert finding.line >= 1 and finding.by == tool and isinstance(finding.text, str)
 
 
+@pytest.mark.slow
 def test_the_linters_of_a_tree(repository: Path) -> None:
     async def work(home: Run, run: Run) -> tuple[Linter, ...]:
         return await project_linters(run)

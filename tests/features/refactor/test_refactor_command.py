@@ -183,6 +183,7 @@ def test_a_model_makes_what_needs_one_behind_the_tests(grades: Kith, replay: Any
     assert [each["ok"] for each in checks["before"] + checks["after"]] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_refactoring_that_breaks_a_test_is_refused(grades: Kith, replay: Any) -> None:
     model = replay(edit("share >= 0.5", "share > 0.5"), DONE, DONE)
     words = ("refactor", "simplify the end of grade", "--tries", "2", "--check", CHECK, "-m", model)

@@ -126,6 +126,7 @@ def test_the_local_model_reads_no_secrets_for_the_strong_one(
     assert SECRET not in json.dumps(server.requests)
 
 
+@pytest.mark.slow
 def test_a_giver_who_reads_the_bill_gives_a_smaller_errand(
     kith: Kith, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def test_the_first_screen_says_what_it_is(unchanged: Kith) -> None:
     assert "\x1b" not in "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_the_report_holds_what_is_known_of_a_real_package(unchanged: Kith) -> None:
     report = scan(unchanged)
     assert report["languages"][0]["name"] == "Python"

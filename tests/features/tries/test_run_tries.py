@@ -29,12 +29,14 @@ def test_the_first_proven_try_ends_them_and_is_applied(kith: Kith, serve: Serve)
     assert report["evidence"] == "proven" and report["text"] == DONE["calls"][0]["args"]["summary"]
 
 
+@pytest.mark.slow
 def test_no_try_is_announced_after_a_proven_one(kith: Kith, serve: Serve) -> None:
     serve([edit(), DONE, COMMENT, DONE])
     said = kith("run", "--yes", "-m", "ollama/standin", "--best-of", "2", "fix mean").stderr
     assert "Try 1 of 2" in said and "Try 2" not in said
 
 
+@pytest.mark.slow
 def test_each_try_begins_anew_with_a_seed_of_its_own(kith: Kith, serve: Serve) -> None:
     server = serve([COMMENT, DONE] * 2)
     run(kith, "--best-of", "2", "--seed", "7")
@@ -42,6 +44,7 @@ def test_each_try_begins_anew_with_a_seed_of_its_own(kith: Kith, serve: Serve) -
     assert [len(each["messages"]) for each in server.requests] == [2, 4, 2, 4]
 
 
+@pytest.mark.slow
 def test_of_equal_evidence_the_smaller_change_is_applied_and_the_others_go(kith: Kith, serve: Serve) -> None:
     serve([LONGER, DONE, COMMENT, DONE])
     report = run(kith, "--best-of", "2")
@@ -50,6 +53,7 @@ def test_of_equal_evidence_the_smaller_change_is_applied_and_the_others_go(kith:
     assert "No change waits" in kith("diff", report["tries"][0]["session"]).stderr
 
 
+@pytest.mark.slow
 def test_a_change_that_is_refused_leaves_all_of_them_waiting(kith: Kith, serve: Serve) -> None:
     serve([LONGER, DONE, COMMENT, DONE])
     report = kith.run("-m", "ollama/standin", "--best-of", "2", "fix mean", code=3)
@@ -58,6 +62,7 @@ def test_a_change_that_is_refused_leaves_all_of_them_waiting(kith: Kith, serve: 
     assert OLD in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_models_on_two_servers_try_side_by_side(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_comment_that_is_left_goes_back_to_the_model(kith: Kith, stand_in: Sta
     assert "still there" in str(server.requests[2]["messages"][-1])
 
 
+@pytest.mark.slow
 def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn, capfd: Any) -> None:
     """Comments that are saved meanwhile are the next task, and what the model writes is none."""
     file = kith.folder / "utils.py"

@@ -170,6 +170,7 @@ def test_sessions(api: Api, home: Path, repository: Path) -> None:
     a_task_from_its_words_to_the_applied_change(api, repository)
 
 
+@pytest.mark.slow
 def test_a_refused_change_waits(api: Api, repository: Path) -> None:
     a_change_that_was_refused_waits_until_it_is_applied_or_discarded(api, repository)
 

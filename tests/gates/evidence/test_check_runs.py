@@ -157,6 +157,7 @@ def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_
 
 
 @pytest.mark.usefixtures("sandbox")
+@pytest.mark.slow
 def test_examples_that_cannot_be_loaded_do_not_fail_a_long_suite(tmp_path: Path) -> None:
     files = {
         "pytest.ini": "[pytest]\ntestpaths = tests\npythonpath = .\n",

@@ -26,6 +26,10 @@ PROJECTS: tuple[Project, ...] = (
 )
 # More than two seconds each: with the slow tests, but for the one that has something of all.
 DEAR = {
+    *("node --test with rows", "tests of a program that starts in its folder", "the runner is missing"),
+    *("tests beside a package that has its own", "a manifest at the top with settings of a linter"),
+    *("a package in a folder, tested from the top", "a Makefile that does not name its sources"),
+    "an exit code that must not get worse",
     *("the wanted fix is a red test", "a test is deleted", "tests are left out by settings"),
     *("a test is weakened or altered", "a red test that is made to go away", "a test is skipped"),
     *("skipped and expected to fail before", "a named suite that is the goal", "an import that now works"),

@@ -73,6 +73,7 @@ def test_a_named_server_may_be_slow_to_tell_of_itself(dialect: str, named: bool,
     assert any(what.startswith("waiting for http://127.0.0.1:") for what in waits)
 
 
+@pytest.mark.slow
 def test_guesses_stay_quick() -> None:
     async def run() -> tuple[int, int]:
         async with serve([], delay_looks=LATE) as server:
@@ -126,6 +127,7 @@ def test_a_server_that_is_just_starting_is_waited_for() -> None:
     assert asyncio.run(run()) == 1
 
 
+@pytest.mark.slow
 def test_a_closed_port_is_said(own: OwnEngine) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     where = places("", "vllm", named={"box": NamedServer("ollama", url)})

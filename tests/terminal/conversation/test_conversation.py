@@ -151,6 +151,7 @@ def test_words_while_it_works_steer_the_model(talk: Talk) -> None:
     assert "> and be brief" in shown and "heard at the next step" not in shown
 
 
+@pytest.mark.slow
 def test_steering_stands_apart_from_the_replies_around_it(talk: Talk) -> None:
     terminal = talk(bash("true"), {"text": "The first reply.", "delay": 3.0}, "The second one.")
     terminal.say("begin")

@@ -59,6 +59,7 @@ def report_focus(terminal: Tmux, letter: str) -> None:
     terminal._do("send-keys", "-H", "1b", "5b", f"{ord(letter):x}")
 
 
+@pytest.mark.slow
 def test_a_window_in_the_back_rings_and_one_in_front_does_not(talk: Talk, tmp_path: Path) -> None:
     terminal = talk("One.", "Two.")
     record(terminal, tmp_path / "sent")
