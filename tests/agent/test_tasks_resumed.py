@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from agreeing import agree
-from cutting import find_cuts
+from cutting import die_after, find_cuts
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.errors import UsageError
@@ -38,24 +38,6 @@ def write_script(folder: Path, replies: list[Any]) -> str:
     return f"replay/{file}"
 
 
-def die_after(repository: Path, model: str, number: int) -> NoReturn:
-    """Run the task in this process, a fork, which ends without a word when so many events are written."""
-    left, code = number, 1
-
-    def listen(event: Event, path: str) -> None:
-        nonlocal left
-        left -= not getattr(event, "transient", False)
-        if not left:
-            os._exit(9)
-
-    try:
-        app = Project.open(repository, {"model": model, "check": (CHECK,)})
-        asyncio.run(run_task(app, Task("fix mean", plan="yes"), agree, [listen]))
-        code = 0
-    finally:
-        os._exit(code)
-
-
 def replies_heard(app: Project, session: str) -> int:
     """How many of the script's replies are in the log; kith's own closing words are not."""
     events: list[Event] = [record.event for record in app.log.events(session)]
@@ -81,7 +63,8 @@ def test_cut_after_any_kind_of_event_it_ends_the_same(repository: Path, tmp_path
         model = write_script(tmp_path, SCRIPT)
         child = os.fork()
         if not child:
-            die_after(repository, model, number)
+            given = {"model": model, "check": (CHECK,)}
+            die_after(repository, given, Task("fix mean", plan="yes"), number)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code == 9
         app = Project.open(repository, {})

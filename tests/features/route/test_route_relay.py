@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from agreeing import agree
-from cutting import find_cuts
+from cutting import die_after, find_cuts
 from kith.agent.project import Project
 from kith.agent.tasks import Task, run_task
 from kith.core.decisions import Routed
@@ -19,6 +19,7 @@ from mending import CHECK, DONE, NEW, OLD, edit
 
 WRONG = OLD.replace("+ 1", "+ 2")
 MARK = {"calls": [{"name": "bash", "args": {"command": "echo once >> marks.txt"}}]}
+GIVEN = {"model": "route", "tries": 2, "check": (CHECK,)}
 SCRIPTS = {
     "local": [edit(OLD, WRONG), MARK, DONE, DONE],
     "frontier": [edit(), DONE],
@@ -45,7 +46,7 @@ def events_of(project: Project, session: str) -> list[Event]:
 
 def whole(repository: Path) -> list[Event]:
     """The events of the task where nothing cuts it."""
-    project = Project.open(repository, {"model": "route", "tries": 2, "check": (CHECK,)})
+    project = Project.open(repository, GIVEN)
     result = asyncio.run(run_task(project, Task("fix mean"), agree))
     return events_of(project, result.report["session"])
 
@@ -56,24 +57,6 @@ def heard(events: list[Event], thread: str) -> int:
     return sum(message.role == "assistant" and message.author != "kith" for message in said)
 
 
-def die_after(repository: Path, number: int) -> NoReturn:
-    """Run the task in this process, a fork, which ends without a word when so many events are written."""
-    left, code = number, 1
-
-    def listen(event: Event, path: str) -> None:
-        nonlocal left
-        left -= not getattr(event, "transient", False)
-        if not left:
-            os._exit(9)
-
-    try:
-        project = Project.open(repository, {"model": "route", "tries": 2, "check": (CHECK,)})
-        asyncio.run(run_task(project, Task("fix mean"), agree, [listen]))
-        code = 0
-    finally:
-        os._exit(code)
-
-
 def cut(repository: Path, scripts: Path, number: int) -> str:
     """The session that dies after so many events; "" where it came to its end."""
     subprocess.run(["git", "checkout", "-q", "."], cwd=repository, check=True)
@@ -81,7 +64,7 @@ def cut(repository: Path, scripts: Path, number: int) -> str:
     write(scripts, SCRIPTS)
     child = os.fork()
     if not child:
-        die_after(repository, number)
+        die_after(repository, GIVEN, Task("fix mean"), number)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     last = Project.open(repository, {}).sessions()[0]
     assert code in (0, 9)
