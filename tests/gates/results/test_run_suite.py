@@ -163,6 +163,57 @@ def test_unittest(tmp_path: Path) -> None:
     assert (report.ran.code, report.built, changes) == (1, True, ())
 
 
+# A script that has unittest run the tests of an app, as Django's does: with words on stdout that wait in a
+# buffer, and a test that logs before its result is printed.
+SCRIPT = """
+import sys, unittest
+
+assert sys.argv == ["manage.py", "test", "--noinput", *sys.argv[3:]]
+print("  Applying app.0001_initial...", end="")
+from app import tests
+patterns = sys.argv[4::2] or None
+loader = unittest.TestLoader()
+loader.testNamePatterns = patterns
+result = unittest.TextTestRunner().run(loader.loadTestsFromModule(tests))
+sys.exit(bool(result.failures))
+"""
+APP_TESTS = """
+import sys, unittest
+
+
+class Orders(unittest.TestCase):
+    def test_a_first(self):
+        print("Not Found: /x", file=sys.stderr)
+
+    def test_b_second(self):
+        self.assertEqual(1, 2)
+"""
+APP = {"manage.py": SCRIPT, "app/__init__.py": "", "app/tests.py": APP_TESTS}
+
+
+def test_a_script_that_has_unittest_run_the_tests(tmp_path: Path) -> None:
+    report, _ = report_on(tmp_path, APP)
+    assert {case.id: case.outcome for case in report.cases} == {
+        "app.tests.Orders.test_a_first": "passed",
+        "app.tests.Orders.test_b_second": "failed",
+    }
+    assert report.failed[0].message == "AssertionError: 1 != 2"
+    assert (report.ran.command, report.ran.code) == ("python3 manage.py test --noinput", 1)
+    report, _ = report_on(tmp_path / "other", APP, only=("app.tests.Orders.test_a_first",))
+    assert report.ok and report.passed == {"app.tests.Orders.test_a_first"}
+
+
+def test_a_script_with_a_runner_of_its_own_is_read_by_what_it_prints(tmp_path: Path) -> None:
+    own = SCRIPT.replace("unittest.TextTestRunner()", "Own(verbosity=2)").replace(
+        "from app",
+        "class Own(unittest.TextTestRunner):\n    def run(self, tests):\n"
+        "        result = self._makeResult()\n        tests(result)\n"
+        "        result.printErrors()\n        return result\n\nfrom app",
+    )
+    report, _ = report_on(tmp_path, APP | {"manage.py": own})
+    assert [case.outcome for case in report.failed] == ["failed"] and report.ran.code == 1
+
+
 @pytest.mark.slow
 def test_a_module_that_cannot_be_loaded_stops_no_other(tmp_path: Path) -> None:
     files = {"pytest.ini": "[pytest]\naddopts = -x\n", "test_a.py": "import nowhere\n"}

@@ -193,13 +193,13 @@ def test_scripts_and_packages_that_test() -> None:
     }
     assert lines(tree)[-1] == f"{PYTHON} -m pkg.test"
     tree = {"manage.py": "", "app/tests.py": ""}
-    assert lines(tree) == [f"{PYTHON} manage.py test --noinput -v 2"]
+    assert lines(tree) == [f"{PYTHON} manage.py test --noinput"]
     tree[".travis.yml"] = "script:\n  - A=1 python -W error manage.py test app\n"
-    assert lines(tree) == [f"A=1 {PYTHON} manage.py test app --noinput -v 2"]
-    assert lines({"manage.py": "", "app/test_a.py": UNITTEST})[0] == f"{PYTHON} manage.py test --noinput -v 2"
+    assert lines(tree) == [f"A=1 {PYTHON} manage.py test app --noinput"]
+    assert lines({"manage.py": "", "app/test_a.py": UNITTEST})[0] == f"{PYTHON} manage.py test --noinput"
     run = "import sys\nexecute_from_command_line(sys.argv[:1] + ['test'] + sys.argv[1:])\n"
     tree = {"Makefile": "test:\n\t./runtests.py\n", "runtests.py": run, "tests/test_a.py": UNITTEST}
-    assert lines(tree)[-1] == f"{PYTHON} runtests.py -v 2"  # as django-filter
+    assert lines(tree)[-1] == f"{PYTHON} runtests.py"  # as django-filter
     assert (
         groups({"README.md": "", "setup.py": "", ".travis.yml": "script:\n  - python setup.py build\n"}) == []
     )

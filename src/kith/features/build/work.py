@@ -54,7 +54,7 @@ class BuildOptions(Struct, frozen=True):
 
 
 AUTHOR: Final = "build"  # of what the harness says to a role
-_COMPILE_NOTHING: Final = frozenset({"pytest", "unittest", "node", "jest"})
+_COMPILE_NOTHING: Final = frozenset({"pytest", "unittest", "django", "node", "jest"})
 _LANDINGS: Final = 3  # tries to write edits in words so that they fit
 
 

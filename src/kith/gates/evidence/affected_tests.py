@@ -19,7 +19,7 @@ from kith.core.workspace import Workspace
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.toolchains.manifests import parse_object
 from kith.gates.toolchains.python import test_modules
-from kith.gates.toolchains.toolchain import Runner, Toolchain
+from kith.gates.toolchains.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.untouched import is_test_file
 
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
@@ -27,7 +27,7 @@ _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _PACKAGE: Final = "package.json"
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
-_BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", "unittest"})  # their ids tell a test's file
+_BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
 
 IsTest = Callable[[str], bool]
 

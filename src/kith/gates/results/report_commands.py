@@ -132,6 +132,12 @@ def _unittest(line: str) -> str:
     return f"{_unittest_runner()}{line.replace('-m unittest', f'{REPORTS}/run_unittest.py', 1)}"
 
 
+def _django(line: str) -> str:
+    """Run the script inside the runner; a project's own runner may start pytest instead."""
+    script = line.replace(f"{PYTHON} ", f"{PYTHON} {REPORTS}/run_unittest.py --script ", 1)
+    return f"{_unittest_runner()}export PYTEST_ADDOPTS={shlex.quote(f'{_JUNIT} {_THOROUGH}')}\n{script}"
+
+
 def _unittest_runner() -> str:
     """The runner goes into the folder of reports, since what measures coverage wants a file."""
     script = Path(__file__).with_name("run_unittest.py").read_text("utf-8")
@@ -274,6 +280,7 @@ def _command(line: str) -> str:
 _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
     "pytest": _pytest,
     "unittest": _unittest,
+    "django": _django,
     "ctest": _ctest,
     "cargo": _cargo,
     "go": _go,
@@ -288,6 +295,7 @@ _REPORTING: Final[Mapping[str, Callable[[str], str]]] = {
 _WITH_COVERAGE: Final[Mapping[str, Callable[[Toolchain], str]]] = {
     "pytest": _measured_python,
     "unittest": _measured_python,
+    "django": _measured_python,
     "ctest": _measured_cmake,
     "program": _measured_cmake,
 }

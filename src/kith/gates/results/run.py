@@ -5,7 +5,7 @@ import json
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -39,7 +39,7 @@ from kith.gates.results.printed_lines import read_printed
 from kith.gates.results.python import read_pytest, read_unittest, worst_of
 from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
 from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import narrow
+from kith.gates.toolchains.toolchain import OF_UNITTEST, narrow
 
 # What coverage tools report: coverage.py's, gcovr's and gcov's JSON.
 
@@ -128,9 +128,9 @@ def _lines(lines: Any) -> Iterator[tuple[int, int, list[bool]]]:
 
 # Which report is read how, and what it means that there is none.
 
-_READERS: Final = {
+_READERS: Final[Mapping[str, Callable[[Mapping[str, bytes], ProjectPaths], tuple[CaseResult, ...]]]] = {
     "pytest": read_pytest,
-    "unittest": read_unittest,
+    **dict.fromkeys(OF_UNITTEST, read_unittest),
     "cargo": read_cargo,
     "go": read_go,
     **dict.fromkeys(("node", "jest", "vitest", "mocha"), read_js),
@@ -151,6 +151,8 @@ def read_cases(
 ) -> tuple[CaseResult, ...]:
     """Every test that is known of; where there is no report, the failures that the output names."""
     read = _READERS.get(toolchain.runner)
+    if toolchain.runner == "django" and "unittest.xml" not in files:
+        read = None
     if toolchain.runner == "ctest":
         cases = read_ctest(files, place, ran.output)
     elif read:
@@ -222,7 +224,7 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
 def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
     if toolchain.runner == "pytest":
         return ran.code == 5
-    if toolchain.runner == "unittest":
+    if toolchain.runner in OF_UNITTEST:
         return "Ran 0 tests" in ran.output or ran.code == 5
     return toolchain.runner == "ctest" and "No tests were found!!!" in ran.output
 

@@ -13,7 +13,15 @@ from msgspec.structs import replace
 from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table
 from kith.gates.toolchains.stated_commands import Stated
-from kith.gates.toolchains.toolchain import PYTHON, Read, Toolchain, matching, read_text
+from kith.gates.toolchains.toolchain import (
+    OF_UNITTEST,
+    PYTHON,
+    Read,
+    Runner,
+    Toolchain,
+    matching,
+    read_text,
+)
 
 # How a project has pytest called: by its configuration, and by the commands that it states.
 
@@ -385,7 +393,7 @@ def _complete(
     complete = [
         replace(
             each,
-            coverage=measure if each.runner in ("pytest", "unittest") else "",
+            coverage=measure if each.runner in ("pytest", *OF_UNITTEST) else "",
             env=((("PYTHONPATH", ":".join(roots)),) if roots else ()) + each.env,
             own=needs.own,
             generated=needs.generated,
@@ -461,21 +469,18 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
         line = shlex.join([PYTHON, *words])
         return Toolchain("unittest", "Python", where, line, "unittest", env=plain_env(stated.env))
     if words[:2] == ["manage.py", "test"] and "manage.py" in files:
-        options = [] if "-v" in words else ["-v", "2"]  # so that every test is named
-        words = [*words, *(["--noinput"] if "--noinput" not in words else []), *options]
-        return Toolchain(
-            "manage.py test", "Python", where, shlex.join([PYTHON, *words]), env=plain_env(stated.env)
-        )
+        line = shlex.join([PYTHON, *words, *(["--noinput"] if "--noinput" not in words else [])])
+        return Toolchain("manage.py test", "Python", where, line, "django", env=plain_env(stated.env))
     module = words[1].replace(".", "/") if words[:1] == ["-m"] and len(words) > 1 else ""
     path = in_tree(module, files) or (in_tree(f"{module}.py", files) if module else "")
     path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
     if not path or not re.search(r"test", path.rpartition("/")[2].removesuffix(".py")):
         return None
-    if path in DJANGO_SCRIPTS and all(each in read_text(read, path) for each in _HANDS_ON):
-        words += ["-v", "2"]
+    of_django = path in DJANGO_SCRIPTS and all(each in read_text(read, path) for each in _HANDS_ON)
     line = shlex.join([PYTHON, *words])
+    runner: Runner = "django" if of_django else "command"
     name = path if words[0] == path else line
-    return Toolchain(name, "Python", where, line, env=plain_env(stated.env))
+    return Toolchain(name, "Python", where, line, runner, env=plain_env(stated.env))
 
 
 # --- for all of them -------------------------------------------------------------------------

@@ -15,6 +15,7 @@ Read = Callable[[str], bytes | None]
 Runner = Literal[
     "pytest",
     "unittest",
+    "django",
     "ctest",
     "program",
     "cargo",
@@ -33,6 +34,7 @@ Runner = Literal[
 PYTHON: Final = "python" if os.name == "nt" else "python3"
 # CMake's, out of the sources, and everybody's reports. It ignores itself, so it is in nobody's change.
 BUILD_FOLDER: Final = ".kith-build"
+OF_UNITTEST: Final[tuple[Runner, ...]] = ("unittest", "django")  # whose ids are dotted names of modules
 _COMPOUND: Final = re.compile(r"[;&|<>$`()\n]")
 
 
@@ -41,13 +43,14 @@ class Toolchain(Struct, frozen=True):
 
     `why` is the reason for choosing it. `run` starts the tests of a built tree. Where it ends with
     `targets`, these words are replaced when some tests are chosen. `runner` decides how tests write a
-    report and how some of them are chosen. A "program" is one test program of C or C++; a "command" has
-    an exit code and what it prints. `reports` are the files in JUnit's format that a run writes, as patterns
-    of find(1). `env` are variables for all of its lines; a relative path in one is relative to the top.
-    `coverage`: the options of its coverage tool, "" where none is known. `clean` removes what was built
-    before, where the commands may miss a change. `first` and `last` run around the tests and have exit codes
-    of their own: linters, builds. `installed`: modules that this way
-    finds where they are installed, which must be in this tree: a copy elsewhere has no change in it.
+    report and how some of them are chosen. A "program" is one test program of C or C++, "django" a script
+    that hands its words on to Django. A "command" has an exit code and what it prints. `reports` are the
+    files in JUnit's format that a run writes, as patterns of find(1). `env` are variables for all of its
+    lines; a relative path in one is relative to the top. `coverage`: the options of its coverage tool, ""
+    where none is known. `clean` removes what was built before, where the commands may miss a change. `first`
+    and `last` run around the tests and have exit codes of their own: linters, builds. `installed`: modules
+    that this way finds where they are installed, which must be in this tree: a copy elsewhere has no change
+    in it.
     `folder` is the project's own below the top, "" for the top; results name tests and files from the top.
 
     To explain missing modules: `own` are the project's top modules, `generated` those that exist only
@@ -101,7 +104,7 @@ class Toolchain(Struct, frozen=True):
         """The start of its tests' names at the top: those of unittest are names of modules."""
         if not self.folder:
             return ""
-        return f"{self.folder.replace('/', '.')}." if self.runner == "unittest" else f"{self.folder}/"
+        return f"{self.folder.replace('/', '.')}." if self.runner in OF_UNITTEST else f"{self.folder}/"
 
     def holds(self, path: str) -> bool:
         """True if a file is in its folder."""
@@ -256,7 +259,7 @@ def _mocha(line: str, only: tuple[str, ...]) -> str:
 
 _CHOOSERS: Final[dict[Runner, Callable[[str, tuple[str, ...]], str]]] = {
     "pytest": _pytest,
-    "unittest": _unittest,
+    **dict.fromkeys(OF_UNITTEST, _unittest),
     "ctest": _ctest,
     "cargo": _cargo,
     "go": _go,
