@@ -43,6 +43,16 @@ MODULES = {
     "fixtures/index.js": "",
     "test/b.test.js": "import '../fixtures';\n",
 }
+CRATES = {
+    "crates/core/Cargo.toml": '[package]\nname = "shop-core"\n',
+    "crates/core/src/lib.rs": "mod sums;\npub use sums::total;\n",
+    "crates/core/src/sums.rs": "pub fn total() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() {}\n}",
+    "crates/core/src/alone.rs": "",
+    "crates/core/tests/whole.rs": "use shop_core::total;\n",
+    "crates/other/Cargo.toml": '[package]\nname = "other"\n',
+    "crates/other/src/lib.rs": "",
+    "crates/other/tests/it.rs": "use other::x;\n",
+}
 
 
 def reach(files: Mapping[str, str], *paths: str) -> Reach:
@@ -57,6 +67,9 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (PYTHON, "pkg/alone.py", set()),
         (PYTHON, "data/values.csv", {"tests/test_data.py"}),
         (PYTHON, "README.md", set()),
+        (CRATES, "crates/core/src/sums.rs", {"crates/core/src/sums.rs", "crates/core/tests/whole.rs"}),
+        (CRATES, "crates/core/src/alone.rs", set()),
+        (CRATES, "crates/other/src/lib.rs", {"crates/other/tests/it.rs"}),
         (PYTHON, "tests/test_other.py", {"tests/test_other.py"}),
         (CPP, "include/a.h", {"tests/test_a.cpp", "tests/test_b.cpp"}),
         (CPP, "src/a.cpp", {"tests/test_a.cpp", "tests/test_b.cpp"}),

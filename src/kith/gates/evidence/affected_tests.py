@@ -14,8 +14,10 @@ from msgspec import Struct
 from kith.context.imports import Resolver, find_imports, imports_of_module
 from kith.context.source import CPP_ENDINGS, NO_CODE, language_of
 from kith.context.symbols import PYTHON_ENDINGS
+from kith.core.toml_text import inner_table, read_toml
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
+from kith.gates.evidence.inline_tests import holds_tests
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.toolchains.manifests import parse_object
 from kith.gates.toolchains.python import test_modules
@@ -25,7 +27,9 @@ from kith.gates.untouched import is_test_file
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
+_FEW: Final = 100  # sources whose imports are followed in any case
 _PACKAGE: Final = "package.json"
+_CRATE: Final = "Cargo.toml"
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
 
@@ -114,7 +118,7 @@ def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
 
 def choose_sources(files: Collection[str]) -> list[str]:
     """The files whose contents `find_reach` needs: all code, or only tests where there is very much."""
-    sources = sorted(path for path in files if _is_code(path) or basename(path) == _PACKAGE)
+    sources = sorted(path for path in files if _is_code(path) or basename(path) in (_PACKAGE, _CRATE))
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
@@ -127,16 +131,21 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest 
     if any(basename(path) in _LOADS_ALL or path.endswith(".cmake") for path in changed):
         return Reach(whole=True)
     texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
-    if all(is_test(path) for path in texts.keys() - changed):
+    only_tests = all(is_test(path) for path in texts.keys() - changed)
+    if only_tests and len(texts) > _FEW:
         return Reach(_naming(changed, {path: text for path, text in texts.items() if is_test(path)}))
     packages = {
         path: parse_object(_text(data)) for path, data in contents.items() if basename(path) == _PACKAGE
     }
     mains = {path.removesuffix(_PACKAGE): _main_of(package) for path, package in packages.items()}
-    users = _users({**dict.fromkeys(changed, ""), **texts}, mains)
-    data = {path for path in changed if not _is_code(path)}
-    reached = _closure({*changed, *_naming(data, texts)}, users)
-    return Reach(frozenset(path for path in reached if is_test(path) and _is_code(path)))
+    crates = {
+        path.removesuffix(_CRATE): _text(data) for path, data in contents.items() if basename(path) == _CRATE
+    }
+    users = _users({**dict.fromkeys(changed, ""), **texts}, mains, _names_of_crates(crates))
+    named = changed if only_tests else {path for path in changed if not _is_code(path)}
+    reached = _closure({*changed, *_naming(named, texts)}, users)
+    code = {path: texts.get(path, "") for path in reached if _is_code(path)}
+    return Reach(frozenset(path for path, text in code.items() if is_test(path) or holds_tests(path, text)))
 
 
 def _is_code(path: str) -> bool:
@@ -168,17 +177,35 @@ def _main_of(package: Mapping[str, Any]) -> str:
     return next((main for main in (package.get("main"), exports) if isinstance(main, str)), "index.js")
 
 
-def _users(texts: Mapping[str, str], mains: Mapping[str, str]) -> Mapping[str, set[str]]:
+def _names_of_crates(manifests: Mapping[str, str]) -> Mapping[str, str]:
+    """The name of each library of Rust -> its root; https://doc.rust-lang.org/cargo/reference/manifest.html."""
+    found = {}
+    for folder, text in manifests.items():
+        tables = read_toml(text)
+        library, package = inner_table(tables, "lib"), inner_table(tables, "package")
+        name, path = library.get("name", package.get("name")), library.get("path", "src/lib.rs")
+        if isinstance(name, str) and isinstance(path, str):
+            found[name.replace("-", "_")] = folder + path
+    return found
+
+
+def _users(
+    texts: Mapping[str, str], mains: Mapping[str, str], crates: Mapping[str, str]
+) -> Mapping[str, set[str]]:
     """For each file those that use it directly; the files of a Go package use each other.
 
-    A header uses the source that implements it.
+    A header uses the source that implements it. `crates`: the name of a library of Rust -> its root.
     """
+    crate = re.compile(rf"\b({'|'.join(map(re.escape, crates))})::") if crates else None
     resolver = Resolver(sorted(texts), mains=mains)
     users: dict[str, set[str]] = defaultdict(set)
     packages: dict[str, set[str]] = defaultdict(set)
     for path, text in sorted(texts.items()):
         if path.endswith(".go"):
             packages[path.rpartition("/")[0] + "/"].add(path)
+        if crate and path.endswith(".rs"):
+            for name in set(crate.findall(text)):
+                users[crates[name]].add(path)
         for target, _ in resolver.resolve(path, _imports(path, text)):
             users[target].add(path)
             if _implements(path, target):

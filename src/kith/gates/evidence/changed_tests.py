@@ -16,6 +16,7 @@ from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import SKIP, keeps_claims
 from kith.gates.evidence.compare import find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
+from kith.gates.evidence.inline_tests import with_old_tests
 from kith.gates.js_tests import BETWEEN, is_js, title_of
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_runner_file, runner_settings
@@ -107,8 +108,9 @@ def _count(pattern: re.Pattern[str], text: str) -> int:
 
 
 def without_tampering(changes: Changes, paths: Collection[str]) -> Changes:
-    """The change without its edits of these files: they stay as they were."""
-    return tuple(change for change in changes if change.path not in paths)
+    """The change without its edits of these files, or of the tests alone that such a source holds."""
+    sides = (with_old_tests(change) if change.path in paths else change for change in changes)
+    return tuple(change for change in sides if change)
 
 
 # The files that a command runs: by themselves, or by an interpreter.

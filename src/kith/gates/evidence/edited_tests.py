@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import Asserted, keeps_asserted, keeps_claims, read_asserted
+from kith.gates.evidence.inline_tests import edits_tests
 from kith.gates.js_tests import beside_tests, find_js, is_js
 from kith.gates.suites import Part, can_split, find_part, find_parts, is_program, possible_names
 from kith.gates.untouched import is_test_file
@@ -36,7 +37,8 @@ class EditedTests:
 
     def __init__(self, changes: Changes, is_test: Callable[[str], bool] = is_test_file) -> None:
         self.changes, self.is_test = changes, is_test
-        self.files = tuple(each for each in changes if each.before is not None and is_test(each.path))
+        old = (each for each in changes if each.before is not None)
+        self.files = tuple(each for each in old if is_test(each.path) or edits_tests(each))
         self._parsed: dict[tuple[str, bytes | None], Mapping[str, Part]] = {}
         self._sides: dict[str, tuple[str, str] | None] = {}
         self._successors: dict[str, str] = {}
