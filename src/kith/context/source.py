@@ -13,9 +13,9 @@ _NAMES = """
     Haskell: .hs; HTML: .htm .html .jinja .jinja2; INI: .cfg .conf .ini; Java: .java; Julia: .jl; JSON: .json
     JavaScript: .cjs .js .jsx .mjs; Jupyter: .ipynb; Kotlin: .kt .kts; LaTeX: .tex; Lisp: .el .lisp .scm
     Lua: .lua; Makefile: .mak .mk; Markdown: .markdown .md; Meson: .meson; Nim: .nim; Nix: .nix
-    OCaml: .ml .mli; Objective-C: .m .mm; PHP: .php; Pascal: .pas; Perl: .pl .pm; PowerShell: .ps1 .psm1
+    OCaml: .ml .mli; Objective-C: .m .mm; PHP: .php; Pascal: .pas; Perl: .pl .pm .t; PowerShell: .ps1 .psm1
     Protocol Buffers: .proto; Python: .py .pyi .pyw; R: .r; reStructuredText: .rst; Ruby: .gemspec .rake .rb
-    Rust: .rs; SQL: .sql; SVG: .svg; Scala: .scala; Shell: .bash .fish .sh .zsh; Starlark: .bzl
+    Rust: .rs; SQL: .sql; SVG: .svg; Scala: .scala; Shell: .bash .bats .fish .sh .zsh; Starlark: .bzl
     Svelte: .svelte; Swift: .swift; TOML: .toml; Tcl: .tcl; Text: .txt; TypeScript: .cts .mts .ts .tsx
     VHDL: .vhd .vhdl; Verilog: .sv .svh .v; Visual Basic: .vb; Vue: .vue; XML: .xml .xsd .xsl
     YAML: .yaml .yml; Zig: .zig

@@ -53,6 +53,32 @@ CRATES = {
     "crates/other/src/lib.rs": "",
     "crates/other/tests/it.rs": "use other::x;\n",
 }
+GO = {
+    "go.mod": "module example.com/shop\n",
+    "store/store.go": "package store\n",
+    "store/alone/alone.go": "package alone\n",
+    "web/web.go": 'package web\n\nimport "example.com/shop/store"\n',
+    "web/web_test.go": "package web\n",
+}
+JAVA = {
+    "src/main/java/shop/Cart.java": "class Cart { Price price; }\n",
+    "src/main/java/shop/Price.java": "class Price {}\n",
+    "src/main/java/shop/Alone.java": "class Alone {}\n",
+    "src/test/java/shop/CartTest.java": "class CartTest { Cart cart; }\n",
+}
+RUBY = {
+    "lib/shop.rb": "require 'shop/cart_item'\n",
+    "lib/shop/cart_item.rb": "class CartItem; end\n",
+    "lib/shop/alone.rb": "class Alone; end\n",
+    "spec/item_spec.rb": "describe Shop::CartItem do\nend\n",
+}
+OTHERS = {
+    "bin/count-lines.sh": "wc -l\n",
+    "db/schema.sql": "create table a (b int);\n",
+    "app.py": "SCHEMA = 'db/schema.sql'\n",
+    "tests/count.bats": "run bin/count-lines.sh\n",
+    "tests/test_app.py": "import app\n",
+}
 
 
 def reach(files: Mapping[str, str], *paths: str) -> Reach:
@@ -68,6 +94,14 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (PYTHON, "data/values.csv", {"tests/test_data.py"}),
         (PYTHON, "README.md", set()),
         (CRATES, "crates/core/src/sums.rs", {"crates/core/src/sums.rs", "crates/core/tests/whole.rs"}),
+        (GO, "store/store.go", {"web/web_test.go"}),
+        (GO, "store/alone/alone.go", set()),
+        (JAVA, "src/main/java/shop/Price.java", {"src/test/java/shop/CartTest.java"}),
+        (JAVA, "src/main/java/shop/Alone.java", set()),
+        (RUBY, "lib/shop/cart_item.rb", {"spec/item_spec.rb"}),
+        (RUBY, "lib/shop/alone.rb", set()),
+        (OTHERS, "bin/count-lines.sh", {"tests/count.bats"}),
+        (OTHERS, "db/schema.sql", {"tests/test_app.py"}),
         (CRATES, "crates/core/src/alone.rs", set()),
         (CRATES, "crates/other/src/lib.rs", {"crates/other/tests/it.rs"}),
         (PYTHON, "tests/test_other.py", {"tests/test_other.py"}),
