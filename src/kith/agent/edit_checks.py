@@ -78,7 +78,8 @@ class EditChecks:
             self._asked |= self._found.keys()
             if not left:
                 return await use(args, run)
-            return refused(f"With your change: {_in_line(left)}. Correct it, or call done again.")
+            told = _in_line(left).removesuffix(".")
+            return refused(f"With your change: {told}. Correct it, or call done again.")
 
         return ask
 
