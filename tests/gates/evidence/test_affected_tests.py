@@ -53,6 +53,18 @@ CRATES = {
     "crates/other/src/lib.rs": "",
     "crates/other/tests/it.rs": "use other::x;\n",
 }
+ALIASES = {
+    "tsconfig.json": '{"compilerOptions": {"paths": {"$lib/*": ["./web/lib/*"], "$x": ["x.ts"],}}} // x',
+    "web/lib/a.ts": "",
+    "x.ts": "",
+    "src/cart.ts": "",
+    "src/components/Cart.test.tsx": "import { total } from '@/cart'\n",
+    "packages/core/package.json": '{"name": "@shop/core", "main": "dist/index.js"}',
+    "packages/core/src/index.ts": "export * from './sum'\n",
+    "packages/core/src/sum.ts": "",
+    "packages/web/test/web.test.ts": "import { sum } from '@shop/core'\nimport '$lib/a'\n",
+    "packages/web/test/x.test.ts": "const x = require('$x')\nimport react from 'react'\n",
+}
 GO = {
     "go.mod": "module example.com/shop\n",
     "store/store.go": "package store\n",
@@ -94,6 +106,10 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (PYTHON, "data/values.csv", {"tests/test_data.py"}),
         (PYTHON, "README.md", set()),
         (CRATES, "crates/core/src/sums.rs", {"crates/core/src/sums.rs", "crates/core/tests/whole.rs"}),
+        (ALIASES, "src/cart.ts", {"src/components/Cart.test.tsx"}),
+        (ALIASES, "packages/core/src/sum.ts", {"packages/web/test/web.test.ts"}),
+        (ALIASES, "web/lib/a.ts", {"packages/web/test/web.test.ts"}),
+        (ALIASES, "x.ts", {"packages/web/test/x.test.ts"}),
         (GO, "store/store.go", {"web/web_test.go"}),
         (GO, "store/alone/alone.go", set()),
         (JAVA, "src/main/java/shop/Price.java", {"src/test/java/shop/CartTest.java"}),

@@ -18,6 +18,7 @@ from kith.core.toml_text import inner_table, read_toml
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.evidence.inline_tests import holds_tests
+from kith.gates.evidence.script_imports import PACKAGE, TS_CONFIGS, find_relative, read_aliases
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.toolchains.manifests import parse_object
 from kith.gates.toolchains.python import test_modules
@@ -28,10 +29,9 @@ _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tre
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _FEW: Final = 100  # sources whose imports are followed in any case
-_PACKAGE: Final = "package.json"
 _CRATE: Final = "Cargo.toml"
 _GO_MODULE: Final = "go.mod"
-_MANIFESTS: Final = frozenset({_PACKAGE, _CRATE, _GO_MODULE})
+_MANIFESTS: Final = frozenset({PACKAGE, _CRATE, _GO_MODULE, *TS_CONFIGS})
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
 
@@ -176,7 +176,7 @@ def _module_name(path: str) -> str:
 
 def _mains(manifests: Mapping[str, str]) -> Mapping[str, str]:
     """Each folder with a package.json -> the file that an import of the folder means."""
-    packages = _of_kind(manifests, _PACKAGE)
+    packages = _of_kind(manifests, PACKAGE)
     return {folder: _main_of(parse_object(text)) for folder, text in packages}
 
 
@@ -218,6 +218,7 @@ def _users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mapping[st
     """
     crates = _crates(manifests)
     crate = re.compile(rf"\b({'|'.join(map(re.escape, crates))})::") if crates else None
+    aliases = read_aliases(manifests)
     resolver = Resolver(sorted(texts), go_modules=_go_modules(manifests), mains=_mains(manifests))
     users = _users_by_name({path: text for path, text in texts.items() if not _has_imports(path)})
     packages: dict[str, set[str]] = defaultdict(set)
@@ -227,7 +228,10 @@ def _users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mapping[st
         if crate and path.endswith(".rs"):
             for name in set(crate.findall(text)):
                 users[crates[name]].add(path)
-        for target, _ in resolver.resolve(path, _imports(path, text)):
+        imports = _imports(path, text)
+        if splitext(path)[1].lower() in SCRIPT_ENDINGS:
+            imports += tuple(find_relative(path, text, aliases))
+        for target, _ in resolver.resolve(path, imports):
             users[target].add(path)
             if _implements(path, target):
                 users[path].add(target)
