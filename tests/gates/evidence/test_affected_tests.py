@@ -53,6 +53,36 @@ CRATES = {
     "crates/other/src/lib.rs": "",
     "crates/other/tests/it.rs": "use other::x;\n",
 }
+FIXTURES = {
+    "app/__init__.py": "from .views import view\n",
+    "app/views.py": "",
+    "tests/conftest.py": "from app import make\n@pytest.fixture(name='web')\ndef client(): ...\n",
+    "tests/test_web.py": "def test_view(web): ...\n",
+    "tests/test_other.py": "def test_nothing(): ...\n",
+    "own/conftest.py": "import app\n@fixture(autouse=True)\ndef start(): ...\n",
+    "own/test_any.py": "def test_any(): ...\n",
+}
+DJANGO = {
+    "manage.py": "environ['DJANGO_SETTINGS_MODULE'] = 'site.settings'\n",
+    "site/settings.py": "ROOT_URLCONF = 'site.urls'\n",
+    "site/urls.py": "from shop import views\n",
+    "shop/__init__.py": "",
+    "shop/views.py": "",
+    "tests/test_addresses.py": "from django.test import TestCase\n",
+    "tests/test_plain.py": "import unittest\n",
+}
+STARTED = {
+    "pyproject.toml": "[project.scripts]\ncount-lines = 'pkg.cli:main'\n",
+    "pkg/__init__.py": "def __getattr__(name): return import_module(f'pkg.{name}')\n",
+    "pkg/cli.py": "from pkg import lines\n",
+    "pkg/lines.py": "",
+    "pkg/late.py": "",
+    "tools/make.py": "",
+    "tests/test_command.py": "run(['count-lines', 'a'])\n",
+    "tests/test_module.py": "run('python -m pkg.cli')\n",
+    "tests/test_late.py": "import pkg\npkg.late.run()\n",
+    "tests/test_script.py": "run([sys.executable, 'tools/make.py'])\n",
+}
 ALIASES = {
     "tsconfig.json": '{"compilerOptions": {"paths": {"$lib/*": ["./web/lib/*"], "$x": ["x.ts"],}}} // x',
     "web/lib/a.ts": "",
@@ -106,6 +136,11 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (PYTHON, "data/values.csv", {"tests/test_data.py"}),
         (PYTHON, "README.md", set()),
         (CRATES, "crates/core/src/sums.rs", {"crates/core/src/sums.rs", "crates/core/tests/whole.rs"}),
+        (FIXTURES, "app/views.py", {*FIXTURES} - {"app/__init__.py", "app/views.py", "tests/test_other.py"}),
+        (DJANGO, "shop/views.py", {"tests/test_addresses.py"}),
+        (STARTED, "pkg/lines.py", {"tests/test_command.py", "tests/test_module.py"}),
+        (STARTED, "pkg/late.py", {"tests/test_late.py"}),
+        (STARTED, "tools/make.py", {"tests/test_script.py"}),
         (ALIASES, "src/cart.ts", {"src/components/Cart.test.tsx"}),
         (ALIASES, "packages/core/src/sum.ts", {"packages/web/test/web.test.ts"}),
         (ALIASES, "web/lib/a.ts", {"packages/web/test/web.test.ts"}),

@@ -1,26 +1,21 @@
 """Find the tests that reach a change, by the closure of imports and includes."""
 
-import ast
 import asyncio
 import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from posixpath import basename, dirname, splitext
-from typing import Any, Final
+from posixpath import basename, splitext
+from typing import Final
 
 from msgspec import Struct
 
-from kith.context.imports import SCRIPT_ENDINGS, Resolver, find_imports, imports_of_module
-from kith.context.source import CPP_ENDINGS, NO_CODE, language_of
-from kith.context.symbols import PYTHON_ENDINGS
-from kith.core.toml_text import inner_table, read_toml
+from kith.context.source import NO_CODE, language_of
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.evidence.inline_tests import holds_tests
-from kith.gates.evidence.script_imports import PACKAGE, TS_CONFIGS, find_relative, read_aliases
+from kith.gates.evidence.source_users import MANIFESTS, find_users, has_imports, module_name
 from kith.gates.reports import SuiteReport, file_of
-from kith.gates.toolchains.manifests import parse_object
 from kith.gates.toolchains.python import test_modules
 from kith.gates.toolchains.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.untouched import is_test_file
@@ -29,15 +24,7 @@ _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tre
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _FEW: Final = 100  # sources whose imports are followed in any case
-_CRATE: Final = "Cargo.toml"
-_GO_MODULE: Final = "go.mod"
-_MANIFESTS: Final = frozenset({PACKAGE, _CRATE, _GO_MODULE, *TS_CONFIGS})
-_OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
-
-_FOLLOWED: Final = frozenset({*PYTHON_ENDINGS, *CPP_ENDINGS, *SCRIPT_ENDINGS, ".go", ".rs"})
-_WORD: Final = re.compile(r"\w+")
-_DASHED: Final = re.compile(r"\w+(?:-\w+)+")
 
 IsTest = Callable[[str], bool]
 
@@ -124,7 +111,7 @@ def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
 
 def choose_sources(files: Collection[str]) -> list[str]:
     """The files whose contents `find_reach` needs: all code, or only tests where there is very much."""
-    sources = sorted(path for path in files if _is_code(path) or basename(path) in _MANIFESTS)
+    sources = sorted(path for path in files if _is_code(path) or basename(path) in MANIFESTS)
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
@@ -139,12 +126,12 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest 
     texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
     only_tests = all(is_test(path) for path in texts.keys() - changed)
     if only_tests and len(texts) > _FEW:
-        names = {_module_name(path) if _is_code(path) else basename(path) for path in changed}
+        names = {module_name(path) if _is_code(path) else basename(path) for path in changed}
         return Reach(_naming(names, {path: text for path, text in texts.items() if is_test(path)}))
-    manifests = {path: _text(data) for path, data in contents.items() if basename(path) in _MANIFESTS}
-    users = _users({**dict.fromkeys(changed, ""), **texts}, manifests)
-    names = {basename(path) for path in changed if not _has_imports(path)}
-    names |= {_module_name(path) for path in changed if only_tests and _is_code(path)}
+    manifests = {path: _text(data) for path, data in contents.items() if basename(path) in MANIFESTS}
+    users = find_users({**dict.fromkeys(changed, ""), **texts}, manifests)
+    names = {basename(path) for path in changed if not has_imports(path)}
+    names |= {module_name(path) for path in changed if only_tests and _is_code(path)}
     reached = _closure({*changed, *_naming(names, texts)}, users)
     code = {path: texts.get(path, "") for path in reached if _is_code(path)}
     return Reach(frozenset(path for path, text in code.items() if is_test(path) or holds_tests(path, text)))
@@ -155,121 +142,12 @@ def _is_code(path: str) -> bool:
     return bool(language) and language not in NO_CODE
 
 
-def _has_imports(path: str) -> bool:
-    """True for a source whose imports are resolved to files; others use whatever they name."""
-    return splitext(path)[1].lower() in _FOLLOWED
-
-
 def _naming(names: Collection[str], texts: Mapping[str, str]) -> frozenset[str]:
     """The sources that name one of these files or modules."""
     if not names:
         return frozenset()
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names)))})(?!\w)")
     return frozenset(path for path, text in texts.items() if pattern.search(text))
-
-
-def _module_name(path: str) -> str:
-    """The last part of the name under which others know a source; a package's is its folder's."""
-    name = splitext(basename(path))[0]
-    return basename(dirname(path)) or name if name in _OF_FOLDERS else name
-
-
-def _mains(manifests: Mapping[str, str]) -> Mapping[str, str]:
-    """Each folder with a package.json -> the file that an import of the folder means."""
-    packages = _of_kind(manifests, PACKAGE)
-    return {folder: _main_of(parse_object(text)) for folder, text in packages}
-
-
-def _main_of(package: Mapping[str, Any]) -> str:
-    exports = package.get("exports")
-    exports = exports.get(".", exports) if isinstance(exports, dict) else exports
-    if isinstance(exports, dict):
-        exports = exports.get("default")
-    return next((main for main in (package.get("main"), exports) if isinstance(main, str)), "index.js")
-
-
-def _crates(manifests: Mapping[str, str]) -> Mapping[str, str]:
-    """The name of each library of Rust -> its root; https://doc.rust-lang.org/cargo/reference/manifest.html."""
-    found = {}
-    for folder, text in _of_kind(manifests, _CRATE):
-        tables = read_toml(text)
-        library, package = inner_table(tables, "lib"), inner_table(tables, "package")
-        name, path = library.get("name", package.get("name")), library.get("path", "src/lib.rs")
-        if isinstance(name, str) and isinstance(path, str):
-            found[name.replace("-", "_")] = folder + path
-    return found
-
-
-def _go_modules(manifests: Mapping[str, str]) -> Mapping[str, str]:
-    """Each folder with a go.mod -> the name of its module."""
-    named = ((folder, find_imports(_GO_MODULE, text)) for folder, text in _of_kind(manifests, _GO_MODULE))
-    return {folder: names[0].removeprefix("module ") for folder, names in named if names}
-
-
-def _of_kind(manifests: Mapping[str, str], name: str) -> Iterator[tuple[str, str]]:
-    """The folders, with a slash, and texts of the manifests with this name."""
-    return ((path.removesuffix(name), text) for path, text in manifests.items() if basename(path) == name)
-
-
-def _users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mapping[str, set[str]]:
-    """For each file those that use it directly; the files of a Go package use each other.
-
-    A header uses the source that implements it.
-    """
-    crates = _crates(manifests)
-    crate = re.compile(rf"\b({'|'.join(map(re.escape, crates))})::") if crates else None
-    aliases = read_aliases(manifests)
-    resolver = Resolver(sorted(texts), go_modules=_go_modules(manifests), mains=_mains(manifests))
-    users = _users_by_name({path: text for path, text in texts.items() if not _has_imports(path)})
-    packages: dict[str, set[str]] = defaultdict(set)
-    for path, text in sorted(texts.items()):
-        if path.endswith(".go"):
-            packages[path.rpartition("/")[0] + "/"].add(path)
-        if crate and path.endswith(".rs"):
-            for name in set(crate.findall(text)):
-                users[crates[name]].add(path)
-        imports = _imports(path, text)
-        if splitext(path)[1].lower() in SCRIPT_ENDINGS:
-            imports += tuple(find_relative(path, text, aliases))
-        for target, _ in resolver.resolve(path, imports):
-            users[target].add(path)
-            if _implements(path, target):
-                users[path].add(target)
-    for folder, members in packages.items():
-        for path in members:
-            users[path] |= members | users.get(folder, set())
-    return users
-
-
-def _users_by_name(texts: Mapping[str, str]) -> defaultdict[str, set[str]]:
-    """The sources that hold the name of another as a word: `cart_item.rb` is `cart_item` or `CartItem`."""
-    users = defaultdict[str, set[str]](set)
-    named = defaultdict[str, set[str]](set)
-    for path in texts:
-        name = _module_name(path)
-        parts = re.split(r"[_-]", name)
-        for each in (name, "".join(part[:1].upper() + part[1:] for part in parts)):
-            named[each].add(path)
-    for path, text in texts.items():
-        for word in named.keys() & {*_WORD.findall(text), *_DASHED.findall(text)}:
-            for target in named[word] - {path}:
-                users[target].add(path)
-    return users
-
-
-def _implements(path: str, header: str) -> bool:
-    """True if a C or C++ source implements a header, so that including the header runs the source."""
-    (name, ending), (declared, _) = (splitext(basename(each)) for each in (path, header))
-    return ending.lower() in CPP_ENDINGS and name == declared
-
-
-def _imports(path: str, text: str) -> tuple[str, ...]:
-    if splitext(path)[1].lower() not in PYTHON_ENDINGS:
-        return find_imports(path, text)
-    try:
-        return imports_of_module(ast.parse(text), text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
 
 
 def _closure(start: Collection[str], users: Mapping[str, set[str]]) -> set[str]:
