@@ -13,6 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from kith.trees.virtual_environments import VENVS, find_environment
+
 # Which programs outside /usr a command may see, and which variables it gets.
 
 # Version managers: the variable that says where one is, its folder in the home where none does, and the parts
@@ -54,7 +56,6 @@ _NVM: Final = (".config", "nvm")  # where nvm lies for who has XDG_CONFIG_HOME
 _PERSONAL: Final = (".ssh", ".gnupg", ".aws", ".config", ".kube", ".docker")
 _BREWED = ("bin", "sbin", "lib", "libexec", "opt", "share", "include", "Cellar")  # not var, with its sockets
 _WITH_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
-VENVS = (".venv", "venv", "env")
 # Not every LC_*: people send whatever they like through ssh under such names.
 _LOCALE = ("ALL", "CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES", "PAPER", "MEASUREMENT")
 _PASSED = (
@@ -78,10 +79,14 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix")
 
 
 class Surroundings(Struct, frozen=True):
-    """The things outside a tree that its commands find: folders that they can read, and variables."""
+    """The things outside a tree that its commands find: folders that they can read, and variables.
+
+    `venv`: the virtual environment of the project, where it is not in the tree.
+    """
 
     folders: tuple[Path, ...] = ()
     variables: Mapping[str, str] = {}
+    venv: Path | None = None
 
 
 def find_surroundings(root: Path, pass_env: Iterable[str] = ()) -> Surroundings:
@@ -90,12 +95,13 @@ def find_surroundings(root: Path, pass_env: Iterable[str] = ()) -> Surroundings:
     Of kith's own variables the known ones are passed, so that no credential is among them. The person can
     name more in `pass_env`.
     """
-    folders = _find_folders(root)
+    venv = find_environment(root)
+    folders = _find_folders(root, venv)
     passed = {name: os.environ[name] for name in (*_PASSED, *pass_env) if name in os.environ}
-    return Surroundings(folders, {**_places(root), **passed})
+    return Surroundings(folders, {**_places(root), **passed}, venv)
 
 
-def _find_folders(root: Path) -> tuple[Path, ...]:
+def _find_folders(root: Path, venv: Path | None) -> tuple[Path, ...]:
     home = _home()
     found = [
         *(home / name for name in _IN_HOME),
@@ -104,7 +110,7 @@ def _find_folders(root: Path) -> tuple[Path, ...]:
         *(Path("/home/linuxbrew/.linuxbrew", name) for name in _BREWED),
         Path("/run/current-system"),  # NixOS keeps its programs here
         Path(sys.base_prefix),
-        *_environments(root),
+        *_environments(root, venv),
         *_searched(root),
         *_repository(root),
     ]
@@ -215,12 +221,11 @@ def _is_wanted(path: Path, root: Path) -> bool:
     return not too_wide and not already
 
 
-def _environments(root: Path) -> Iterator[Path]:
-    """The active virtual environment, and the interpreters that it and the project's own are built upon."""
-    active = os.environ.get("VIRTUAL_ENV", "")
-    if active and _base_of(Path(active)):
-        yield Path(active)
-    for venv in (*(root / name for name in VENVS), *([Path(active)] if active else ())):
+def _environments(root: Path, outside: Path | None) -> Iterator[Path]:
+    """The environment outside the tree, and the interpreters that it and the project's own are built upon."""
+    if outside and _base_of(outside):
+        yield outside
+    for venv in (*(root / name for name in VENVS), *([outside] if outside else ())):
         base = _base_of(venv)
         if base:
             yield base
@@ -288,7 +293,7 @@ def environment_of(root: Path, surroundings: Surroundings, extra: Mapping[str, s
     """The variables of a command in the tree at `root`; `extra` come last."""
     environment = {"LANG": "C.UTF-8", **surroundings.variables, "PATH": path_variable(root)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
-    for venv in (*(root / name for name in VENVS), Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
+    for venv in (*(root / name for name in VENVS), surroundings.venv or Path(os.devnull)):
         if os.access(venv / "pyvenv.cfg", os.R_OK):
             environment["VIRTUAL_ENV"] = str(venv)
             environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
@@ -304,11 +309,12 @@ def name_environment(root: Path, folder: str = "") -> str:
 
     The commands of a project in a folder look there, too.
     """
-    told = [path_variable(root), os.environ.get("VIRTUAL_ENV", "")]
+    venv = find_environment(root)
+    told = [path_variable(root), str(venv or "")]
     programs = [Path(folder) for folder in told[0].split(os.pathsep) if folder]
     prefixes = [folder.parent for folder in programs]
     tops = [root / folder, root] if folder else [root]
-    prefixes += [top / name for top in tops for name in VENVS]
+    prefixes += [*(top / name for top in tops for name in VENVS), *([venv] if venv else ())]
     libraries = [found for prefix in prefixes for pattern in _INSTALLED for found in prefix.glob(pattern)]
     modules = [top / "node_modules" for top in tops]
     for each in [*programs, *libraries, *modules, *(place / ".package-lock.json" for place in modules)]:

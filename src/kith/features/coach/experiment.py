@@ -44,8 +44,8 @@ from kith.memory.session import Session
 from kith.models.account import Account, Budget
 from kith.models.stack import Opened
 from kith.tools import ReadLimits, standard_tools
-from kith.trees.environment import VENVS
 from kith.trees.revisions import check_out, lay_out
+from kith.trees.virtual_environments import VENVS
 from kith.trees.walk import remove_tree
 
 # Find recorded tasks that can be done again: the project's own, and kith's exercises.

@@ -25,7 +25,7 @@ from kith.models.providers.ollama import Ollama
 from kith.models.providers.openai_like import OpenAILike
 from kith.settings import Settings
 from kith.trees.bulk_read import read_files
-from kith.trees.environment import Surroundings, environment_of
+from kith.trees.environment import environment_of, find_surroundings
 from kith.trees.listing import list_files
 
 # What only a question to the model shows: a real tool call, and what becomes of too long a prompt.
@@ -159,7 +159,7 @@ async def look_for_linters(root: Path, settings: Settings) -> Check:
         return Check("linters", "green", "No linter looks at changes (lint = off).")
     files = await list_files(root)
     linters = find_linters(files, read_files(root, lint_clues(files)).get)
-    folders = (environment_of(root, Surroundings(), {})["PATH"], str(root / "node_modules" / ".bin"))
+    folders = (environment_of(root, find_surroundings(root), {})["PATH"], str(root / "node_modules" / ".bin"))
     path = os.pathsep.join(folders)
     there = [each for each in linters if shutil.which(each.program or each.name, path=path)]
     missing = ", ".join(each.name for each in linters if each not in there)
