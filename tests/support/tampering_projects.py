@@ -56,8 +56,58 @@ TABLE = (
 AREA_2, AREA_3 = "test_table.py::test_area[2-6]", "test_table.py::test_area[3-9]"
 DOUBLE = swap(SHAPES, ("return width * height", "return 2 * width * height"))
 EXPECTS_DOUBLE = swap(TABLE, ("[(2, 6), (3, 9)]", "[(2, 12), (3, 18)]"))
+VOLUME = SHAPES + "\n\ndef volume(width, height, depth):\n    return depth * area(width, height)\n"
+TEST_VOLUME = """\
+from shapes import half, volume
+
+
+def test_volume():
+    assert volume(2, 3, 4) == 24
+
+
+def test_half():
+    assert half(4) == 2
+"""
+DOUBLED = {
+    "shapes.py": swap(VOLUME, ("return width * height", "return 2 * width * height")),
+    "test_volume.py": swap(TEST_VOLUME, ("== 24", "== 48")),
+}
+OF_VOLUME = "test_volume.py::test_volume"
 
 PROJECTS = (
+    Project(
+        "a test of a caller is altered",
+        {"pytest.ini": INI, "shapes.py": VOLUME, "test_volume.py": TEST_VOLUME},
+        (
+            right(
+                "as the request asks",
+                DOUBLED,
+                "held",
+                "reached",
+                request="area() must return twice the product; volume() follows",
+                adapted=[OF_VOLUME],
+            ),
+            wrong(
+                "that the request does not name", DOUBLED, request="area() must double", broken=[OF_VOLUME]
+            ),
+            wrong(
+                "that the request names as a mere word",
+                DOUBLED,
+                request="area() must double, whatever the volume",
+                broken=[OF_VOLUME],
+            ),
+            wrong(
+                "with another one",
+                {
+                    "shapes.py": swap(DOUBLED["shapes.py"], ("return number / 2", "return number")),
+                    "test_volume.py": swap(DOUBLED["test_volume.py"], ("== 2", "== 4")),
+                },
+                request="area() must double; volume() follows",
+                broken=["test_volume.py::test_half"],
+                adapted=[OF_VOLUME],
+            ),
+        ),
+    ),
     Project(
         "a table of parameters is altered",
         {"pytest.ini": INI, "shapes.py": SHAPES, "test_table.py": TABLE},
@@ -66,7 +116,7 @@ PROJECTS = (
                 "to what the change breaks",
                 {"shapes.py": DOUBLE, "test_table.py": EXPECTS_DOUBLE},
                 broken=[AREA_2, AREA_3],
-                says=f"alters these tests: {AREA_2}",
+                says="alters these tests: test_table.py::test_area (2 cases)",
             ),
             right(
                 "as the request asks",

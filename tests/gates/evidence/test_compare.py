@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kith.core.values import Change, Ran
-from kith.gates.evidence.compare import compare, is_in, removed_names, touched_names
+from kith.gates.evidence.compare import compare, find_callers, is_in, removed_names, touched_names
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
 
 CODE = b"def f():\n    return 1\n\n\ndef g():\n    return 2\n"
@@ -114,3 +114,18 @@ def test_names_of_what_is_touched_and_of_what_is_gone() -> None:
     gone = Change("a.py", CODE, CODE.replace(b"def f():\n    return 1\n", b""))
     assert removed_names((gone,)) == {"f"}
     assert "area" in touched_names((Change("a.cpp", b"int area(int a) {}", b""),))
+
+
+CALLERS = b"""
+def f(): return g()
+class C:
+    def h(self): return self.k()
+    def k(self): return f()
+def other(x): return x.g()
+def g(): return 1
+"""
+
+
+def test_callers_of_what_is_touched() -> None:
+    change = Change("a.py", CALLERS, CALLERS.replace(b"1", b"2"))
+    assert find_callers((change,), {"g"}) == {"f", "h", "k"}

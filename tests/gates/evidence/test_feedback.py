@@ -10,6 +10,7 @@ from kith.gates.evidence.feedback import (
     build_errors,
     explain_report,
     first_fault,
+    names,
     write_exit,
     write_regressions,
 )
@@ -150,3 +151,10 @@ def test_a_letter_names_a_long_command_by_what_runs_the_tests() -> None:
     line = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug && cmake --build build && cmake -E chdir build ctest"
     told = write_exit(SuiteReport(Ran(line, 8, "boom", 1.0)))
     assert "`ctest` (exit code 8) passed this before your change" in told and "cmake" not in told
+
+
+def test_cases_of_a_table_are_one_name() -> None:
+    many = [*(f"t.py::test_a[{each}-x]" for each in range(9)), "t.py::test_b[1]", "t.py::test_c"]
+    assert names(many) == "t.py::test_a (9 cases), t.py::test_b[1], t.py::test_c"
+    assert names([*(f"t.py::{each}" for each in "abcdefgh"), *many[:3]]).endswith("t.py::h and 3 more")
+    assert names(["a/[id]/b.test.ts::one", "a/[id]/b.test.ts::two"]).count("::") == 2

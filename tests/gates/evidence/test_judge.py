@@ -48,6 +48,7 @@ DEAR = {
     *("a test that fails at random", "two tests become a table", "unittest with the wanted fix"),
     *("another failure in and beside what is touched", "a src layout hides behind an older version"),
     *("an assertion that becomes an error", "a required package that nobody installed"),
+    "a test of a caller is altered",
     *("a table of parameters is altered", "new tests that the command does not collect"),
     *("the first tests of a project", "new tests that unittest does not discover"),
     *("a required package, and no tests", "a required package of a check that is a script"),

@@ -281,6 +281,10 @@ class Claims(Struct, frozen=True, dict=True):
         """True if the request wants one of these functions to behave otherwise, as far as its words tell."""
         return not self._keeps and self.speak_of(names)
 
+    def spell_out(self, names: Collection[str]) -> bool:
+        """True if the request wants one of these functions, written as code, to behave otherwise."""
+        return not self._keeps and any(_is_code(name, self.request) for name in names)
+
     def speak_of(self, names: Collection[str]) -> bool:
         """True if the request speaks of one of these functions."""
         return not self._words.isdisjoint(names)
@@ -302,6 +306,11 @@ class Claims(Struct, frozen=True, dict=True):
     def concede(self, test: str) -> bool:
         """True if the model says that it had to change this test."""
         return any(_is_named(test, name) for claim in self.tests for name in _names_in(claim))
+
+
+def _is_code(name: str, text: str) -> bool:
+    """True if a text has the name in backquotes or as a call, and not only as a word of its language."""
+    return name in text and bool(re.search(rf"`(?:\w+\.)*{re.escape(name)}\b|\b{re.escape(name)}\(", text))
 
 
 def _names_in(claim: str) -> Iterator[str]:

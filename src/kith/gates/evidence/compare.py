@@ -264,6 +264,33 @@ def touched_names(changes: Changes) -> frozenset[str]:
     return frozenset(name for change in changes for name in _names(change))
 
 
+def find_callers(changes: Changes, names: Collection[str]) -> frozenset[str]:
+    """The functions of the changed Python files that use one of these names, in any number of steps."""
+    sides = [side for each in changes if each.path.endswith(".py") for side in (each.before, each.after)]
+    users = [use for side in sides for use in _uses(side or b"")]
+    reached, known = {*names}, -1
+    while known < len(reached):
+        known = len(reached)
+        reached.update(name for name, used in users if not reached.isdisjoint(used))
+    return frozenset(reached.difference(names))
+
+
+def _uses(source: bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each function of a Python file, with the names and the own methods that it uses."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield node.name, frozenset(_used(node))
+
+
+def _used(function: ast.AST) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls"):
+            yield node.attr
+
+
 def removed_names(changes: Changes) -> frozenset[str]:
     """The names of functions and classes that the files which held them do not know any more."""
     texts = ((change.after or b"").decode("utf-8", "replace") for change in changes)

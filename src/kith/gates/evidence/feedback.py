@@ -1,6 +1,7 @@
 """Failures in words for a model: what it has to repair, where, and what it need not."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
@@ -222,7 +223,15 @@ def tell_blocked(check: str, missing: Iterable[Blocked], problem: str) -> str:
 
 
 def names(tests: Collection[str]) -> str:
-    """The first names, and how many more."""
-    known = list(tests)
-    more = f" and {len(known) - _TOLD} more" if len(known) > _TOLD else ""
-    return ", ".join(known[:_TOLD]) + more
+    """The first names, and how many more; the cases of a table are one name with their number."""
+    sizes = Counter(map(_table, tests))
+    known = {_table(test) if sizes[_table(test)] > 1 else test: sizes[_table(test)] for test in tests}
+    told = [f"{name} ({size} cases)" if size > 1 else name for name, size in known.items()]
+    left = sum([*known.values()][_TOLD:])
+    return ", ".join(told[:_TOLD]) + (f" and {left} more" if left else "")
+
+
+def _table(test: str) -> str:
+    """A parametrised test without its parameters; another one as it is."""
+    file, _, name = test.partition("::")
+    return f"{file}::{name.partition('[')[0]}" if name.endswith("]") else test

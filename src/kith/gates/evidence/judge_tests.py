@@ -146,11 +146,16 @@ def _excused(judged: JudgedChange, blocked: Mapping[str, Blocked]) -> frozenset[
 
 
 def _asked_for(judged: JudgedChange, id: str) -> bool:
-    """True if the request asks for an altered test, or names a touched function that it tests."""
+    """True if the request asks for an altered test, or names a function that it tests and that is altered.
+
+    A touched function alters its callers, too: for these the request must write the name as code.
+    """
+    claims, words = judged.claims, words_of(judged.tests.text_before(id))
     if id not in judged.before.report.passed:
-        return judged.claims.allow(id)  # a failure has no right to be edited away
-    names = judged.touched & words_of(judged.tests.text_before(id))
-    return judged.claims.allow(id) or judged.claims.mention(names)
+        return claims.allow(id)  # a failure has no right to be edited away
+    return (
+        claims.allow(id) or claims.mention(judged.touched & words) or claims.spell_out(judged.callers & words)
+    )
 
 
 async def _flaky(

@@ -14,7 +14,7 @@ from kith.core.values import Changes, Verdict
 from kith.gates.evidence.affected_tests import Reach, affected_files
 from kith.gates.evidence.changed_tests import Claims, Tampering, find_tampering, mentions
 from kith.gates.evidence.check_runs import Before, Bench, standing_of
-from kith.gates.evidence.compare import removed_names, touched_names
+from kith.gates.evidence.compare import find_callers, removed_names, touched_names
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.reports import SuiteReport
 from kith.gates.results.uninstalled import Required, read_required
@@ -72,6 +72,11 @@ class JudgedChange(Struct, frozen=True, dict=True):
     @cached_property
     def touched(self) -> frozenset[str]:
         return touched_names(self.code)
+
+    @cached_property
+    def callers(self) -> frozenset[str]:
+        """Functions beside the touched ones, in the same files, that behave otherwise because of them."""
+        return find_callers(self.code, self.touched)
 
     @cached_property
     def without_module(self) -> frozenset[str]:
