@@ -128,5 +128,5 @@ def test_what_is_not_there_is_said(repository: Path) -> None:
     for wrong in (2, -1):
         with pytest.raises(UsageError, match="has one turn, and no turn"):
             fork(project, "talk", wrong)
-    with pytest.raises(UsageError, match="holds no task"):
+    with pytest.raises(UsageError, match="no task"):
         fork(project, "nobody")

@@ -156,7 +156,7 @@ def test_a_change_comes_with_its_answer(kith: Kith, serve: Serve, schema: str) -
 def test_a_change_that_waits_leaves_stdout_empty(kith: Kith, serve: Serve, schema: str) -> None:
     serve([edit(), DONE])
     done = kith("run", "--check", "none", "--output-schema", schema, "fix mean", code=3)
-    assert done.stdout.strip() == "" and "The change waits" in done.stderr
+    assert done.stdout.strip() == "" and "waits" in done.stderr
 
 
 def test_exact_edits_get_an_answer_too(kith: Kith, serve: Serve, schema: str) -> None:
@@ -168,8 +168,8 @@ def test_exact_edits_get_an_answer_too(kith: Kith, serve: Serve, schema: str) ->
 def test_a_bad_schema_ends_before_a_model_is_asked(kith: Kith, tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     file.write_text('{"type": 3}')
-    assert "is not a JSON Schema" in kith("run", "--output-schema", str(file), "x", code=2).stderr
-    assert "There is no file" in kith("run", "--output-schema", "nowhere.json", "x", code=2).stderr
+    assert "JSON Schema" in kith("run", "--output-schema", str(file), "x", code=2).stderr
+    assert "nowhere.json" in kith("run", "--output-schema", "nowhere.json", "x", code=2).stderr
 
 
 def test_a_task_killed_before_its_answer_gives_it_on_resume(kith: Kith, serve: Serve, schema: str) -> None:

@@ -149,7 +149,7 @@ def test_long_notes_are_shown_in_part_and_that_is_said(kith: Kith) -> None:
     kith("trust", "--yes")
     played = play(kith, words=("--window", "4096"))
     first = played.first
-    assert "Rule 0:" in first and "Rule 899:" in first and "characters left out" in first
+    assert "Rule 0:" in first and "Rule 899:" in first and "left out" in first
     assert len(first) < 6_000
     assert any(each.startswith("AGENTS.md has about") for each in played.notices)
 
@@ -159,7 +159,7 @@ def test_links_are_not_followed_but_claude_may_be_one(kith: Kith, home: Path) ->
     (kith.folder / "CLAUDE.md").symlink_to("AGENTS.md")
     (kith.folder / ".claude").mkdir()
     (kith.folder / ".claude" / "skills").symlink_to("../.agents/skills")
-    assert "is a link" not in kith("trust", "--show").stdout
+    assert " link" not in kith("trust", "--show").stdout
     (home / "secret.md").write_text("CANARY")
     (kith.folder / "AGENTS.md").unlink()
     (kith.folder / "AGENTS.md").symlink_to(home / "secret.md")
@@ -172,7 +172,7 @@ def test_links_are_not_followed_but_claude_may_be_one(kith: Kith, home: Path) ->
 @pytest.mark.slow
 def test_a_projects_templates_count_once_it_is_trusted(kith: Kith) -> None:
     assert "greet" not in kith("templates").stdout
-    assert "There is no template" in kith("run", "--template", "greet", "who=Ann", code=2).stderr
+    assert "no template" in kith("run", "--template", "greet", "who=Ann", code=2).stderr
     kith("trust", "--yes")
     assert "greet: greet somebody" in kith("templates").stdout
     costs = kith("run", "--explain-prompt", "--template", "greet", "-m", script_of(kith), "who=Ann").stdout
@@ -193,7 +193,7 @@ def test_the_system_prompt_is_the_persons_own(kith: Kith, tmp_path: Path) -> Non
     (tmp_path / "own.md").write_text("You are a poet.\n")
     assert cost("--system", str(tmp_path / "own.md")) < 60
     assert 0 < cost("--append-system", str(tmp_path / "own.md")) - cost() < 20
-    assert "There is no" in kith("run", "--system", "nowhere.md", "x", code=2).stderr
+    assert "nowhere.md" in kith("run", "--system", "nowhere.md", "x", code=2).stderr
     (tmp_path / "empty.md").write_text(" \n")
     said = kith("run", "-m", script_of(kith), "--system", str(tmp_path / "empty.md"), "x", code=2).stderr
     assert "is empty" in said
@@ -221,14 +221,13 @@ def test_a_task_that_may_be_resumed_remembers_whose_words_it_has(kith: Kith, tmp
 def test_init_writes_notes_that_count_at_once(repository: Path) -> None:
     kith = Kith(repository)
     shown = kith("init", code=3)
-    assert "+- Test: `python3 -m unittest discover" in shown.stdout and "--write writes it" in shown.stderr
+    assert "+- Test: `python3 -m unittest discover" in shown.stdout and "--write" in shown.stderr
     assert not (repository / "AGENTS.md").exists()
-    done = kith("init", "--write")
-    assert "Every task here begins with it." in done.stderr
+    kith("init", "--write")
     text = (repository / "AGENTS.md").read_text()
     assert "## Commands" in text and "## Layout" not in text
     assert "unittest discover" in play(kith).first
-    assert "say all of it already" in kith("init").stderr
+    assert "already" in kith("init").stderr
     kith("undo")
     assert not (repository / "AGENTS.md").exists()
 
@@ -244,4 +243,4 @@ def test_init_adds_to_notes_and_keeps_what_they_say(repository: Path) -> None:
     assert text.startswith("# Mine\n\n## Style\n\nAs you like.\n\n## Commands\n")
     assert "## Conventions" not in text
     assert not (repository / "AGENTS.md").exists()
-    assert "It counts once you trust this folder" in done.stderr
+    assert "trust" in done.stderr

@@ -46,7 +46,7 @@ def test_the_model_gets_what_was_named_and_nothing_else(kith: Kith, serve: Serve
     assert "Remember the milk." in said
     assert "ghp_" not in said and "not for you" not in said
     plain = " ".join(told.split())
-    assert "Sent with the task: " in plain and "my notes.md, 1 line" in plain
+    assert "my notes.md, 1 line" in plain
     assert ".env holds secrets by its name" in plain
     assert "plain.txt leads to a file that holds secrets by its name" in plain
     assert "# Named in the task (plain.txt)" not in said

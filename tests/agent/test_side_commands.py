@@ -76,9 +76,9 @@ def test_a_yes_brings_in_what_it_changed_without_checks(project: Project) -> Non
 
 def test_a_no_leaves_everything_and_says_so_to_the_model(project: Project) -> None:
     heard = run(project, MAKES, "none")
-    assert heard[-1] == RunEnded("rejected", "Nothing was applied.")
+    assert isinstance(heard[-1], RunEnded) and heard[-1].status == "rejected"
     assert not (project.root / "made.txt").exists()
-    assert "put back as they were" in told(project, "what now?")
+    assert "put back" in told(project, "what now?")
 
 
 def test_what_only_looks_is_not_asked_about(project: Project) -> None:
@@ -145,4 +145,4 @@ def test_where_nothing_may_be_changed_its_changes_are_thrown_away(project: Proje
 def test_commits_in_the_trial_are_not_lost_without_a_word(project: Project) -> None:
     (project.root / "utils.py").write_text("x = 1\n")
     heard = run(project, "git -c user.name=me -c user.email=me@example.org commit -qam mine")
-    assert any(isinstance(event, Notice) and "stay in the trial" in event.text for event in heard)
+    assert any(isinstance(event, Notice) and "commit" in event.text for event in heard)

@@ -88,9 +88,5 @@ def test_the_result_follows_once(later: Stands, words: str) -> None:
         now[:] = [later]
         return [first, early, await told.news(), await told.news()]
 
-    assert asyncio.run(story()) == [
-        f"{CHECKS} It runs on the unchanged files now; the result follows.",
-        "",
-        words,
-        "",
-    ]
+    first, *later_ones = asyncio.run(story())
+    assert first.startswith(CHECKS) and later_ones == ["", words, ""]

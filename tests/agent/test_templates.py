@@ -87,5 +87,5 @@ def test_one_of_the_users_own_takes_the_place_of_kiths(home: Path, tmp_path: Pat
 
 
 def test_a_path_outside_of_the_project_is_none_of_it(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="file or folder of the project"):
+    with pytest.raises(UsageError, match="the project"):
         fill_template("coverage", ["path=../.."], tmp_path)

@@ -175,7 +175,7 @@ def test_a_position_is_one_that_can_be_counted_to(text: str) -> None:
     if text == "1.":
         assert Position.parse(text) == Position(1)
     else:
-        with pytest.raises(ValueError, match="not a position"):
+        with pytest.raises(ValueError, match="position"):
             Position.parse(text)
 
 

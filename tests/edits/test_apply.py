@@ -86,9 +86,9 @@ def test_an_even_shift_is_taken_over_by_the_new_lines() -> None:
         one(Replace("a", "    if x:\n        y\n", "    if z:\n        y\n"), b"if x:\n    y\n")
         == b"if z:\n    y\n"
     )
-    with pytest.raises(EditError, match="not everywhere by the same"):
+    with pytest.raises(EditError, match="everywhere"):
         one(Replace("a", "    if x:\n        y\n", "if z:\n    y\n"), b"if x:\n    y\n")
-    with pytest.raises(EditError, match="not in the file exactly"):
+    with pytest.raises(EditError, match="exactly"):
         one(Replace("a", "if x:\n    y\n", "z\n"), b"  if x:\n     y\n")
 
 
@@ -104,8 +104,9 @@ def test_an_even_shift_is_taken_over_by_the_new_lines() -> None:
     ],
 )
 def test_what_is_done_already_is_not_done_again(old: str, new: str, content: bytes) -> None:
-    with pytest.raises(EditError, match="already says this"):
+    with pytest.raises(EditError) as caught:
         one(Replace("f", old, new), content)
+    assert caught.value.already
 
 
 def test_one_more_blank_line_inside_is_no_repetition() -> None:
@@ -220,7 +221,7 @@ def test_a_cut_reply_is_refused_whatever_its_form() -> None:
         "a.py\n<<<<<<< SEARCH\n",
         "--- a/x.py\n+++ b/x.py\n",
     ):
-        with pytest.raises(EditError, match="Your reply was cut"):
+        with pytest.raises(EditError, match="cut"):
             find_edits(reply, (), "length")
 
 
@@ -230,7 +231,7 @@ def test_the_letter_quotes_the_file_as_it_still_is() -> None:
     with pytest.raises(EditError, match=r"2 \| second = 2\nYou sent line 2 as 'second = 3'"):
         make_changes(edits, files)
     twice = (edits[0], Replace("a", "second = 2\n", "fourth = 4\n"))
-    with pytest.raises(EditError, match="does not fit what the edits above make of this file"):
+    with pytest.raises(EditError, match="edits above"):
         make_changes(twice, files)
 
 
@@ -238,7 +239,7 @@ def test_lines_of_a_diff_that_lost_their_signs_are_no_indentation() -> None:
     """Context that is one blank short, beside new lines as deep as they are meant."""
     content = b"def f():\n    if x:\n        y\n"
     hunk = Hunk(("    if x:"[:1] + "   if x:", "+        first", "        y"))
-    with pytest.raises(EditError, match="Only blanks differ"):
+    with pytest.raises(EditError, match="blanks"):
         make_changes([Patch("a", (hunk,))], {"a": content})
 
 

@@ -79,7 +79,7 @@ def test_a_patch_may_be_an_argument() -> None:
     assert find_edits(json.dumps({"path": "a.py", "diff": block})) == (Replace("a.py", "x\n", "y\n"),)
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
     assert apply({"name": "apply_patch", "input": patch}, b"x\n") == b"y\n"
-    with pytest.raises(EditError, match="in no form that is understood"):
+    with pytest.raises(EditError, match="no form"):
         find_edits(json.dumps({"path": "a.py", "patch": "do it"}))
 
 
@@ -117,7 +117,7 @@ def test_arguments_that_cannot_be_meant_are_refused(text: str, words: str) -> No
 def test_other_json_is_no_edit_and_a_cut_one_is_refused() -> None:
     assert find_edits('{"answer": 42, "path": "a.py"}', ["a.py"]) == ()
     assert find_edits('{"name": "read", "arguments": {"path": "a.py"}}', ["a.py"]) == ()
-    with pytest.raises(EditError, match="cut before its end"):
+    with pytest.raises(EditError, match="cut"):
         find_edits('{"path": "a.py", "old": "x', ["a.py"], "length")
 
 

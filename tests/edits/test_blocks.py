@@ -74,7 +74,7 @@ def test_an_empty_upper_half_is_a_new_file() -> None:
 def test_a_second_divider_that_closes_the_lower_half_is_forgiven_in_code_only() -> None:
     reply = "NAME\n<<<<<<< SEARCH\nx\n=======\nTitle\n=======\n>>>>>>> REPLACE"
     assert find_edits(reply.replace("NAME", "a.py")) == (Replace("a.py", "x\n", "Title\n"),)
-    with pytest.raises(EditError, match="more than one '=======' line"):
+    with pytest.raises(EditError, match="'=======' line"):
         find_edits(reply.replace("NAME", "a.md"))
 
 
@@ -124,8 +124,9 @@ def test_copied_line_numbers_choose_between_equal_places() -> None:
 
 def test_lines_to_put_into_the_middle_of_a_file_make_no_new_one() -> None:
     block = "b.py\n<<<<<<< SEARCH\n:start_line:7\n-------\n=======\nx = 1\n>>>>>>> REPLACE\n"
-    with pytest.raises(EditError, match="there is no such file"):
+    with pytest.raises(EditError) as caught:
         make_changes(find_edits(block), {"b.py": None})
+    assert caught.value.absent
 
 
 def test_the_folder_of_the_examples_in_prompts_is_none() -> None:

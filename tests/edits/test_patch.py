@@ -46,8 +46,9 @@ def test_end_of_file_chooses_the_last_of_equal_places() -> None:
 
 def test_lines_that_are_only_added_go_to_the_end() -> None:
     assert apply("*** Update File: a.py\n@@\n+z\n", a_py=b"x\n") == {"a.py": b"x\nz\n"}
-    with pytest.raises(EditError, match="already says this"):
+    with pytest.raises(EditError) as caught:
         apply("*** Update File: a.py\n@@\n+z\n", a_py=b"x\nz\n")
+    assert caught.value.already
 
 
 def test_a_replaced_last_line_gets_its_newline() -> None:
@@ -77,5 +78,5 @@ def test_a_broken_patch_is_refused(reply: str, words: str) -> None:
 def test_a_command_that_changes_the_folder_first_is_refused() -> None:
     patch = "*** Begin Patch\n*** Add File: b.py\n+x\n*** End Patch\nEOF\n"
     assert find_edits(f"apply_patch <<'EOF'\n{patch}") == (Create("b.py", "x\n"),)
-    with pytest.raises(EditError, match="changes the folder"):
+    with pytest.raises(EditError, match="folder"):
         find_edits(f"cd src && apply_patch <<'EOF'\n{patch}")

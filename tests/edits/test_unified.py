@@ -54,13 +54,13 @@ def test_whatever_stands_around_the_hunks(reply: str) -> None:
 def test_a_context_line_that_lost_its_sign_still_has_to_match() -> None:
     reply = "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\none\n-two\n+TWO\nthree\n```"
     assert apply(reply) == CHANGED
-    with pytest.raises(EditError, match="not in the file"):
+    with pytest.raises(EditError, match="exactly"):
         apply(reply.replace("three", "tree"))
 
 
 def test_blank_context_may_have_lost_its_blanks() -> None:
     assert apply("--- a/a.txt\n+++ b/a.txt\n@@ @@\n x\n\n-y\n+z\n", b"x\n   \ny\n") == b"x\n   \nz\n"
-    with pytest.raises(EditError, match="not in the file"):
+    with pytest.raises(EditError, match="exactly"):
         apply("--- a/a.txt\n+++ b/a.txt\n@@ @@\n x\n-\n-y\n+z\n", b"x\n   \ny\n")
 
 
@@ -152,35 +152,36 @@ def test_a_hunk_is_not_cut_where_its_fence_is_closed() -> None:
 
 
 def test_hunks_for_no_file_ask_for_its_name() -> None:
-    with pytest.raises(EditError, match="names no file"):
+    with pytest.raises(EditError, match="no file"):
         find_edits(f"@@ -1,3 +1,3 @@\n{BODY}", ["a.txt", "b.txt"])
 
 
 def test_a_diff_that_was_escaped_as_html_is_refused_and_entities_in_code_are_not() -> None:
     escaped = f"--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n{BODY.replace('TWO', 'def f() -&gt; None')}"
-    with pytest.raises(EditError, match="escaped as HTML"):
+    with pytest.raises(EditError, match="HTML"):
         apply(escaped)
     assert apply(escaped.replace("f()", "f(a < b)")) == FILE.replace(b"two", b"def f(a < b) -&gt; None")
 
 
 def test_a_hunk_that_lost_a_line_between_its_first_ones_is_refused() -> None:
     hunk = "--- a/a.txt\n+++ b/a.txt\n@@ -1,{} +1,4 @@\n+zero\n+one and a half\n two\n three\n"
-    with pytest.raises(EditError, match="begins with added lines, and has fewer others"):
+    with pytest.raises(EditError, match="added lines"):
         apply(hunk.format(3))
     assert apply(hunk.format(2)) == b"one\nzero\none and a half\n" + FILE[4:]
 
 
 def test_the_same_lines_are_not_added_twice_at_one_place() -> None:
     hunk = "@@ -0,0 +1 @@\n+x\n"
-    with pytest.raises(EditError, match="change the same lines"):
+    with pytest.raises(EditError, match="same lines"):
         apply(f"--- a/a.txt\n+++ b/a.txt\n{hunk}{hunk}", b"")
 
 
 def test_a_newline_at_the_end_that_is_there_already_is_refused() -> None:
     hunk = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n"
     assert apply(hunk, b"x") == b"x\n"
-    with pytest.raises(EditError, match="already says this"):
+    with pytest.raises(EditError) as caught:
         apply(hunk, b"x\n")
+    assert caught.value.already
 
 
 def test_context_that_lost_its_sign_is_no_shift_though_a_blank_line_goes() -> None:

@@ -120,7 +120,7 @@ def test_what_contradicts_itself_is_refused(diff: str, words: str) -> None:
 def test_a_deletion_shows_every_line_of_its_file(header: str) -> None:
     assert apply(header, {"f": b""})["f"].after is None
     for content in (b"x\n", b"\n"):
-        with pytest.raises(EditError, match="all its lines as removed"):
+        with pytest.raises(EditError, match="as removed"):
             apply(header, {"f": content})
 
 
@@ -143,8 +143,9 @@ def test_one_name_above_a_hunk_is_enough(header: str) -> None:
         assert list(apply(header + body, files)) == ["b.py"]
         if "---a" not in header:
             assert list(apply(f"--- a/a.py\n+++ b/a.py\n{body}{header}{body}", files)) == ["a.py", "b.py"]
-    with pytest.raises(EditError, match="no such file"):
+    with pytest.raises(EditError) as caught:
         apply(header + BODY, {"a.py": b"x\n"})
+    assert caught.value.absent
 
 
 def test_a_line_that_reads_like_a_name_is_text_while_the_hunk_announces_it() -> None:

@@ -88,7 +88,7 @@ def test_code_may_change(project: Path) -> None:
 )
 def test_tests_are_put_back(project: Path, later: dict[str, str | None]) -> None:
     verdict, since, now = lock_then(project, {**later, "stack.py": "def push(): ...\n"})
-    assert not verdict.ok and next(iter(later)) in verdict.feedback and "was put back" in verdict.feedback
+    assert not verdict.ok and next(iter(later)) in verdict.feedback and "put back" in verdict.feedback
     assert [change for change in now if change.path != "stack.py"] == list(since)
 
 

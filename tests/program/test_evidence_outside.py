@@ -132,6 +132,16 @@ def test_a_refusal_for_an_undefined_name_says_which(kith: Kith, serve: Serve) ->
     assert f"kith: Nothing was applied: after 2 tries, {fault}." in told.stderr
 
 
+def test_the_reason_of_a_regression_is_told_once(
+    kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KITH_EDIT_CHECK_SECONDS", "0")
+    serve([edit(CLAMP[0], "    return max(low, number)\n"), DONE])
+    told = kith("run", "--yes", "--tries", "1", "improve it", code=1)
+    assert told.stderr.count("AssertionError: ") == 1
+    assert "ends with exit code 1." in told.stderr
+
+
 def test_a_regression_is_refused_and_told_alone(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def test_binary_files_are_not_written(bench: Bench) -> None:
     bench.write("logo", b"\xff\0")
     for path, content in (("logo", "x"), ("new", "a\0b")):
         result = bench.use(WRITE, path=path, content=content)
-        assert result.text == f"Only text can be written, and {path} or the content is binary."
+        assert not result.ok and path in result.text and "binary" in result.text
         assert not result.ok
     assert bench.read("logo") == b"\xff\0" and not (bench.folder / "new").exists()
 
@@ -191,7 +191,7 @@ def test_a_syntax_error_that_came_with_the_change_is_told(bench: Bench) -> None:
 @pytest.mark.parametrize("source", ["(" * 10_000, "x = '\\N{no such}'", "# coding: nonsense\n"])
 def test_no_python_file_is_too_strange_to_write(bench: Bench, source: str) -> None:
     result = bench.use(WRITE, path="a.py", content=source)
-    assert result.ok and "now finds a syntax error in" in result.text
+    assert result.ok and "syntax error" in result.text
 
 
 def test_other_files_are_not_parsed(bench: Bench) -> None:

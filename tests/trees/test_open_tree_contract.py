@@ -100,7 +100,7 @@ def test_no_two_names_differ_only_in_case(
         async with enter() as tree:
             await tree.write("new/one", b"1")
             for path in ("Readme", "SRC/b.py", "new/One", "New/two"):
-                with pytest.raises(TreeError, match="the same name to some systems"):
+                with pytest.raises(TreeError, match="same name"):
                     await tree.write(path, b"")
             await tree.write("readme", None)
             await tree.write("Readme", b"renamed\n")
@@ -401,7 +401,7 @@ def test_what_the_user_changed_meanwhile_is_never_undone(
             await trial.exec(ShellCommand("echo 'a = 2' > src/a.py"))
             assert [change.path for change in await trial.changes()] == ["src/a.py"]
             (project / "src/a.py").write_text("a = 3\n")
-            with pytest.raises(TreeError, match="was edited in your tree"):
+            with pytest.raises(TreeError, match="was edited"):
                 await trial.changes()
 
     asyncio.run(main())
@@ -441,10 +441,10 @@ def test_a_change_is_remembered_with_what_it_was_made_from(project: Path, tmp_pa
             assert (made["readme"].before, made["readme"].after) == (before, b"the trial's\n")
             (project / "readme").unlink()
             assert (await trial.remember())[0].before == before
-            with pytest.raises(TreeError, match="was edited in your tree"):
+            with pytest.raises(TreeError, match="was edited"):
                 await trial.changes()
             (project / "src/a.py").write_text("a = 3\n")  # a command has changed it, too
-            with pytest.raises(TreeError, match="its original is not known"):
+            with pytest.raises(TreeError, match="original"):
                 await trial.remember()
 
     asyncio.run(main())
@@ -478,9 +478,9 @@ def test_a_repository_inside_is_not_written(
     async def main() -> None:
         async with begin() as trial:
             for path in ("sub/a.py", "sub/new/b.py"):
-                with pytest.raises(TreeError, match="submodule or git repository"):
+                with pytest.raises(TreeError, match="submodule"):
                     await trial.write(path, b"a = 2\n")
-            with pytest.raises(TreeError, match="submodule or git repository"):
+            with pytest.raises(TreeError, match="submodule"):
                 await trial.apply((Change("sub/a.py", b"a = 1\n", b"a = 2\n"),))
             await trial.write("subway/a.py", b"a = 2\n")
             assert [change.path for change in await trial.changes()] == ["subway/a.py"]

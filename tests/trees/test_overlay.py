@@ -266,7 +266,7 @@ def test_a_trial_in_use_and_another_trees_trial_are_refused(root: Path, tmp_path
     crash(root, tmp_path / "state", "theirs")
 
     async def second() -> None:
-        with pytest.raises(TreeError, match="belongs to the tree"):
+        with pytest.raises(TreeError, match="belongs"):
             async with open_overlay(other, tmp_path / "state", Surroundings(), "theirs"):
                 pass
 
@@ -345,14 +345,14 @@ def test_a_machine_that_is_too_busy_does_not_mean_that_there_is_no_sandbox(
 
 
 def test_a_state_below_the_tree_is_refused_with_a_sentence(root: Path) -> None:
-    with pytest.raises(TreeError, match="holds kith's own files"):
+    with pytest.raises(TreeError, match="own files"):
         open_tree(root, root / "state", root / "cache")
 
 
 def test_without_bubblewrap_it_says_so(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     state, cache = tmp_path / "state", tmp_path / "cache"
-    with pytest.raises(TreeError, match="bubblewrap is not installed"):
+    with pytest.raises(TreeError, match="bubblewrap"):
         open_tree(root, state, cache, sandbox="require")
     assert not open_tree(root, state, cache).confined
 

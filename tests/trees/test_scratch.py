@@ -141,7 +141,7 @@ def test_too_much_in_it_ends_the_command_and_empties_it(ground: str, root: Path)
         ran = await shell(
             'i=0; while :; do i=$((i+1)); head -c 500000 /dev/zero > "$TMPDIR/$i"; sleep 0.1; done', small
         )
-        assert ran.code == 137 and "left too much in" in ran.output
+        assert ran.code == 137 and "too much" in ran.output
         assert "was emptied" in ran.output
         assert (await shell('ls "$TMPDIR"/[0-9]*', small)).code != 0
         quick = await shell('head -c 3000000 /dev/zero > "$TMPDIR/big"', small)

@@ -1,19 +1,17 @@
 """The judges of a change: the gates of a run, found when they are first needed."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
 from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kith.agent.linters import project_linters
-from kith.core.errors import TreeError
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
 from kith.core.run import Gate, Run, new_id
 from kith.core.values import Changes, Finding, Question
-from kith.core.workspace import ExecLimits, SizeLimits
+from kith.core.workspace import ExecLimits, SizeLimits, read_readable
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, NameEnvironment, ResultStore
@@ -263,7 +261,7 @@ class _Checks(Struct):
         known = [check.group for check in await self._find() if check.found]
         folders = folders_beside(self.files, known, [change.path for change in changes])
         clues = [path for folder in folders for path in choose_nested_clues(folder, self.files)]
-        contents = await _read_all(self.run, clues)
+        contents = await read_readable(self.run.workspace, clues)
         groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
         spoken = {group[0].language for group in known if not group[0].folder}
         if not PYTHON_MANIFESTS.intersection(self.files):
@@ -299,12 +297,4 @@ async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
 
 async def _read_clues(run: Run) -> tuple[Sequence[str], dict[str, bytes]]:
     files = await run.workspace.files()
-    return files, await _read_all(run, choose_clues(files))
-
-
-async def _read_all(run: Run, paths: Sequence[str]) -> dict[str, bytes]:
-    contents: dict[str, bytes] = {}
-    for path in paths:
-        with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of checks
-            contents[path] = await run.workspace.read(path)
-    return contents
+    return files, await read_readable(run.workspace, choose_clues(files))

@@ -1,10 +1,9 @@
 """The linters of a project, as the features that know linters find them."""
 
 from collections.abc import Collection
-from contextlib import suppress
 
-from kith.core.errors import TreeError
 from kith.core.run import Run
+from kith.core.workspace import read_readable
 from kith.gates.linters import Linter, LinterFinder
 from kith.gates.toolchains import Read
 from kith.settings.features import all_parts
@@ -27,10 +26,7 @@ def lint_clues(files: Collection[str]) -> tuple[str, ...]:
 async def project_linters(run: Run) -> tuple[Linter, ...]:
     """The linters of the run's tree."""
     files = await run.workspace.files()
-    contents: dict[str, bytes] = {}
-    for path in lint_clues(files):
-        with suppress(TreeError):  # a link to nowhere, a folder: it says nothing of linters
-            contents[path] = await run.workspace.read(path)
+    contents = await read_readable(run.workspace, lint_clues(files))
     return find_linters(files, contents.get)
 
 

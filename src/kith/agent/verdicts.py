@@ -68,14 +68,14 @@ def told(verdict: Verdict, attempt: int) -> Judged:
 
 
 def in_a_line(refusal: Verdict | None) -> str:
-    """A gate's rejection in a line for the person; the log has the full message to the model."""
+    """A gate's rejection in a line for the person, who has just read why a command failed."""
     if refusal is None:
         return "the checks rejected it."
-    first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
     ran = refusal.ran[-1] if refusal.ran else None
     if ran and (ran.code or ran.timed_out):  # what ends well was refused for what it did not run
         how = "timed out" if ran.timed_out else f"ends with exit code {ran.code}"
-        return f"`{name_check(ran.command)}` {how} ({first})."
+        return f"`{name_check(ran.command)}` {how}."
+    first = (refusal.feedback.strip() or "it does not say why").splitlines()[0]
     return f"{refusal.by}: {first if first.endswith(('.', '!', '?')) else f'{first}.'}"
 
 

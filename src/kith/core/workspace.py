@@ -1,12 +1,13 @@
 """The workspace of a tree: the only way anything in kith reaches files or processes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
+from kith.core.errors import TreeError
 from kith.core.values import Changes, Ran
 
 
@@ -185,3 +186,12 @@ class Trial(Workspace, Protocol):
 
     async def commits(self) -> Sequence[str]:
         """Messages of the commits made inside the trial, oldest first."""
+
+
+async def read_readable(workspace: Workspace, paths: Iterable[str]) -> dict[str, bytes]:
+    """The contents of the files that can be read, also through links inside the tree."""
+    contents = dict[str, bytes]()
+    for path in dict.fromkeys(paths):
+        with suppress(TreeError):  # a link to nowhere, a folder, gone meanwhile
+            contents[path] = await workspace.read(path)
+    return contents

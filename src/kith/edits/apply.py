@@ -48,7 +48,7 @@ def replace_text(content: bytes, old: str, new: str, path: str, all_matches: boo
     if len(starts) > 1 and not all_matches:
         raise EditError(_too_often(view, starts, path))
     if len(starts) == 1 and view.has_around(starts[0], old, new):
-        raise EditError(f"In {path}, {feedback.ALREADY}")
+        raise EditError(f"In {path}, {feedback.ALREADY}", already=True)
     return encode(view.put(starts, len(old), new))
 
 
@@ -107,7 +107,7 @@ def _replace_rows(text: str, old: str, new: str, path: str) -> str:
         return apply_hunks(text, [hunk])
     except EditError as error:
         hint = "" if text.removeprefix(BOM) else " The file is empty."
-        raise EditError(f"{path} was not changed: {error}{hint}") from None
+        raise EditError(f"{path} was not changed: {error}{hint}", already=error.already) from None
 
 
 def _too_often(view: _PlainText, starts: list[int], path: str) -> str:
@@ -149,18 +149,22 @@ def make_changes(
     does not fit, and NothingToChange when all of them together change nothing.
     """
     draft = _Draft(files, modes, edits)
-    faults, absent = dict[int, str](), False
+    faults = dict[int, EditError]()
     for index, edit in enumerate(edits):
         try:
             draft.take(edit)
         except FileNotFoundError:
-            faults[index], absent = feedback.no_file(edit.path, known), True
+            faults[index] = EditError(feedback.no_file(edit.path, known), absent=True)
         except EditError as error:
-            faults[index], absent = draft.explain(edit, error), absent or error.absent
+            faults[index] = draft.explain(edit, error)
         if len(faults) == feedback.FAULTS:
             break
     if faults:
-        raise EditError(feedback.compose(edits, faults), absent=absent)
+        absent, already = (
+            (each.absent for each in faults.values()),
+            (each.already for each in faults.values()),
+        )
+        raise EditError(feedback.compose(edits, faults), absent=any(absent), already=all(already))
     changes = draft.changes()
     if not changes:
         raise NothingToChange("Nothing was changed: the files already say what you sent.")
@@ -209,16 +213,19 @@ class _Draft:
     def _checked(self, path: str) -> str:
         return check_path(path, self.files.get(path) is not None)
 
-    def explain(self, edit: Edit, error: EditError) -> str:
+    def explain(self, edit: Edit, error: EditError) -> EditError:
         """Explain why an edit does not fit, by the file on disk, not as earlier edits would leave it."""
         before = self.files.get(edit.path)
         if self.now.get(edit.path) == before or (isinstance(edit, Patch) and edit.moved_to):
-            return str(error)
+            return error
         try:
             _edited(edit, before)
-        except (EditError, FileNotFoundError) as first:
-            return str(first) if isinstance(first, EditError) else str(error)
-        return f"it does not fit what the edits above make of this file: {error}"
+        except EditError as first:
+            return first
+        except FileNotFoundError:
+            return error
+        words = f"it does not fit what the edits above make of this file: {error}"
+        return EditError(words, absent=error.absent, already=error.already)
 
     def _move(self, edit: Patch, target: str) -> None:
         """Move or copy a file. What a diff moves is the file as it was, whatever else became of it."""
@@ -309,7 +316,8 @@ def _replace_text(edit: ReplaceString, before: bytes | None) -> bytes:
     try:
         return replace_text(before, edit.old, edit.new, edit.path, edit.all_matches)
     except EditError as error:
-        raise EditError(str(error).removeprefix(f"{edit.path} was not changed: ")) from None
+        words = str(error).removeprefix(f"{edit.path} was not changed: ")
+        raise EditError(words, already=error.already) from None
 
 
 def _insert(new: str, line: int, before: bytes) -> bytes:
@@ -330,7 +338,7 @@ def _patched(edit: Patch, before: bytes | None) -> bytes:
         before = b""
     after = encode(apply_hunks(decode(before), edit.hunks))
     if after == before and any("\\" in line[:1] for hunk in edit.hunks for line in hunk.lines):
-        raise EditError(feedback.ALREADY)  # all that they say is where a newline goes
+        raise EditError(feedback.ALREADY, already=True)  # all that they say is where a newline goes
     return after
 
 

@@ -7,12 +7,12 @@ from msgspec.structs import force_setattr
 class EditError(ValueError):
     """Nothing was changed. The text is a message to the model: what did not fit, and what to send again.
 
-    `absent`: a file that was to be changed or deleted is not there.
+    `absent`: a file that was to be changed or deleted is not there. `already`: the file says it already.
     """
 
-    def __init__(self, text: str, *, absent: bool = False) -> None:
+    def __init__(self, text: str, *, absent: bool = False, already: bool = False) -> None:
         super().__init__(text)
-        self.absent = absent
+        self.absent, self.already = absent, already
 
 
 class NothingToChange(EditError):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from kith.edits.edit_types import Create, Delete, Edit, Patch, Replace, ReplaceString
+from kith.edits.edit_types import Create, Delete, Edit, EditError, Patch, Replace, ReplaceString
 
 LISTED = 10  # lines that are named at most
 FAULTS = 20  # after so many, nothing more is looked for
@@ -109,7 +109,7 @@ def nearest(keys: Sequence[str], old: Sequence[str]) -> int | None:
     return best[2] if best else None
 
 
-def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
+def compose(edits: Sequence[Edit], faults: Mapping[int, EditError]) -> str:
     """The whole message to the model, from the faults by index of edit."""
     tried = len(edits) if len(faults) < FAULTS else max(faults) + 1
     fit = [index + 1 for index in range(tried) if index not in faults]
@@ -119,7 +119,7 @@ def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
         verb = "does" if len(faults) == 1 else "do"
         opening = f"Nothing was changed, because {len(faults)} of your {len(edits)} edits {verb} not fit."
     parts = [opening]
-    for index, fault in sorted(faults.items()):
+    for index, fault in sorted((index, str(error)) for index, error in faults.items()):
         parts.append(
             f"Edit {index + 1} ({describe(edits[index])}):{'' if fault.startswith(chr(10)) else ' '}{fault}"
         )
@@ -129,7 +129,7 @@ def compose(edits: Sequence[Edit], faults: Mapping[int, str]) -> str:
     if tried < len(edits):
         parts.append(f"The edits after number {tried} were not tried.")
     what = "it" if len(edits) == 1 else "both edits" if len(edits) == 2 else f"all {len(edits)} edits"
-    if any(ALREADY not in fault for fault in faults.values()):
+    if not all(error.already for error in faults.values()):
         parts.append(f"Send {what} again, corrected.")
     elif fit:
         parts.append("Leave out what the files say already, and send the rest again.")

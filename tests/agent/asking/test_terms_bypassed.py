@@ -133,7 +133,7 @@ def test_the_check_of_an_errand_sees_no_more_than_its_giver(
             return await hand_over(task, server, tmp_path / "replies.json", "rev .env; cat .env; false")
 
     text = asyncio.run(run())
-    assert "did not do it" in text and SECRET not in text and SECRET[::-1] not in text
+    assert "did not" in text and SECRET not in text and SECRET[::-1] not in text
 
 
 def test_no_check_of_an_errand_runs_unasked_without_a_sandbox(repository: Path, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_no_check_of_an_errand_runs_unasked_without_a_sandbox(repository: Path, 
         ):
             return await hand_over(task, server, tmp_path / "replies.json", f"touch {ran}")
 
-    assert "No sandbox on this machine" in asyncio.run(run()) and not ran.exists()
+    assert "No sandbox" in asyncio.run(run()) and not ran.exists()
 
 
 def test_no_council_in_the_cloud_can_guess_at_a_secret(repository: Path, sandbox: None) -> None:

@@ -224,7 +224,7 @@ def test_tests_that_a_model_names_with_the_reason(claim: str, test: str, concede
 )
 def test_requests_that_name_a_test_as_their_goal(request_: str, wanted: bool) -> None:
     assert Claims(request_).want("tests/test_a.py::test_half") is wanted
-    assert Claims("fix the failing test in test_stats.py").want("test_stats.TestMedian.test_even")
+    assert Claims("repair the failing test in test_stats.py").want("test_stats.TestMedian.test_even")
 
 
 @pytest.mark.parametrize(

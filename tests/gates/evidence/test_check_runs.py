@@ -48,7 +48,7 @@ def test_what_is_installed_later_is_found(tmp_path: Path) -> None:
     (root / "installed").mkdir()
     (root / "installed" / "tool").write_text("true\n")
     assert asyncio.run(choose("bare")) == WITHOUT.run  # nothing says that anything was installed
-    assert asyncio.run(choose("with a tool")) == WITH_TOOL.run
+    assert asyncio.run(choose("with tool")) == WITH_TOOL.run
 
 
 @pytest.mark.usefixtures("sandbox")

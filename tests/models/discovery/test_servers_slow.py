@@ -131,7 +131,7 @@ def test_a_server_that_is_just_starting_is_waited_for() -> None:
 def test_a_closed_port_is_said(own: OwnEngine) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     where = places("", "vllm", named={"box": NamedServer("ollama", url)})
-    with pytest.raises(UnreachableError, match=f"no model server answers at {url}; is it running"):
+    with pytest.raises(UnreachableError, match=url):
         asyncio.run(choose_provider("box/m", where, {"file": lambda: own}, lambda event: None))
 
 

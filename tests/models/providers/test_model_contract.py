@@ -165,7 +165,7 @@ def test_a_missing_model_is_named_with_the_one_that_is_there(dialect: str) -> No
     if dialect in ("llama-server", "openai", "lmstudio"):
         pytest.skip("it answers to any name")
     told = fail(dialect, [], asked="gemini-standin-4")
-    assert isinstance(told, NoModelError) and f"did you mean {MODEL}" in str(told)
+    assert isinstance(told, NoModelError) and MODEL in str(told)
 
 
 @every

@@ -244,11 +244,11 @@ def test_an_error_in_the_middle_is_an_error() -> None:
 def test_a_stream_that_breaks_off_can_be_asked_again_and_tells_whether_it_had_begun(
     bytes_sent: int, begun: bool
 ) -> None:
-    with pytest.raises(ModelError, match="broke off its reply") as caught:
+    with pytest.raises(ModelError, match="broke off") as caught:
         ask(Prompt("", (say("hi"),)), ["some words to send"], cut_after=bytes_sent)
     assert caught.value.retryable and isinstance(caught.value, BrokenReplyError) is begun
 
 
 def test_lines_that_are_no_objects_are_refused() -> None:
-    with pytest.raises(ModelError, match="a line that is not an object"):
+    with pytest.raises(ModelError, match="object"):
         ask_lines([1, 2])

@@ -185,9 +185,8 @@ def test_claude_refuses_in_words() -> None:
 def test_a_full_window_cuts_the_reply_and_is_said() -> None:
     (reply,), events, _ = play("anthropic-window.sse")
     assert reply.stop == "length"
-    assert [each.text for each in events if isinstance(each, Notice)] == [
-        f"anthropic/{CLAUDE} stopped in its reply, because its window is full."
-    ]
+    (notice,) = (each.text for each in events if isinstance(each, Notice))
+    assert CLAUDE in notice and "window" in notice
 
 
 @few
@@ -242,7 +241,7 @@ def test_a_call_that_gemini_could_not_read_is_a_call_with_a_fault() -> None:
     (reply,), _, _ = play("gemini-malformed.sse")
     (call,) = reply.message.calls
     assert (call.name, call.args, reply.stop) == ("read_file", {}, "tools")
-    assert "print(default_api.read_file" in call.fault and "Send it again" in call.fault
+    assert "print(default_api.read_file" in call.fault and "again" in call.fault
 
 
 @pytest.mark.parametrize(
@@ -262,6 +261,6 @@ def test_gemini_refuses_in_words(name: str, words: str) -> None:
 
 
 def test_gemini_says_how_long_it_wants_to_be_left_alone() -> None:
-    with pytest.raises(ModelError, match="exceeded your current quota") as caught:
+    with pytest.raises(ModelError, match="quota") as caught:
         play("gemini-quota.json")
     assert (caught.value.retryable, caught.value.after_s) == (True, 34.5)

@@ -21,6 +21,7 @@ from kith.models.providers.faults import (
     IN_STREAM,
     GarbledReplyError,
     MissingModelError,
+    UnreachableError,
     fault,
     nearest,
     no_such_model,
@@ -102,7 +103,7 @@ def test_only_what_is_certainly_this_machine_is_loopback(url: str, expected: boo
     "url", ["", "localhost:8080", "ftp://host", "http://", "http://h:x", "http://h:99999"]
 )
 def test_an_address_that_is_none_is_a_usage_error(url: str) -> None:
-    with pytest.raises(UsageError, match="not the address of a model server"):
+    with pytest.raises(UsageError, match="address"):
         Endpoint(url)
 
 
@@ -221,7 +222,7 @@ def test_nobody_listening_is_retryable_and_names_the_address() -> None:
     with socket.socket() as taken:  # bound, not listening: nobody else can take the port meanwhile
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ModelError, match=f"no model server answers at {url}") as caught:
+        with pytest.raises(UnreachableError, match=url) as caught:
             asyncio.run(Ollama("m", Endpoint(url))(PROMPT, quiet))
     assert caught.value.retryable
 
@@ -231,7 +232,7 @@ def test_a_web_page_is_not_a_model_server() -> None:
         async with serve(["hi"], html=True) as server:
             await Ollama("standin", Endpoint(server.url))(PROMPT, quiet)
 
-    with pytest.raises(ModelError, match="answered with a web page"):
+    with pytest.raises(ModelError, match="web page"):
         asyncio.run(ask())
 
 
@@ -271,7 +272,7 @@ def test_silence_beyond_the_limit_is_a_hang_and_is_not_retried() -> None:
         async with serve(["hi"], silent=True) as server:
             await Ollama("m", Endpoint(server.url, stall_s=0.1))(PROMPT, quiet)
 
-    with pytest.raises(ModelError, match="sent nothing for") as caught:
+    with pytest.raises(ModelError, match="nothing") as caught:
         asyncio.run(ask())
     assert not caught.value.retryable
 

@@ -115,7 +115,7 @@ def test_a_server_that_dies_in_its_silence_is_lost() -> None:
             endpoint.url = dead
             await call
 
-    with pytest.raises(LostReplyError, match="it seems to hang"):
+    with pytest.raises(LostReplyError, match="hang"):
         asyncio.run(run())
     assert hours.now >= 900
 
@@ -207,7 +207,7 @@ LONG = Prompt("You are kith.", (say("one"), say("two")))  # 1,200 tokens: 12 s
 
 def test_silence_is_filled_from_the_reading_rate() -> None:
     told = tell(patient(Reads(until=20)), LONG)
-    assert told[0] == Progress("reading, about 12 s left", 50, 1200)
+    assert "12 s" in told[0].what and (told[0].done, told[0].total) == (50, 1200)
     counted = [event.done for event in told if event.total]
     assert counted == sorted(counted) and counted[-1] < 1200
     assert 30 < len(told) < 45

@@ -171,19 +171,19 @@ def test_the_shape_holds_one_call_of_one_tool() -> None:
 def test_words_stay_possible_where_no_tool_ends_the_turn() -> None:
     tools = tuple(tool for tool in TOOLS if tool.name != "done")
     assert "say" in shape_of(tools)["oneOf"][-1]["properties"]
-    ladder = Ladder(Scripted('{"say": "All is well."}'), rung="constrained")
+    ladder = Ladder(Scripted('{"say": "All is fine."}'), rung="constrained")
     (reply,), events = ask(ladder, replace(PROMPT, tools=tools))
-    assert (reply.message.text, reply.stop) == ("All is well.", "end")
+    assert (reply.message.text, reply.stop) == ("All is fine.", "end")
     assert [each.text for each in events if isinstance(each, Delta) and each.kind == "text"] == [
-        "All is well."
+        "All is fine."
     ]
 
 
-@pytest.mark.parametrize("text", ["All is well.", RAW, HERMES])
+@pytest.mark.parametrize("text", ["All is fine.", RAW, HERMES])
 def test_a_server_that_ignores_the_shape_is_understood(text: str) -> None:
     reply, _ = one(text, rung="constrained")
-    assert pairs(reply) == ([LS] if text != "All is well." else [])
-    assert reply.message.text == ("All is well." if text == "All is well." else "")
+    assert pairs(reply) == ([LS] if text != "All is fine." else [])
+    assert reply.message.text == ("All is fine." if text == "All is fine." else "")
 
 
 # --- text --------------------------------------------------------------------------------------

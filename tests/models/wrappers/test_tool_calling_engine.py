@@ -38,7 +38,7 @@ def tool(name: str, **choices: str) -> Tool:
     return Tool(name, f"To {name}.", schema, "read", nothing)
 
 
-TWO = (tool("read", path="a.py"), tool("done", summary="All is well."))
+TWO = (tool("read", path="a.py"), tool("done", summary="All is fine."))
 PROMPT = Prompt("Be brief.", (say("Read it."),), TWO, sampling=Sampling(max_tokens=2000, seed=1))
 
 
@@ -76,7 +76,7 @@ def test_a_schema_leaves_nothing_but_a_call(engine_url: str) -> None:
         prompt = replace(PROMPT, sampling=Sampling(max_tokens=2000, seed=seed, temperature=2.0))
         reply, ladder, carded = ask(engine_url, "constrained", prompt)
         (call,) = reply.message.calls
-        assert (call.name, call.args) in [("read", {"path": "a.py"}), ("done", {"summary": "All is well."})]
+        assert (call.name, call.args) in [("read", {"path": "a.py"}), ("done", {"summary": "All is fine."})]
         assert (call.fault, reply.message.text, reply.stop) == ("", "", "tools")
         assert carded == [Carded("tiny", ladder.name, {"rung": "constrained"})]
 

@@ -68,7 +68,7 @@ def times(unit: str) -> str:
     return unit * (ENDLESS // len(unit))
 
 
-FINE: Pieces = [("All is well.", "text")]
+FINE: Pieces = [("All is fine.", "text")]
 
 CIRCLES: list[Pieces] = [
     [("Let me see. ", "text"), (times("I will read the file. "), "text")],
@@ -90,7 +90,7 @@ CIRCLES: list[Pieces] = [
 def test_a_circle_is_left_and_asked_again_with_more_variety(script: Pieces) -> None:
     talker = Talker([script, FINE])
     reply, (_,) = ask(talker, Sampling(temperature=0.2, seed=3))
-    assert reply.message.text == "All is well."
+    assert reply.message.text == "All is fine."
     assert talker.cancelled == 1 and talker.spoken[0] < 8000
     assert [prompt.sampling.temperature for prompt in talker.asked] == [0.2, 0.7]
 
@@ -180,7 +180,7 @@ def test_leaving_a_circle_frees_the_slot_of_a_real_engine(engine_url: str) -> No
     grammar = 'root ::= ("over and over again, ")+'
     model = OpenAILike("tiny", Endpoint(engine_url), "llama-server", {"grammar": grammar, "ignore_eos": True})
     events: list[Event] = []
-    with pytest.raises(ModelError, match="stopped twice because it repeats itself"):
+    with pytest.raises(ModelError, match="repeats"):
         asyncio.run(
             Watched(model)(Prompt("", (say("Go."),), sampling=Sampling(max_tokens=8000)), events.append)
         )
@@ -204,7 +204,7 @@ def thoughts(words: int) -> str:
 def test_thinking_beyond_its_budget_is_asked_again_without() -> None:
     talker = Talker([[(thoughts(5000), "thinking")], FINE])
     reply, (_,) = ask(talker, Sampling(think_tokens=200))
-    assert reply.message.text == "All is well."
+    assert reply.message.text == "All is fine."
     assert talker.cancelled == 1 and talker.spoken[0] < 2000
     assert talker.asked[1].sampling == Sampling(think_tokens=200, think=False)
 
@@ -218,13 +218,13 @@ def test_thinking_within_its_budget_is_left_alone() -> None:
 def test_a_model_that_cannot_but_think_may() -> None:
     talker = Talker([[(thoughts(1000), "thinking")], [(thoughts(1000), "thinking"), *FINE]])
     reply, notices = ask(talker, Sampling(think_tokens=100))
-    assert reply.message.text == "All is well." and len(notices) == 1
+    assert reply.message.text == "All is fine." and len(notices) == 1
 
 
 def test_both_remedies_may_be_needed() -> None:
     talker = Talker([[(thoughts(1000), "thinking")], CIRCLES[0], FINE])
     reply, notices = ask(talker, Sampling(think_tokens=100))
-    assert reply.message.text == "All is well." and len(notices) == 2
+    assert reply.message.text == "All is fine." and len(notices) == 2
     last = talker.asked[-1].sampling
     assert (last.think, last.temperature) == (False, 0.7)
 

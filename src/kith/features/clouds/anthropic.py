@@ -23,11 +23,12 @@ from kith.core.values import (
     ToolResult,
     Usage,
 )
-from kith.features.clouds.turns import ModelTurn, Turn, UserTurn, signatures, take_turns
+from kith.features.clouds.signing import SigningModel
+from kith.features.clouds.turns import ModelTurn, Turn, UserTurn, take_turns
 from kith.models.discovery.servers import CloudProtocol
 from kith.models.providers.answers import Row, flag, part, plain, rows, string, whole
 from kith.models.providers.facts import Facts, ignore
-from kith.models.providers.faults import MissingModelError, NoRouteError, SignatureError
+from kith.models.providers.faults import MissingModelError, NoRouteError
 from kith.models.providers.messages import Draft, used_ids
 from kith.models.providers.model_list import missing
 from kith.models.providers.sampling import MAX_TOKENS, sampling_fields, tell_once
@@ -331,32 +332,12 @@ _LEAST_BUDGET = 1024  # tokens of thinking
 _ANSWER: Final = "give_answer"  # the tool that stands for a reply of a given shape
 
 
-class Anthropic(Struct, frozen=True, eq=False):
-    """One Claude model, or any other behind `endpoint`. `fields` are added to every request as they are."""
-
-    model: str
-    endpoint: Endpoint
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
-    _refused: set[str] = field(default_factory=set)
-    _known: list[AnthropicModel] = field(default_factory=list)
+class Anthropic(SigningModel[AnthropicModel], frozen=True, eq=False):
+    """One Claude model, or any other behind `endpoint`."""
 
     @property
     def name(self) -> str:
         return f"anthropic/{self.model}"
-
-    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
-        """Ask once. Raises ModelError, and NoModelError when the server does not have the model.
-
-        Newer models bind thoughts to everything before them. After a change there (compaction, other
-        tools) they are refused, and left out from then on.
-        """
-        about = await self._about()
-        try:
-            return await self._ask(prompt, about, emit)
-        except SignatureError:
-            self._refused.update(signatures(prompt.messages))
-            return await self._ask(prompt, about, emit)
 
     async def _ask(self, prompt: Prompt, about: AnthropicModel, emit: Emit) -> Reply:
         body, left_out = self._body(prompt, about)
@@ -397,25 +378,11 @@ class Anthropic(Struct, frozen=True, eq=False):
     async def count(self, prompt: Prompt) -> int | None:
         """The exact size of a prompt in tokens, tools included; None where the server cannot count."""
         body, _ = self._body(prompt, await self._about())
-        try:
-            counted = await self.endpoint.post(
-                f"{_MESSAGES}/count_tokens", {key: body[key] for key in _COUNTED if key in body}
-            )
-        except (NoRouteError, SignatureError):
-            return None
-        return whole(plain(counted).get("input_tokens")) or None
+        counted = {key: body[key] for key in _COUNTED if key in body}
+        return await self._counted(f"{_MESSAGES}/count_tokens", counted, "input_tokens")
 
-    async def warm(self, prompt: Prompt) -> None:
-        """Nothing: reading ahead of time would be paid for."""
-
-    async def close(self) -> None:
-        """Close the connections that are open."""
-        await self.endpoint.close()
-
-    async def _about(self) -> AnthropicModel:
-        if not self._known:
-            self._known.append(await read_about(self.endpoint, self.model))
-        return self._known[0]
+    async def _look_up(self) -> AnthropicModel:
+        return await read_about(self.endpoint, self.model)
 
     def _body(self, prompt: Prompt, about: AnthropicModel) -> tuple[Row, tuple[str, ...]]:
         fields, left_out = sampling_fields("anthropic", prompt.sampling, about.reply)

@@ -24,7 +24,8 @@ from kith.core.values import (
     ToolResult,
     Usage,
 )
-from kith.features.clouds.turns import ModelTurn, Turn, clean_name, signatures, take_turns
+from kith.features.clouds.signing import SigningModel
+from kith.features.clouds.turns import ModelTurn, Turn, clean_name, take_turns
 from kith.models.dialects.read import UNREADABLE
 from kith.models.discovery.servers import CloudProtocol
 from kith.models.providers.answers import Row, part, plain, rows, string, whole
@@ -338,31 +339,12 @@ _LOW = 2048  # tokens of thinking, up to which a model with levels gets the low 
 _LEAST_OF_PRO = 128  # tokens: Gemini 2.5 Pro always thinks
 
 
-class Gemini(Struct, frozen=True, eq=False):
-    """One Gemini model. `fields` are added to every request as they are."""
-
-    model: str
-    endpoint: Endpoint
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
-    _refused: set[str] = field(default_factory=set)
-    _known: list[GeminiModel] = field(default_factory=list)
+class Gemini(SigningModel[GeminiModel], frozen=True, eq=False):
+    """One Gemini model."""
 
     @property
     def name(self) -> str:
         return f"gemini/{self.model}"
-
-    async def __call__(self, prompt: Prompt, emit: Emit) -> Reply:
-        """Ask once. Raises ModelError, and NoModelError when the server does not have the model.
-
-        Signatures that are refused (made for another key, say) are left out from then on.
-        """
-        about = await self._about()
-        try:
-            return await self._ask(prompt, about, emit)
-        except SignatureError:
-            self._refused.update(signatures(prompt.messages))
-            return await self._ask(prompt, about, emit)
 
     async def _ask(self, prompt: Prompt, about: GeminiModel, emit: Emit) -> Reply:
         body, left_out = self._body(prompt, about)
@@ -404,25 +386,11 @@ class Gemini(Struct, frozen=True, eq=False):
         """The exact size of a prompt in tokens, tools included; None where the server cannot count."""
         body, _ = self._body(prompt, await self._about())
         whole_body = {"model": f"models/{self.model}", **body}
-        try:
-            counted = await self.endpoint.post(
-                path_of(self.model, "countTokens"), {"generateContentRequest": whole_body}
-            )
-        except (NoRouteError, SignatureError):
-            return None
-        return whole(plain(counted).get("totalTokens")) or None
+        path = path_of(self.model, "countTokens")
+        return await self._counted(path, {"generateContentRequest": whole_body}, "totalTokens")
 
-    async def warm(self, prompt: Prompt) -> None:
-        """Nothing: reading ahead of time would be paid for."""
-
-    async def close(self) -> None:
-        """Close the connections that are open."""
-        await self.endpoint.close()
-
-    async def _about(self) -> GeminiModel:
-        if not self._known:
-            self._known.append(await read_about(self.endpoint, self.model))
-        return self._known[0]
+    async def _look_up(self) -> GeminiModel:
+        return await read_about(self.endpoint, self.model)
 
     def _body(self, prompt: Prompt, about: GeminiModel) -> tuple[Row, tuple[str, ...]]:
         config, left_out = sampling_fields("gemini", prompt.sampling, about.reply)

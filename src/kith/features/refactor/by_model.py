@@ -16,7 +16,7 @@ from kith.core.evidence import Tries
 from kith.core.loop import begin_turn
 from kith.core.run import Gate, Run, Thread
 from kith.core.values import Changes, say
-from kith.core.workspace import ExecLimits
+from kith.core.workspace import ExecLimits, read_readable
 from kith.features.refactor.suggest import RefactoringSuggestion
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import choose_clues, find_toolchains
@@ -124,12 +124,7 @@ async def _find_callers(run: Run, suggestion: RefactoringSuggestion) -> list[str
 async def is_executed(run: Run, suggestion: RefactoringSuggestion, limits: ExecLimits) -> bool | None:
     """Tell whether the project's tests run a line of the smell; None when that cannot be measured."""
     files = await run.workspace.files()
-    clues: dict[str, bytes] = {}
-    for path in choose_clues(files):
-        try:
-            clues[path] = await run.workspace.read(path)
-        except TreeError:
-            continue
+    clues = await read_readable(run.workspace, choose_clues(files))
     smell = suggestion.smell
     toolchains = [each for each in find_toolchains(files, clues.get) if each.holds(smell.path)]
     if not toolchains:

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from kith.agent.ready_edits import Edit, MoreEdits
 from kith.context.find_lines import files_holding
-from kith.core.errors import TreeError, UsageError
+from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.core.values import Changes
+from kith.core.workspace import read_readable
 from kith.edits.rename import holds_word, language_of, rename_symbol
 from kith.features.refactor.syntax.blocks import defines
 from kith.features.refactor.syntax.codebase import Codebase, Refactoring
@@ -182,18 +183,7 @@ async def _codebase(
         named = await files_holding(run, wanted.name, python)
         handing_on = await files_holding(run, "import *", python)  # without a word of what they hand on
         chosen = [*named, *handing_on, wanted.path]
-    return Codebase.of(await read_files(run, chosen), frozenset(files))
-
-
-async def read_files(run: Run, paths: Sequence[str]) -> dict[str, bytes]:
-    """The contents of files; links that lead nowhere are left out."""
-    contents: dict[str, bytes] = {}
-    for path in dict.fromkeys(paths):
-        try:
-            contents[path] = await run.workspace.read(path)
-        except TreeError:
-            continue
-    return contents
+    return Codebase.of(await read_readable(run.workspace, chosen), frozenset(files))
 
 
 async def to_changes(run: Run, files: Mapping[str, bytes | None]) -> Changes:
@@ -211,12 +201,12 @@ async def rename_by_scope(
 
     Empty when it is no such name, or `candidates` (the files that may hold it) cannot all be understood.
     """
-    contents = await read_files(run, candidates)
+    contents = await read_readable(run.workspace, candidates)
     holding = [path for path, content in contents.items() if holds_word(content, old)]
     if not all(path.endswith(PYTHON) for path in holding):
         return {}
     python = [path for path in files if path.endswith(PYTHON)]
-    handing_on = await read_files(run, await files_holding(run, "import *", python))
+    handing_on = await read_readable(run.workspace, await files_holding(run, "import *", python))
     code = Codebase.of({path: contents[path] for path in holding} | handing_on, frozenset(files))
     try:
         definers = [path for path in holding if defines(code.names(path), old)]
@@ -242,10 +232,10 @@ async def _organise(run: Run, wanted: Organise, files: Sequence[str]) -> Refacto
     notes: tuple[str, ...] = ()
     if python:
         everything = [path for path in files if path.endswith(PYTHON)]
-        code = Codebase.of(await read_files(run, everything), frozenset(files))
+        code = Codebase.of(await read_readable(run.workspace, everything), frozenset(files))
         done = organise_imports(code, python)
         made, notes = dict(done.files), done.notes
-    for path, content in (await read_files(run, others)).items():
+    for path, content in (await read_readable(run.workspace, others)).items():
         if (new := organise_includes(path, content)) != content:
             made[path] = new
     return Refactoring(made, notes)
@@ -265,7 +255,7 @@ async def _rename_elsewhere(run: Run, wanted: Rename, files: Sequence[str]) -> R
         content = await run.workspace.read(wanted.path)
         return Refactoring({wanted.path: rename_local(wanted.path, content, wanted.name, wanted.new)})
     family = [path for path in files if language_of(path) in _relatives(language)]
-    contents = await read_files(run, await files_holding(run, wanted.name, family))
+    contents = await read_readable(run.workspace, await files_holding(run, wanted.name, family))
     if not holds_word(contents.get(wanted.path, b""), wanted.name):
         raise UsageError(f"{wanted.path} has no {wanted.name}.")
     made: dict[str, bytes | None] = {}

@@ -11,8 +11,9 @@ from msgspec import Struct, field
 from kith.context.imports import Resolver, imports_of_module
 from kith.core.errors import UsageError
 from kith.core.run import Run
+from kith.core.workspace import read_readable
 from kith.edits.rename import language_of
-from kith.features.refactor.by_syntax import Organise, Remove, Wanted, read_files
+from kith.features.refactor.by_syntax import Organise, Remove, Wanted
 from kith.features.refactor.syntax.codebase import Codebase
 from kith.features.refactor.syntax.organise import unused_definitions, unused_imports
 from kith.features.scan.complexity import FunctionMeasures, functions
@@ -177,7 +178,7 @@ async def suggest(run: Run, where: str = ".") -> tuple[RefactoringSuggestion, ..
     if len(chosen) > MOST_FILES:
         raise UsageError(f"{len(chosen):,} files are too many to look at closely; name a folder of them.")
     python = [path for path in source if path.endswith(".py")] if len(source) <= MOST_FILES else []
-    contents = await read_files(run, [*chosen, *python])
+    contents = await read_readable(run.workspace, [*chosen, *python])
     # Parsing takes seconds, and a face must stay alive meanwhile.
     return await asyncio.to_thread(_look, contents, frozenset(chosen), frozenset(files))
 

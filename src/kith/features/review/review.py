@@ -23,7 +23,7 @@ from kith.core.loop import begin_turn
 from kith.core.model import Prompt, Role
 from kith.core.run import Answerer, Run, Thread, new_id
 from kith.core.values import Finding, say
-from kith.core.workspace import ExecLimits
+from kith.core.workspace import ExecLimits, read_readable
 from kith.edits import Hunk
 from kith.features.review.changed_files import (
     ReviewRequest,
@@ -463,7 +463,7 @@ def _text_of(project: Project, definition: Definition) -> str:
 async def _apply(project: Project, run: Run, subject: ReviewSubject, found: _Found) -> Outcome:
     """Propose the suggestions as one change, judged like any other."""
     suggested = [each for each in found.review.findings if each.replacement is not None]
-    before = await _contents(run, {each.path for each in suggested})
+    before = await read_readable(run.workspace, sorted({each.path for each in suggested}))
     changes, fitting = as_changes(suggested, make_sheets(subject.changes), before)
     for each in suggested:  # who is asked should know why
         why = each.text if each in fitting else "The suggestion does not fit the file."
@@ -471,16 +471,7 @@ async def _apply(project: Project, run: Run, subject: ReviewSubject, found: _Fou
     if not changes:
         return Outcome("done", "There is no suggestion to apply.")
     outcome = await adopt_ready(run, changes, project.judges(run), "The suggestions are applied.")
-    after = await _contents(run, {change.path for change in changes})
+    after = await read_readable(run.workspace, sorted(change.path for change in changes))
     whole = {change.path for change in changes if change.after == after.get(change.path)}
     found.applied = tuple(each for each in fitting if each.path in whole)
     return outcome
-
-
-async def _contents(run: Run, paths: set[str]) -> dict[str, bytes]:
-    """Read these files of the tree."""
-    contents = dict[str, bytes]()
-    for path in sorted(paths):
-        with suppress(TreeError):  # the tree has it no more
-            contents[path] = await run.workspace.read(path)
-    return contents

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
@@ -10,11 +9,10 @@ from msgspec import Struct
 
 from kith.agent.linters import find_linters, lint_clues
 from kith.core.codec import decode, encode
-from kith.core.errors import TreeError
 from kith.core.events import Progress
 from kith.core.run import Run
 from kith.core.values import Finding
-from kith.core.workspace import ExecLimits, ShellCommand
+from kith.core.workspace import ExecLimits, ShellCommand, read_readable
 from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.linters import Linter, allowed_linters, run_linter
@@ -37,18 +35,9 @@ _OWN: Final = ".kith-coverage.json"  # in a trial
 _LCOV: Final = ("lcov.info", "coverage/lcov.info", "coverage.lcov", "build/lcov.info", "build/coverage.info")
 
 
-async def read_all(run: Run, paths: Iterable[str]) -> dict[str, bytes]:
-    """The contents of the files that can be read."""
-    contents: dict[str, bytes] = {}
-    for path in paths:
-        with suppress(TreeError):  # a link to nowhere, a folder, gone meanwhile
-            contents[path] = await run.workspace.read(path)
-    return contents
-
-
 async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
     """Find how the project is configured, built and tested, as its own files say."""
-    contents = await read_all(run, choose_clues(files))
+    contents = await read_readable(run.workspace, choose_clues(files))
     return tuple(
         Commands(
             each.name,
@@ -66,10 +55,10 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
 async def find_coverage(run: Run, files: Sequence[str]) -> Covered:
     """Read the newest known report of coverage; nothing is run but coverage.py on its own data."""
     place = ProjectPaths(run.workspace.root.as_posix(), frozenset(files))
-    for path, content in (await read_all(run, _REPORTS)).items():
+    for path, content in (await read_readable(run.workspace, _REPORTS)).items():
         if coverage := read_coverage({_REPORTS[path]: content}, place):
             return Covered(coverage.share, path)
-    for path, content in (await read_all(run, _LCOV)).items():
+    for path, content in (await read_readable(run.workspace, _LCOV)).items():
         if share := _read_lcov(content):
             return Covered(share, path)
     return await _ask_coverage_py(run, place)
@@ -87,11 +76,11 @@ def _read_lcov(content: bytes) -> float | None:
 
 
 async def _ask_coverage_py(run: Run, place: ProjectPaths) -> Covered:
-    if not run.workspace.confined or not await read_all(run, [".coverage"]):
+    if not run.workspace.confined or not await read_readable(run.workspace, [".coverage"]):
         return Covered()
     async with run.workspace.trial() as trial:
         ran = await trial.check(ShellCommand(f"{PYTHON} -m coverage json -q -o {_OWN}"), _TOOL_LIMITS)
-        told = await read_all(run.inside(trial), [_OWN]) if ran.code == 0 else {}
+        told = await read_readable(trial, [_OWN]) if ran.code == 0 else {}
     coverage = read_coverage({"coverage.json": told.get(_OWN, b"")}, place)
     return Covered(coverage.share, ".coverage") if coverage else Covered()
 
@@ -114,7 +103,7 @@ async def lint(run: Run, notes: ScanCache, survey: Survey, folder: str, patience
     """
     if not patience.lint:
         return LintFindings(problems=("not run: --no-lint",))
-    linters = find_linters(survey.files, (await read_all(run, lint_clues(survey.files))).get)
+    linters = find_linters(survey.files, (await read_readable(run.workspace, lint_clues(survey.files))).get)
     paths = [path for path in survey.facts if any(each.understands(path) for each in linters)]
     names = tuple(each.name for each in linters)
     if not paths:

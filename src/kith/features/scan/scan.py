@@ -19,8 +19,8 @@ from kith.core.events import Event, Progress
 from kith.core.git import list_paths
 from kith.core.run import Limits, Run, answer_no
 from kith.core.structs import repr_without
-from kith.core.workspace import ExecLimits
-from kith.features.scan.checks import Patience, find_commands, find_coverage, lint, read_all
+from kith.core.workspace import ExecLimits, read_readable
+from kith.features.scan.checks import Patience, find_commands, find_coverage, lint
 from kith.features.scan.duplicates import LEAST_TOKENS, Match, match_prints, refine
 from kith.features.scan.entries import EntryPoint, order_entries
 from kith.features.scan.facts import LIMIT, SHARED_TOKENS, FileFacts, ScanCache, keep, recall
@@ -287,7 +287,7 @@ async def _look_closer(run: Run, copied: Copied, matches: Sequence[Match]) -> Co
     paths = {place.path for each in matches for place in (each.duplicate.place, each.duplicate.other)}
     tokens = {
         path: tokenise(path, text_of(content))
-        for path, content in (await read_all(run, sorted(paths))).items()
+        for path, content in (await read_readable(run.workspace, sorted(paths))).items()
     }
     there = [each for each in matches if _is_there(each, tokens)]
     return replace(copied, longest=refine(there, tokens, LEAST_TOKENS))

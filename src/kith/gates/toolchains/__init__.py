@@ -89,24 +89,27 @@ def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[s
 
 
 def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -> _Groups:
-    """The projects in folders; tests that were found without a manifest may also start at the top.
+    """The projects in folders, and what starts at the top: Python tests that were found without a manifest.
 
-    Tests `beside` the projects start nowhere else. Of many projects those that a change touches are checked,
-    and what starts at the top: it may see what depends on them.
+    The top is a project of its own, if none in a folder is Python's, or if tests stand `beside` those: these
+    start nowhere else. Otherwise it is another way to the tests of the only Python project. Of many projects
+    those that a change touches are checked, and the top alone: it may see what depends on them.
     """
     if len(nested) > MOST_PROJECTS:
         return top
     python = [group for group in nested if group[0].language == "Python"]
     guess = tuple(each for group in top for each in group)
-    if python and guess and beside:
-        names = sorted({_above(path, python) for path in beside})
-        why = f"{beside[0]} is a test module"
-        alone = tuple(replace(narrow(each, names), why=why) for each in guess if each.runner == "pytest")
-        return (*nested, alone or guess)
-    if guess and not python:
-        return (*nested, guess)
-    alternative = guess if len(python) == 1 else ()
-    return tuple((*group, *alternative) if group in python else group for group in nested)
+    if guess and (beside or not python):
+        return (*nested, _start_beside(guess, beside, python) if python else guess)
+    if len(python) > 1:
+        return tuple(nested)
+    return tuple((*group, *guess) if group in python else group for group in nested)
+
+
+def _start_beside(guess: _Group, tests: Sequence[str], python: Sequence[_Group]) -> _Group:
+    """The ways to start only the tests beside the Python projects."""
+    names, why = sorted({_above(path, python) for path in tests}), f"{tests[0]} is a test module"
+    return tuple(replace(narrow(each, names), why=why) for each in guess if each.runner == "pytest") or guess
 
 
 def _above(path: str, groups: Sequence[_Group]) -> str:

@@ -56,13 +56,12 @@ class Memory(Struct, frozen=True):
 
 
 class WindowChoice(Struct, frozen=True):
-    """The window to run a model with, in tokens, why not more, and whether even that fits.
+    """The window to run a model with, in tokens, and whether even that fits.
 
     `wider` are those that more memory would have allowed, the largest first.
     """
 
     window: int
-    why: str
     fits: bool = True
     wider: tuple[int, ...] = ()
 
@@ -97,16 +96,16 @@ def choose_window(
     It never falls below FLOOR (or what the model was trained for, if that is less): where even that does not
     fit, `fits` is False.
     """
-    most, why = want, "as much as kith uses" if want == TARGET else "as asked for"
+    most = want
     if 0 < count_parameters(header, size) <= SMALL_PARAMETERS and most > SMALL_MOST:
-        most, why = SMALL_MOST, "a model of this size becomes unreliable beyond it"
+        most = SMALL_MOST
     if 0 < header.trained <= most:
-        most, why = header.trained, "the model's own maximum"
+        most = header.trained
     windows = (most, *(step for step in reversed(STEPS) if step < most))
     for at, window in enumerate(windows):
         if memory_needed(header, size, window, cache_type) <= memory.budget:
-            return WindowChoice(window, _limited(memory) if at else why, wider=windows[:at])
-    return WindowChoice(windows[-1], _limited(memory), fits=False, wider=windows[:-1])
+            return WindowChoice(window, wider=windows[:at])
+    return WindowChoice(windows[-1], fits=False, wider=windows[:-1])
 
 
 def fits(
@@ -131,10 +130,6 @@ def count_parameters(header: Header, size: int) -> int:
         return header.parameters
     bits = next((int(char) for char in header.quantisation if char.isdecimal()), 4) + 0.8
     return int(size * 8 / bits)
-
-
-def _limited(memory: Memory) -> str:
-    return f"limited by memory ({memory.limit})" if memory.limit else "limited by memory"
 
 
 def _layers(header: Header, cache_type: CacheType) -> list[float]:
