@@ -2,15 +2,18 @@
 
 import asyncio
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kith.context.brief import EXCERPTS, Fitting, brief
 from kith.context.budget import estimate_tokens
 from kith.core.run import Run
-from kith.core.values import Answer, Question
+from kith.core.values import Answer, Question, Ran
+from kith.core.workspace import ExecLimits, ShellCommand, Workspace
 from kith.memory.index import open_index, refresh
 from kith.trees.local import open_tree
 
@@ -29,6 +32,35 @@ def tell(tmp_path: Path) -> Callable[[Path, str, int], str]:
 
 
 Tell = Callable[..., str]
+
+
+def test_the_search_for_uses_starts_before_paths_are_ranked(repository: Path, tmp_path: Path) -> None:
+    tree, happened = open_tree(repository, tmp_path / "state", tmp_path / "cache"), list[str]()
+
+    class Files(tuple[str, ...]):
+        def __iter__(self) -> Iterator[str]:
+            if threading.current_thread() is not threading.main_thread():
+                happened.append("paths")
+            return super().__iter__()
+
+    class Watched:
+        root, confined = tree.root, True
+
+        async def files(self) -> Sequence[str]:
+            return Files(await tree.files())
+
+        async def exec(self, command: ShellCommand, limits: ExecLimits) -> Ran:
+            for _ in range(8):  # a sandbox takes some turns of the loop
+                await asyncio.sleep(0)
+            happened.append(next(word for word in ("rg", "git") if command.line.startswith(word)))
+            return await tree.exec(command, limits)
+
+        async def read(self, path: str) -> bytes:
+            return await tree.read(path)
+
+    run = Run(lambda event, path: None, nobody, cast("Workspace", Watched()))
+    assert "# Uses (mean" in asyncio.run(brief(run, "Rename mean to average everywhere", 2000))
+    assert set(happened[: happened.index("paths")]) == {"rg", "git"}
 
 
 def test_files_that_hold_what_the_task_names_are_shown(repository: Path, tell: Tell) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from confined import find_abilities
 from kith.core.errors import TreeError
+from kith.core.event_loop import let_start
 from kith.core.values import Ran
 from kith.core.workspace import ExecLimits, ShellCommand
 from kith.trees.environment import Surroundings, environment_of, find_surroundings
@@ -43,6 +44,22 @@ def test_the_tree_is_there_and_writable_only_when_asked(root: Path) -> None:
     assert (root / "other").read_text() == "new\n"
     assert run(root, "echo x > file", writable=False).code == 1
     assert (root / "file").read_text() == "content\n"
+
+
+def test_a_command_starts_before_a_thread_that_computes(root: Path) -> None:
+    # Whoever begins such a thread lets the loop turn a few times first.
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+
+    async def start() -> bool:
+        before = children.read_text().split()
+        running = asyncio.ensure_future(run_boxed(Box(root, root, False), ShellCommand("true"), ExecLimits()))
+        await let_start()
+        after = children.read_text().split()
+        await running
+        return len(after) > len(before)
+
+    asyncio.run(start())  # the first command also starts what ends others if kith is killed
+    assert asyncio.run(start())
 
 
 def test_nothing_else_can_be_written(root: Path, tmp_path: Path) -> None:

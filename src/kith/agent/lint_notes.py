@@ -10,6 +10,7 @@ from kith.core.run import Run
 from kith.core.values import Changes, Finding
 from kith.core.workspace import ExecLimits
 from kith.gates.linters import Linter, allowed_linters, list_findings, new_findings, written
+from kith.trees.environment import may_find
 
 AUTHOR: Final = "lint"  # of the message that tells the model
 SECONDS: Final = 30.0  # for all linters together: a person waits for the diff
@@ -22,7 +23,7 @@ async def find_lint_notes(home: Run, run: Run, changes: Changes) -> tuple[Findin
     change has findings. Linters that obey the project's files run only in a sandbox. One that is too slow
     is named.
     """
-    linters, _ = allowed_linters(home, await project_linters(run))
+    linters, _ = allowed_linters(home, await _present_linters(run))
     paths = written(changes)
     fitting = [linter for linter in linters if any(map(linter.understands, paths))]
     if not fitting:
@@ -41,7 +42,18 @@ async def find_lint_notes(home: Run, run: Run, changes: Changes) -> tuple[Findin
 
 async def harmless_linters(run: Run) -> tuple[Linter, ...]:
     """The project's linters that run nothing of its own, without its type checkers."""
-    return tuple(each for each in await project_linters(run) if each.kind == "lint" and not each.obeys)
+    return tuple(each for each in await _present_linters(run) if each.kind == "lint" and not each.obeys)
+
+
+async def _present_linters(run: Run) -> tuple[Linter, ...]:
+    """The project's linters, without those whose program no command finds: to start one in vain takes long.
+
+    Linters that obey the project's files may have their program there, too.
+    """
+    root = run.workspace.root
+    return tuple(
+        each for each in await project_linters(run) if each.obeys or may_find(root, each.program or each.name)
+    )
 
 
 async def find_lint_errors(

@@ -30,7 +30,7 @@ from kith.agent.task_prompt import ToldChecks, no_checks, open_task, with_news
 from kith.context.budget import ASSUMED_WINDOW, opening_room
 from kith.context.task_kinds import kind_of
 from kith.core.errors import NoModelError, UsageError
-from kith.core.event_loop import leave
+from kith.core.event_loop import leave, let_start
 from kith.core.events import Forked, Notice, Options, Planning, Resumed, Said
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Emit, Prompt, Role
@@ -260,6 +260,7 @@ async def _ask_model(job: SessionTask) -> Outcome:
         opening = asyncio.ensure_future(_open_task(job, asking, room)) if job.is_new else None
         telling: asyncio.Future[None] | None = None
         try:
+            await let_start()  # before the model's client is loaded, in a thread that keeps one core busy
             opened = await route.begin(job.words, job.past.routes, f"{job.id}/{job.past.tasks}")
             job = job.now() if chooses else job
             if job.task.resume:

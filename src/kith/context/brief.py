@@ -19,6 +19,7 @@ from kith.context.symbols import find_defined, find_symbols
 from kith.context.task_words import Words, find_words, is_common, named_paths, stems_of
 from kith.context.uses import find_uses, show_uses
 from kith.core.errors import TreeError
+from kith.core.event_loop import leave, let_start
 from kith.core.git import list_paths
 from kith.core.run import Run
 from kith.core.workspace import ExecLimits
@@ -204,12 +205,20 @@ async def brief(
     files = await run.workspace.files()
     if not files:
         return ""
-    # The search for uses takes longest. The paths are looked at while it, the index or git answers.
-    uses, signals, (paths, shape) = await asyncio.gather(
-        find_uses(run, task, files),
-        gather_signals(run, words, files, known),
-        asyncio.to_thread(lambda: (match_paths(words, files), show_layout(files, budget_tokens // 4))),
+    # The search for uses takes longest, and then git: a thread that looks at tens of thousands of paths holds
+    # up their start, so it comes after them.
+    asked = (
+        asyncio.ensure_future(find_uses(run, task, files)),
+        asyncio.ensure_future(gather_signals(run, words, files, known)),
     )
+    try:
+        await let_start()
+        paths, shape = await asyncio.to_thread(
+            lambda: (match_paths(words, files), show_layout(files, budget_tokens // 4))
+        )
+        uses, signals = await asyncio.gather(*asked)
+    finally:
+        await leave(*asked)
     ranked = rank(task, files, signals, paths)
     scores = {each.path: each.score for each in ranked}
     if len(files) <= _READ:

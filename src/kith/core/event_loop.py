@@ -13,6 +13,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 LEAVE_S: Final = 2.0  # for tasks and threads that nobody needs any more
 _SAME_S: Final = 2.0  # a signal that comes again so soon is no second wish
 _THREADS: Final = 32
+_START_TURNS: Final = 20  # of the loop; a process in a sandbox starts within ten
 _OF_A_LOOP: Final = 3  # descriptors: its selector, and both ends of what wakes it
 
 T = TypeVar("T")
@@ -74,6 +75,12 @@ async def leave(*tasks: "asyncio.Future[Any]", seconds: float = LEAVE_S) -> bool
         task.cancel()
         task.add_done_callback(_ignore)
     return not tasks or not (await asyncio.wait(tasks, timeout=seconds))[1]
+
+
+async def let_start() -> None:
+    """Let the tasks made just now start their processes, before a thread that computes slows the loop."""
+    for _ in range(_START_TURNS):
+        await asyncio.sleep(0)
 
 
 def _ignore(task: "asyncio.Future[Any]") -> None:

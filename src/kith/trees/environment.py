@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -299,6 +300,16 @@ def environment_of(root: Path, surroundings: Surroundings, extra: Mapping[str, s
             environment["PATH"] = f"{venv / 'bin'}{os.pathsep}{environment['PATH']}"
             break
     return environment | dict(extra)
+
+
+def may_find(root: Path, program: str) -> bool:
+    """False if no command in the tree at `root` finds a program of this name, in a trial neither.
+
+    What PATH names inside the tree (its virtual environment) may be there in a trial alone.
+    """
+    path = environment_of(root, Surroundings(), {})["PATH"]
+    inside = any(Path(folder).is_relative_to(root) for folder in path.split(os.pathsep))
+    return inside or shutil.which(program, path=path) is not None
 
 
 _INSTALLED: Final = ("lib/python3*/site-packages", "lib/python3*/dist-packages")

@@ -103,6 +103,7 @@ STATUS: Final = (
 )
 _ASSUMED: Final = (b"h ", b"s ", b"m ")  # the tags of files that git does not look at
 _SUBMODULE = re.compile(rb"(?:^|\0)(?:\w )?160000 [0-9a-f]+ \d\t([^\0]+)")
+_STAGED_NAME = re.compile(r"[^\t]*\t([^\0]*)\0")  # behind mode, object and stage
 
 Rules = tuple[
     tuple[str, "GitIgnoreSpec"], ...
@@ -158,11 +159,11 @@ def note_status(root: Path, staged: bytes, status: bytes, begun: Begun) -> None:
 
 def _merge(staged: bytes, untracked: Sequence[str], gone: Iterable[str]) -> tuple[str, ...]:
     """The files that git tracks or could track, as `list_files` gives them."""
-    tracked = [entry.partition("\t")[2] for entry in _names(staged)]  # behind mode, object and stage
+    tracked: list[str] = _STAGED_NAME.findall(os.fsdecode(staged))
     absent = {*gone, *_submodules(staged), *_generated(untracked, tracked)}
     absent.update(filter(_is_apart, untracked if b".kith/" not in staged else (*tracked, *untracked)))
-    names = dict.fromkeys((*tracked, *untracked))
-    return tuple(sorted(name for name in names if name not in absent))
+    names: Iterable[str] = dict.fromkeys((*tracked, *untracked))
+    return tuple(sorted(names if not absent else (name for name in names if name not in absent)))
 
 
 def _names(output: bytes) -> list[str]:
