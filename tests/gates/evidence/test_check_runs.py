@@ -1,7 +1,9 @@
 """The command that serves a project best: kept, and chosen again when something was installed."""
 
 import asyncio
+import subprocess
 from pathlib import Path
+from shutil import which
 
 import pytest
 from msgspec.structs import replace
@@ -9,13 +11,13 @@ from msgspec.structs import replace
 from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
 from kith.core.run import Gate, Run
-from kith.core.values import Answer, Change, Question, Ran
+from kith.core.values import Answer, Change, Changes, Question, Ran
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Before, Bench, read_choice
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchains import Toolchain, find_candidates
 from kith.trees.local import open_tree
 
 WITH_TOOL = Toolchain("unittest", "Python", "", "sh installed/tool && python3 -m unittest test_a", "unittest")
@@ -177,3 +179,63 @@ def test_examples_that_cannot_be_loaded_do_not_fail_a_long_suite(tmp_path: Path)
     verdict = judge(root, {"lib.py": "def f(a):\n    return 1 + a\n"}, gate)
     assert verdict.evidence is not None
     assert (verdict.ok, verdict.evidence.grade) == (True, "held")
+
+
+LIBRARY = {
+    "Makefile": (
+        "OBJECTS = number.o other.o\n"
+        "test: unit\n\t./unit\n"
+        "unit: unit.o libnumber.a\n\t$(CC) -o $@ unit.o libnumber.a\n"
+        "libnumber.a: $(OBJECTS)\n\tar rcs $@ $(OBJECTS)\n"
+    ),
+    "number.h": "#define NUMBER 1\n",
+    "number.c": '#include "number.h"\nint number(void) { return NUMBER; }\n',
+    "other.c": "int other(void) { return 1; }\n",
+    "unit.c": "int number(void), other(void);\nint main(void) { return number() != other(); }\n",
+}
+MAKEFILE = LIBRARY["Makefile"].encode()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (which("make") and which("cc")), reason="needs make and a compiler")
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("ignored", ["*.o\n*.a\nunit\n", ""])
+@pytest.mark.parametrize("more", ["clean:\n\trm -f *.o *.a unit\n", ""])
+def test_no_build_of_the_user_hides_a_breakage(tmp_path: Path, ignored: str, more: str) -> None:
+    files = {**LIBRARY, "Makefile": LIBRARY["Makefile"] + more}
+    files |= {".gitignore": ignored} if ignored else {}
+    root = make_repository(tmp_path / "project", files)
+    subprocess.run(["make", "test"], cwd=root, check=True, capture_output=True)
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    bench = Bench(tree, LIMITS)
+    less = MAKEFILE.replace(b" other.o", b"", 1)
+    gone = Change("other.c", LIBRARY["other.c"].encode(), None)
+    breaking: list[Changes] = [
+        (Change("number.h", b"#define NUMBER 1\n", b"#define NUMBER 2\n"),),
+        (Change("number.h", b"#define NUMBER 1\n", None),),
+        (gone,),
+        (gone, Change("Makefile", files["Makefile"].encode(), less + more.encode())),
+    ]
+
+    async def work() -> list[int]:
+        run = Run(lambda event, path: None, _nobody, tree)
+        (group,) = find_candidates(tuple(files), lambda path: files[path].encode())
+        before = await bench.before(run, group)
+        reports = [await bench.after(run, before, changes) for changes in breaking]
+        return [before.report.ran.code, *(min(report.ran.code, 1) for report in reports)]
+
+    assert asyncio.run(work()) == [0, 1, 1, 1, 1]
+    assert (root / "unit").exists()
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_tracked_objects_are_there_after_a_clean_up(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"a": "\x7fELF", "b.txt": "b\n"})
+    (root / "new").write_bytes(b"\x7fELF")
+    made = Toolchain(
+        "make", "C", "", "test -f a && test -f b.txt && ! test -f new", clean="rm -f a b.txt new"
+    )
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    bench = Bench(tree, LIMITS)
+    run = Run(lambda event, path: None, _nobody, tree)
+    assert asyncio.run(bench.before(run, (made,))).report.ran.code == 0

@@ -54,6 +54,13 @@ def of_output(output: str, runner: Runner = "pytest", code: int = 2, name: str =
         ),
         ("E   ModuleNotFoundError: No module named 'pkg'", "build", "pkg", f"{PIP} -e ."),
         (
+            "-- Checking for module 'check'\n--   Package 'check', required by 'virtual:world', not found\n"
+            "CMake Error at FindPkgConfig.cmake:607 (message):\n  A required package was not found",
+            "import",
+            "check",
+            "",
+        ),
+        (
             "make: ruff: No such file or directory\nmake: *** [Makefile:2: check] Error 127",
             "tool",
             "ruff",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from hashlib import sha256
@@ -27,6 +28,7 @@ from kith.gates.toolchains.toolchain import enter
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
+_OBJECT_MARKS: Final = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe")  # of Linux, of both, of macOS
 _FORM: Final = "6"  # of what is kept; another one is not read
 
 
@@ -218,13 +220,20 @@ class Bench:
             yield trial
 
     async def _clean(self, toolchain: Toolchain, trial: Trial) -> None:
-        """Remove what was built before, in the project's own way, and nothing that belongs to the tree."""
+        """Remove what was built before, in the project's own way, and nothing that belongs to the tree.
+
+        Objects that nobody tracks were built, also where no rule tells git to ignore them. Written anew
+        they would be newer than the sources, and nothing would be built.
+        """
         if not toolchain.clean:
             return
         known = {*await trial.files()}
         await trial.exec(ShellCommand(f"{enter(toolchain.folder)}{toolchain.clean}"), self.limits)
-        for change in await trial.changes():
-            if change.after is None and change.path in known:
+        gone = [each for each in await trial.changes() if each.after is None and each.path in known]
+        objects = [each.path for each in gone if (each.before or b"").startswith(_OBJECT_MARKS)]
+        built = {*objects} - await _tracked(trial, objects)
+        for change in gone:
+            if change.path not in built:
                 with suppress(TreeError):  # nobody may write a file there that is read-only
                     await trial.apply((change.inverse,))
 
@@ -281,6 +290,7 @@ class Bench:
             self._environment(toolchain.folder),
             toolchain.test,
             toolchain.runner,
+            toolchain.clean,
         )
         rows = [*told, self._trees[changes]]
         return sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
@@ -292,6 +302,15 @@ class Bench:
             installed = self._environment(toolchain.folder)
             choice = ChosenCheck(toolchain.test, toolchain.why, standing_of(best.report), installed)
             self._kept.save(choice_key(self.home.root, group), json.dumps(encode(choice)))
+
+
+async def _tracked(trial: Trial, paths: Sequence[str]) -> set[str]:
+    """Those of the paths that git tracks; none where there is no git."""
+    if not paths:
+        return set()
+    named = shlex.join(f":(literal){path}" for path in paths)
+    ran = await trial.exec(ShellCommand(f"git ls-files -z -- {named}"))
+    return {*ran.output.split("\0")} if ran.code == 0 else set()
 
 
 def _tree_id(digests: Mapping[str, str], changes: Changes) -> str:

@@ -141,7 +141,7 @@ _NO_TOOL: Final = lazy_pattern(
 )
 _NO_CMAKE_PACKAGE: Final = lazy_pattern(
     r"Could NOT find (\w+)|package configuration file provided by \"([\w.+-]+)\""
-    r"|^[ \t]*No package '([\w.+-]+)' found",
+    r"|^(?:--)?[ \t]*(?:No package|Package) '([\w.+-]+)'(?:, required by '[^'\n]*',)?(?: not)? found",
     re.M,
 )
 _NO_HEADER: Final = lazy_pattern(r"fatal error: \'?([\w./+-]+)\'?(?:: No such file| file not found)")

@@ -219,9 +219,24 @@ _BESIDE: Final = lazy_pattern(
 _OF_PYTHON: Final = lazy_pattern(
     r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run)\b"
 )
-_COMPILES: Final = lazy_pattern(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b")
+_COMPILES: Final = lazy_pattern(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b|[\w%)]\.o\b")
 _CALLS_COMPILER: Final = lazy_pattern(r"^\t[-@+]*(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?)[ \t]", re.M)
 _DEEPEST: Final = 3
+# Removes what was built of older sources: objects, archives, libraries, programs. Not what others have built.
+_APART: Final = (
+    ".git .kith-build node_modules *venv deps vendor third_party third-party 3rdparty external extern"
+)
+_BUILT: Final = "*.o *.lo *.obj *.gch *.a *.so *.so.*"
+
+
+def _names(patterns: str) -> str:
+    return " -o ".join(f"-name '{pattern}'" for pattern in patterns.split())
+
+
+REMOVE_OBJECTS: Final = (
+    rf"find . \( {_names(_APART)} \) -prune -o -type f \( {_names(_BUILT)} -o ! -name '*.*' -perm -100 \)"
+    " -exec grep -LI '' {} + | while IFS= read -r file; do rm -f \"$file\"; done"
+)
 
 
 def find_make(files: Collection[str], read: Read, found: tuple[Toolchain, ...]) -> tuple[Toolchain, ...]:
@@ -250,8 +265,9 @@ def _make_folder(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     if not (target or (first and _RUNS_ALL.search(first[1]))):
         return ()
     why = f"{path} has a target{target}" if target else f"{folder}/ has a Makefile"
-    line, clean = f"make -C {folder}{target}", f"make -C {folder} clean" if _cleans(script) else ""
-    return (Toolchain(line, _compiled_language(script), why, line, clean=clean),)
+    line = f"make -C {folder}{target}"
+    found = Toolchain(line, _compiled_language(script), why, line)
+    return _clean_first((found,), script, f"make -C {folder} clean")
 
 
 def _known(recipe: str, found: tuple[Toolchain, ...]) -> bool:
@@ -271,9 +287,19 @@ def _make_toolchains(target: str, path: str, script: str) -> tuple[Toolchain, ..
         found.insert(0, Toolchain(line, language, why, f"make -j{os.cpu_count() or 2} {target}"))
     if alone := _make_alone(script, target):
         found.append(Toolchain(alone, language, f"{path} has it in its target {target}", alone))
-    compiles = language or _CALLS_COMPILER.search(script)
-    clean = "make clean" if compiles and _cleans(script) else ""
-    return tuple(replace(each, clean=clean) for each in found)
+    return _clean_first(tuple(found), script, "make clean")
+
+
+def _clean_first(found: tuple[Toolchain, ...], script: str, clean: str) -> tuple[Toolchain, ...]:
+    """The same without what was built before: rules that are written by hand may miss a change.
+
+    Where no rule cleans up, an object may be there that no rule makes: the last one leaves all of them.
+    """
+    if not (found[0].language or _CALLS_COMPILER.search(script)):
+        return found
+    if _cleans(script):
+        return tuple(replace(each, clean=clean) for each in found)
+    return (*(replace(each, clean=REMOVE_OBJECTS) for each in found), found[0])
 
 
 def _cleans(script: str) -> bool:
