@@ -21,8 +21,9 @@ FOR_ONE_FEATURE = {
         "memory.queries:newest_event memory.queries:outages_since"
     ),
     "trees alone knows how a trial lies on the disk, and runs git so that no hook of a project starts": (
-        "trees.moved:mark_of trees.moved:settle trees.revisions:check_out trees.revisions:diff_states "
-        "trees.revisions:lay_out trees.revisions:merge_base trees.revisions:parent trees.revisions:resolve"
+        "trees.copied_trial:mark_of trees.copied_trial:settle trees.revisions:check_out "
+        "trees.revisions:diff_states trees.revisions:lay_out trees.revisions:merge_base "
+        "trees.revisions:parent trees.revisions:resolve"
     ),
     "a trial can run a command in the background, whoever asks for it": (
         "core.workspace:Trial.launch tools.veiled:VeiledTrial.launch trees.copy:CopyGround.run_job "

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kith.agent.outside_edits import Given, read_edits
 from kith.agent.project import Project
-from kith.agent.proposals import Given, read_edits
 from kith.core.errors import KithError
 from kith.core.values import EXECUTABLE, SYMLINK, Change
 from kith.edits import EditError

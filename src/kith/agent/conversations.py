@@ -18,13 +18,13 @@ from kith.core.run import short_session
 from kith.core.values import Changes
 from kith.edits import summarise
 from kith.memory.applied import holds, short_id
+from kith.memory.input_history import forget_typed
 from kith.memory.listing import Summary, list_sessions
 from kith.memory.log import Log
 from kith.memory.past import Past, fold
 from kith.memory.queries import applied_changes, kinds_in
 from kith.memory.session import telling
 from kith.memory.turns import FORK, TASK, SessionTurn, turns
-from kith.memory.typed import forget_typed
 from kith.settings import Settings
 from kith.settings.features import known_features
 from kith.trees.journal import GoneError

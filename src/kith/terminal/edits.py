@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from kith.agent.outside_edits import Given, read_edits, shown, warnings_for, write_edits
 from kith.agent.project import Project
-from kith.agent.proposals import Given, read_edits, shown, warnings_for, write_edits
 from kith.core.errors import EXIT_DONE, EXIT_FAILED, EXIT_REJECTED, TreeError, UsageError
 from kith.core.event_loop import run_loop
 from kith.edits import EditError, NothingToChange

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kith.agent.outside_edits import write_edits
 from kith.agent.project import Project
-from kith.agent.proposals import write_edits
 from kith.core.errors import EXIT_FAILED, EXIT_UNRECORDED, KithError, UnrecordedError
 from kith.core.values import Answer, Change, Question
 from kith.features.mcp.proposals import propose_given

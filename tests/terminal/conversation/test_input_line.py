@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kith.agent.conversations import forget
 from kith.agent.project import Project
 from kith.core.events import RunStarted
-from kith.memory.typed import Typed, TypedLines
+from kith.memory.input_history import Typed, TypedLines
 from kith.terminal.conversation.completion import (
     Offer,
     Paths,

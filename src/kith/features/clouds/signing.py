@@ -42,7 +42,7 @@ class SigningModel(Struct, Generic[About], frozen=True, eq=False):
         raise NotImplementedError
 
     async def _look_up(self) -> About:
-        """What the server's list says. Raises ModelError, and NoModelError when it is not there."""
+        """Ask the server's list. Raises ModelError, and NoModelError when the model is not in it."""
         raise NotImplementedError
 
     async def _about(self) -> About:

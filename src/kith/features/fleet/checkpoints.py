@@ -10,7 +10,7 @@ from kith.core.processes import Ended, run_program
 from kith.features.fleet.settings import without_dsn
 from kith.memory.database import copy_log, move_log
 from kith.memory.log import LOG_FILE
-from kith.trees.moved import mark_of, settle
+from kith.trees.copied_trial import mark_of, settle
 from kith.trees.walk import remove_tree, walk
 
 _PACK_S: Final = 600.0

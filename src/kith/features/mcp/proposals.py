@@ -7,8 +7,8 @@ from msgspec import Struct, field
 from kith.agent.asking.hidden import find_hidden
 from kith.agent.attempt import Outcome, adopt_ready
 from kith.agent.judges import find_project_toolchains
+from kith.agent.outside_edits import Given, read_edits
 from kith.agent.project import Project, Result
-from kith.agent.proposals import Given, read_edits
 from kith.core.errors import TreeError, UsageError
 from kith.core.events import Applied, Judged, Proposed
 from kith.core.run import Answerer, Run, new_id

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.agent.knowledge import last_ruling, texts_shown
+from kith.agent.outside_edits import write_edits
 from kith.agent.project import Project
-from kith.agent.proposals import write_edits
 from kith.agent.trust import decide
 from kith.context.source import NO_CODE
 from kith.core.errors import TreeError, UsageError

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from kith.memory.typed import Typed, TypedLines
+from kith.memory.input_history import Typed, TypedLines
 from kith.terminal.conversation.slash_commands import loaded_commands
 from kith.terminal.rendering.spans import shown
 

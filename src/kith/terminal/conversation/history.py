@@ -10,7 +10,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import History
 
-from kith.memory.typed import Typed, TypedLines
+from kith.memory.input_history import Typed, TypedLines
 
 # Long texts that were pasted: a short mark stands for each in the line, and it is whole when it is
 # sent.

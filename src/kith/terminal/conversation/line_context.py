@@ -15,7 +15,7 @@ from kith.agent.project import Project
 from kith.agent.templates import list_templates
 from kith.core.errors import KithError
 from kith.core.event_loop import run_loop
-from kith.memory.typed import TypedLines
+from kith.memory.input_history import TypedLines
 from kith.settings import describe_settings
 from kith.settings.features import features
 from kith.settings.values import ROUTE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kith.memory.typed import FOLDER, Typed, TypedLines, forget_typed
+from kith.memory.input_history import FOLDER, Typed, TypedLines, forget_typed
 
 
 @pytest.fixture

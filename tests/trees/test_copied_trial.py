@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kith.core.workspace import ShellCommand, Trial
+from kith.trees.copied_trial import mark_of, settle
 from kith.trees.copy import open_copy
 from kith.trees.environment import Surroundings
-from kith.trees.moved import mark_of, settle
 from kith.trees.overlay import open_overlay
 from projects import git, make_project, needs
 

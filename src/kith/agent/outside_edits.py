@@ -1,4 +1,4 @@
-"""Edits that any model wrote, applied to a folder as they are, in a session of their own."""
+"""Edits that a model outside of kith wrote, applied to a folder as they are, in a session of their own."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
