@@ -91,9 +91,10 @@ def _nested_folders(tree: frozenset[str], read: Read, groups: _Groups) -> list[s
 def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -> _Groups:
     """The projects in folders, and what starts at the top: Python tests that were found without a manifest.
 
-    The top is a project of its own, if none in a folder is Python's, or if there are tests `beside` those:
-    these start nowhere else. Otherwise it is another way to the tests of the only Python project. Of many
-    projects those that a change touches are checked, and the top alone: it may see what depends on them.
+    The top is a project of its own, if none in a folder is Python's. It is one, too, if there are tests
+    `beside` those, which start nowhere else. Otherwise it is another way to the tests of the only Python
+    project. Of many projects those that a change touches are checked, and the top alone: it may see what
+    depends on them.
     """
     if len(nested) > MOST_PROJECTS:
         return top
