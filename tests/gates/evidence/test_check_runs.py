@@ -229,6 +229,17 @@ def test_no_build_of_the_user_hides_a_breakage(tmp_path: Path, ignored: str, mor
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_the_same_is_started_in_one_way_where_that_ends_well(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"test_a.py": TEST})
+    other = Toolchain("make test", "C", "", "python3 -m unittest test_a", "unittest")
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    run = Run(lambda event, path: None, _nobody, tree)
+    for line, name, chosen in (("true", "make test", 0), ("false", "make test", 1), ("true", "make", 1)):
+        group = (Toolchain(name, "C", "", line), other)
+        assert asyncio.run(Bench(tree, LIMITS).before(run, group)).toolchain == group[chosen]
+
+
+@pytest.mark.usefixtures("sandbox")
 def test_tracked_objects_are_there_after_a_clean_up(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"a": "\x7fELF", "b.txt": "b\n"})
     (root / "new").write_bytes(b"\x7fELF")

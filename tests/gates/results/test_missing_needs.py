@@ -192,6 +192,20 @@ def test_a_submodule_tells_where_it_comes_from() -> None:
     assert blocked_cases(cases, PROJECT)["t"] == Blocked("data", "tests/data", install, ("git.example.org",))
 
 
+@pytest.mark.parametrize("header", ["doctest.h", "doctest/doctest.h"])
+def test_a_header_may_be_that_of_a_submodule(header: str) -> None:
+    folder = "extern/doctest"
+    made = Toolchain("ctest", "C++", "", "run", "ctest", absent=((folder, "https://example.org/d.git"),))
+    said = f"test.cpp:3:10: fatal error: {header}: No such file or directory\n"
+    install = f"git submodule update --init {folder}"
+    blocked = why_blocked(made, Ran("run", 2, said, 1.0), ())
+    assert blocked == Blocked("data", folder, install, ("example.org",))
+    said = said.replace("doctest", "other")
+    assert why_blocked(made, Ran("run", 2, said, 1.0), ()) == Blocked(
+        "import", header.replace("doctest", "other")
+    )
+
+
 def test_a_suite_is_blocked_when_all_that_fails_is() -> None:
     missing = CaseResult("a", "error", "No module named 'attr'")
     ran = Ran("run", 1, "", 1.0)

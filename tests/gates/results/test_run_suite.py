@@ -11,15 +11,16 @@ import pytest
 
 from gating import LIMITS, in_trial, make_repository, write_all
 from kith.core.run import Run
-from kith.core.values import Changes
+from kith.core.values import Changes, Ran
 from kith.core.workspace import ExecLimits, Trial
 from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
 from kith.gates.results import run_unittest
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
 from kith.gates.results.report_commands import compose
-from kith.gates.results.run import run_suite
+from kith.gates.results.run import run_suite, why_no_results
 from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
+from kith.gates.toolchains.toolchain import Runner
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -240,6 +241,36 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
     report = in_trial(make_repository(tmp_path / "project", files), work)
     assert report.passed == {"tests/test_a.py::test_it"}
     assert report.ran.command == "PYTHONPATH=src python3 -m pytest -q"
+
+
+@pytest.mark.parametrize(
+    ("runner", "output", "none"),
+    [
+        ("ctest", "Test project /p\nNo tests were found!!!\n", True),
+        ("junit", "ninja: no work to do.\nNo tests defined.\n", True),
+        ("node", "\u2139 tests 0\n\u2139 suites 0\n", True),
+        ("node", "# tests 0\n# pass 0\n", True),
+        ("node", "# tests 10\n", False),
+        ("mocha", "\n  0 passing (1ms)\n", True),
+        ("mocha", "\n  10 passing (1ms)\n", False),
+        ("jest", "No tests found, exiting with code 0\n", True),
+        ("vitest", "No test files found, exiting with code 0\n", True),
+        ("go", "?   \texample.org/a\t[no test files]\n", True),
+        ("cargo", "running 0 tests\n", True),
+        ("command", "make: Nothing to be done for 'test'.\n", True),
+        ("command", "make: 'test' is up to date.\n", True),
+        ("command", "make[1]: Entering directory '/p'\nmake[1]: 'check' is up to date.\n", True),
+        ("command", "./unit\nok\nmake[1]: Nothing to be done for 'check'.\n", False),
+        ("command", "", False),
+    ],
+)
+def test_a_command_that_ends_well_without_a_test_says_nothing(
+    runner: Runner, output: str, none: bool
+) -> None:
+    made = Toolchain("x", "", "", "run", runner)
+    problem = "`run` found no tests" if none else ""
+    assert why_no_results(made, Ran("run", 0, output, 1.0), ()) == problem
+    assert why_no_results(made, Ran("run", 1, output, 1.0), ()) == ""
 
 
 @pytest.mark.slow

@@ -22,6 +22,26 @@ def groups(tree: Mapping[str, str]) -> tuple[tuple[Toolchain, ...], ...]:
 
 
 @pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ("option('tests', type: 'boolean', value: false)", " -Dtests=true"),
+        ("option('tests',\n  type : 'feature',\n  value : 'disabled'\n)", " -Dtests=enabled"),
+        ("option('build-tests', type: 'boolean', value: false)", " -Dbuild-tests=true"),
+        ("option('tests', type: 'boolean', value: true)", ""),
+        ("option('tests', type: 'feature', value: 'auto')", ""),
+        ("option('old_test', type: 'boolean', value: false, deprecated: 'tests')", ""),
+        ("option('fuzz_tests', type: 'boolean', value: false)", ""),
+        ("# option('tests', type: 'boolean', value: false)", ""),
+    ],
+)
+def test_options_of_meson_that_build_no_tests_are_set(options: str, chosen: str) -> None:
+    for name in ("meson.options", "meson_options.txt"):
+        (group,) = groups({"meson.build": MESON, name: options})
+        setup = [each.configure.partition("nodownload")[2] for each in group]
+        assert setup == [f"{each} .kith-build/meson" for each in dict.fromkeys((chosen, ""))]
+
+
+@pytest.mark.parametrize(
     ("tree", "runs"),
     [
         ({"pom.xml": ""}, ["mvn -B -o --fail-at-end test"]),

@@ -173,6 +173,8 @@ class Bench:
         ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
         for toolchain in ordered:
+            if best and best.report.ok and not best.report.problem and toolchain.name == best.toolchain.name:
+                continue  # another way to start the same
             found = Before(toolchain, await self._run_one(run, toolchain))
             if best is None or _worth(found.report) > _worth(best.report):
                 best = found

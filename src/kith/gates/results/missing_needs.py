@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from posixpath import basename, splitext
 from typing import Final
 from urllib.parse import unquote
 
@@ -254,8 +255,11 @@ def _elsewhere(text: str, toolchain: Toolchain) -> Blocked | None:
 
 def _data(text: str, toolchain: Toolchain) -> Blocked | None:
     """Files of a submodule that was not fetched, and files that Git LFS keeps elsewhere."""
+    header = _NO_HEADER.search(text)
+    parts = {splitext(part)[0] for part in header[1].split("/")} if header else set[str]()
     for folder, address in toolchain.absent:
-        if re.search(rf"{re.escape(folder)}(?:/|[\'\"]|\b)", text):
+        inside = basename(folder) in parts  # `doctest.h` of a submodule `extern/doctest`
+        if inside or re.search(rf"{re.escape(folder)}(?:/|[\'\"]|\b)", text):
             host = re.match(r"(?:https?|ssh|git)://(?:[^@/]+@)?([\w.-]+)|[^@/]+@([\w.-]+):", address)
             hosts = (host[1] or host[2],) if host else ()
             return Blocked("data", folder, f"git submodule update --init {folder}", hosts)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.core.errors import TreeError
+from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
@@ -221,12 +222,26 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
     return ""
 
 
+# What runners say that end well without a test: CTest, Meson, Node, jest, vitest, Mocha.
+_SAYS_NONE: Final = lazy_pattern(
+    r"^(?:No tests were found!!!|No tests defined\.|(?:#|\u2139) tests 0|\s+0 passing.*"
+    r"|No tests? (?:files? )?found\b.*)$",
+    re.M,
+)
+_MAKE_SAYS: Final = lazy_pattern(
+    r"make(?:\[\d+\])?: (?:(?:Entering|Leaving) directory .*|(Nothing to be done for .*|.* is up to date\.))"
+)
+
+
 def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
     if toolchain.runner == "pytest":
         return ran.code == 5
     if toolchain.runner in OF_UNITTEST:
         return "Ran 0 tests" in ran.output or ran.code == 5
-    return toolchain.runner == "ctest" and "No tests were found!!!" in ran.output
+    if ran.code or toolchain.runner in ("cargo", "go"):  # these two name all of their tests
+        return not ran.code and leaves_reports()
+    said = [_MAKE_SAYS.fullmatch(line) for line in ran.output.strip().splitlines()]
+    return bool(_SAYS_NONE.search(ran.output)) or (all(said) and any(each and each[1] for each in said))
 
 
 def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:

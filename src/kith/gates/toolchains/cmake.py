@@ -30,13 +30,16 @@ _NEEDLESS: Final = lazy_pattern(
 _OFF: Final = ("OFF", "FALSE", "NO", "N", "0", "")
 
 
+def builds_tests(option: str) -> bool:
+    """True if an option is called after tests that need nothing special."""
+    return bool(_BUILDS_TESTS.fullmatch(option)) and not _SPECIAL.search(option)
+
+
 def test_options(text: str) -> Mapping[str, str]:
     """Values for the options whose defaults build no tests, or build what no test needs."""
     options = {name: default.strip('"') for name, default in (*_OPTION.findall(text), *_CACHED.findall(text))}
     chosen = {
-        name: "ON"
-        for name, default in options.items()
-        if _BUILDS_TESTS.fullmatch(name) and not _SPECIAL.search(name) and default.upper() in _OFF
+        name: "ON" for name, default in options.items() if builds_tests(name) and default.upper() in _OFF
     }
     if chosen and "BUILD_TESTING" not in options and re.search(r"\bBUILD_TESTING\b", text):
         chosen = {"BUILD_TESTING": "ON", **chosen}

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
+from kith.gates.toolchains.cmake import builds_tests
 from kith.gates.toolchains.manifests import MAKEFILES
 from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 
@@ -45,6 +46,8 @@ def _find_gradle(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 
 _MESON_FOLDER: Final = f"{BUILD_FOLDER}/meson"
 _MESON_TEST: Final = lazy_pattern(r"^\s*(?:test|benchmark)\s*\(|\.test\s*\(", re.M)
+_MESON_OPTIONS: Final = ("meson.options", "meson_options.txt")
+_MESON_OPTION: Final = lazy_pattern(r"\boption\s*\(\s*'([\w-]+)'([^)]*)\)")
 _AUTOMAKE_TESTS: Final = lazy_pattern(
     r"^\s*(?:TESTS|check_PROGRAMS|check_SCRIPTS)\s*\+?=|^(check|check-local)\s*:", re.M
 )
@@ -57,16 +60,34 @@ def _find_meson(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     scripts = _named(files, ("meson.build",))[:_READ]
     if not any(_MESON_TEST.search(read_text(read, path)) for path in scripts):
         return
-    yield Toolchain(
-        "meson test",
-        _language(files),
-        "meson.build",
-        f"meson test -C {_MESON_FOLDER} --no-rebuild --print-errorlogs",
-        "junit",
-        f"test -f {_MESON_FOLDER}/build.ninja || meson setup --wrap-mode=nodownload {_MESON_FOLDER}",
-        f"ninja -C {_MESON_FOLDER}",
-        reports=(f"./{_MESON_FOLDER}/meson-logs/testlog.junit.xml",),
-    )
+    texts = (read_text(read, name) for name in _MESON_OPTIONS if name in files)
+    options = "".join(f" -D{name}={value}" for text in texts for name, value in _meson_options(text))
+    for chosen in dict.fromkeys((options, "")):
+        setup = f"meson setup --wrap-mode=nodownload{chosen} {_MESON_FOLDER}"
+        yield Toolchain(
+            "meson test",
+            _language(files),
+            f"meson.build, with{chosen}" if chosen else "meson.build",
+            f"meson test -C {_MESON_FOLDER} --no-rebuild --print-errorlogs",
+            "junit",
+            f"test -f {_MESON_FOLDER}/build.ninja || {setup}",
+            f"ninja -C {_MESON_FOLDER}",
+            reports=(f"./{_MESON_FOLDER}/meson-logs/testlog.junit.xml",),
+        )
+
+
+def _meson_options(text: str) -> Iterator[tuple[str, str]]:
+    """Values for the options whose defaults build no tests."""
+    for name, told in _MESON_OPTION.findall(re.sub(r"#[^\n]*", "", text)):
+        values = dict(re.findall(r"(\w+)\s*:\s*'?(\w+)", told))
+        off = {"boolean": ("false", "true"), "feature": ("disabled", "enabled")}.get(values.get("type", ""))
+        if (
+            off
+            and values.get("value") == off[0]
+            and "deprecated" not in values
+            and builds_tests(name.replace("-", "_"))
+        ):
+            yield name, off[1]
 
 
 def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
@@ -259,5 +280,6 @@ def _named(files: Collection[str], names: tuple[str, ...]) -> list[str]:
 def ecosystem_clues(files: Collection[str]) -> tuple[str, ...]:
     """The files whose text says whether there are tests."""
     scripts = _named(files, ("meson.build", "Makefile.am", "Makefile.in"))
+    options = [name for name in _MESON_OPTIONS if name in files]
     manifests = [path for path in files if "/" not in path and _MANIFESTS.fullmatch(path)]
-    return (*scripts[: 2 * _READ], *sorted(manifests)[:_READ])
+    return (*scripts[: 2 * _READ], *options, *sorted(manifests)[:_READ])
