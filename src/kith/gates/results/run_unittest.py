@@ -65,7 +65,9 @@ def write_report(result: Any) -> None:
 
 def name_of(test: Any) -> str:
     """The dotted name; of a subtest its test's, of a module that could not be loaded the module's."""
-    name: str = getattr(test, "test_case", test).id()
+    whole = getattr(test, "test_case", None)
+    # A test of a project may be called `test_case`, too.
+    name: str = (whole if isinstance(whole, unittest.TestCase) else test).id()
     return name.replace("unittest.loader._FailedTest.", "", 1)
 
 
