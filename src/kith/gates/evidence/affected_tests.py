@@ -14,6 +14,7 @@ from msgspec import Struct
 from kith.context.imports import Resolver, find_imports, imports_of_module
 from kith.context.source import CPP_ENDINGS, NO_CODE, language_of
 from kith.context.symbols import PYTHON_ENDINGS
+from kith.core.patterns import lazy_pattern
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.reports import SuiteReport, file_of
@@ -133,7 +134,7 @@ def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest 
         path: parse_object(_text(data)) for path, data in contents.items() if basename(path) == _PACKAGE
     }
     mains = {path.removesuffix(_PACKAGE): _main_of(package) for path, package in packages.items()}
-    users = _users({**dict.fromkeys(changed, ""), **texts}, mains)
+    users = _users({**dict.fromkeys(changed, ""), **texts}, mains, is_test)
     data = {path for path in changed if not _is_code(path)}
     reached = _closure({*changed, *_naming(data, texts)}, users)
     return Reach(frozenset(path for path in reached if is_test(path) and _is_code(path)))
@@ -168,18 +169,24 @@ def _main_of(package: Mapping[str, Any]) -> str:
     return next((main for main in (package.get("main"), exports) if isinstance(main, str)), "index.js")
 
 
-def _users(texts: Mapping[str, str], mains: Mapping[str, str]) -> Mapping[str, set[str]]:
+def _users(texts: Mapping[str, str], mains: Mapping[str, str], is_test: IsTest) -> Mapping[str, set[str]]:
     """For each file those that use it directly; the files of a Go package use each other.
 
-    A header uses the source that implements it.
+    A header uses the source that implements it, and a test with a client what Django's settings load.
     """
     resolver = Resolver(sorted(texts), mains=mains)
     users: dict[str, set[str]] = defaultdict(set)
     packages: dict[str, set[str]] = defaultdict(set)
+    settings = {name for text in texts.values() for name in _SETTINGS.findall(text)}
     for path, text in sorted(texts.items()):
         if path.endswith(".go"):
             packages[path.rpartition("/")[0] + "/"].add(path)
-        for target, _ in resolver.resolve(path, _imports(path, text)):
+        imported = {target for target, _ in resolver.resolve(path, _imports(path, text))}
+        if path.endswith(".py"):
+            by_client = settings if settings and is_test(path) and _CLIENT.search(text) else ()
+            named = resolver.resolve(path, {*_modules_named(text), *by_client})
+            imported |= {target for target, _ in named} | set(_walked(imported, text, texts))
+        for target in imported:
             users[target].add(path)
             if _implements(path, target):
                 users[path].add(target)
@@ -187,6 +194,29 @@ def _users(texts: Mapping[str, str], mains: Mapping[str, str]) -> Mapping[str, s
         for path in members:
             users[path] |= members | users.get(folder, set())
     return users
+
+
+# How Python loads modules without an import: by their names in strings, and all those of a package.
+
+_NAMED: Final = lazy_pattern(r"[\"']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)[\"']")
+_WALKS: Final = lazy_pattern(r"\b(?:walk_packages|iter_modules)\b")
+_SETTINGS: Final = lazy_pattern(r"\bDJANGO_SETTINGS_MODULE[\"'\],=\s]+([\w.]+)")
+_CLIENT: Final = lazy_pattern(r"\bclient\b")
+
+
+def _modules_named(text: str) -> Iterator[str]:
+    """The dotted names in strings, and the modules that would hold them."""
+    for name in _NAMED.findall(text):
+        while "." in name:
+            yield name
+            name = name.rpartition(".")[0]
+
+
+def _walked(imported: Collection[str], text: str, paths: Iterable[str]) -> Iterator[str]:
+    """The modules of imported packages, where a source asks which there are."""
+    folders = tuple(dirname(path) + "/" for path in imported if basename(path) == "__init__.py")
+    if folders and _WALKS.search(text):
+        yield from (path for path in paths if path.endswith(".py") and path.startswith(folders))
 
 
 def _implements(path: str, header: str) -> bool:
