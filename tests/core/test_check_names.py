@@ -29,6 +29,8 @@ CTEST = f"{LONG} && cmake -E chdir build ctest --output-on-failure"
         ("cargo test --workspace --all-features --locked 2>&1 | tee target/the/log.txt", "cargo test"),
         ("make test PYTEST_ADDOPTS='-q -x; -k \"not slow and not net\"' VERBOSE=1 JOBS=4", "make test"),
         (f"PYTHONPATH={60 * 's'} python3 -m pytest -q tests", "pytest"),
+        (f"A={60 * 's'} python3 -W error -m django test core", "django test"),
+        (f"A={60 * 's'} python3 tests/manage.py test core", "manage.py test"),
         (f"uv run --extra {60 * 'd'} python -m unittest discover", "unittest"),
         (f"node {8 * 'scripts/'}all.js", "node scripts/scripts/scripts/scripts/scripts/scripts/scr ..."),
         (f"echo '{60 * 'x'}", f"echo '{50 * 'x'} ..."),

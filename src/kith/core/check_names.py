@@ -12,6 +12,7 @@ _NO_TEST: Final = frozenset({"true", ":", "exit", "cd", "echo", "export", "set"}
 _RUNNERS: Final = frozenset(
     ["pytest", "unittest", "nose2", "tox", "nox", "ctest", "jest", "vitest", "mocha", "phpunit", "rspec"]
 )
+_PYTHON: Final = re.compile(r"python[\d.]*")
 _TARGET: Final = re.compile(r"(?:[\w.-]+[:_-])?(?:tests?|check|verify)(?:[:_-][\w.-]+)?")
 
 
@@ -74,7 +75,11 @@ def _runner(words: list[str]) -> str:
 
 
 def _name(words: list[str]) -> str:
-    """Name a step by its program and target, or in full where it has none."""
+    """Name a step by its program and target, or in full where it has none; Python is only what runs one."""
+    inner = words[1:] if _PYTHON.fullmatch(posixpath.basename(words[0])) else []
+    while inner and inner[0].startswith("-"):
+        del inner[: 2 if inner[0] in ("-W", "-X") else 1]
+    words = inner or words
     target = next((word for word in words[1:] if _TARGET.fullmatch(word)), "")
     return f"{posixpath.basename(words[0])} {target}" if target else " ".join(words)
 

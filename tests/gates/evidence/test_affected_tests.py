@@ -169,6 +169,46 @@ def test_who_reaches_a_change(files: Mapping[str, str], path: str, tests: set[st
     assert reach(files, path) == Reach(frozenset(tests))
 
 
+CLIENT = {
+    "manage.py": "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site.settings')\n",
+    "site/__init__.py": "",
+    "site/settings.py": "ROOT_URLCONF = 'site.urls'\nPANELS = ['panels.sql.SqlPanel']\n",
+    "site/urls.py": "from app import views\n",
+    "app/__init__.py": "",
+    "app/views.py": "",
+    "app/alone.py": "",
+    "panels/__init__.py": "",
+    "panels/sql.py": "",
+    "app/test_views.py": "class T(TestCase):\n    def test_a(self):\n        self.client.get('/')\n",
+    "app/test_other.py": "class T(TestCase):\n    def test_a(self):\n        pass\n",
+}
+PLUGINS = {
+    "pkg/__init__.py": "",
+    "pkg/main.py": "import pkgutil\nfrom pkg import plugins\nlist(pkgutil.walk_packages(plugins.__path__))\n",
+    "pkg/plugins/__init__.py": "",
+    "pkg/plugins/a.py": "",
+    "pkg/alone.py": "",
+    "tests/test_main.py": "from pkg.main import f\n",
+    "tests/test_plugins.py": "from pkg import plugins\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "tests"),
+    [
+        (CLIENT, "app/views.py", {"app/test_views.py"}),
+        (CLIENT, "panels/sql.py", {"app/test_views.py"}),
+        (CLIENT, "app/alone.py", set()),
+        (PLUGINS, "pkg/plugins/a.py", {"tests/test_main.py"}),
+        (PLUGINS, "pkg/alone.py", set()),
+    ],
+)
+def test_modules_that_are_loaded_by_name_are_reached(
+    files: Mapping[str, str], path: str, tests: set[str]
+) -> None:
+    assert reach(files, path).tests == tests
+
+
 def test_a_package_by_its_own_name() -> None:
     files = {"src/toolz/__init__.py": "def f(): ...\n", "tests/test_f.py": "import toolz\n"}
     assert reach(files, "src/toolz/__init__.py").tests == {"tests/test_f.py"}

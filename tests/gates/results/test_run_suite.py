@@ -216,6 +216,12 @@ def test_a_script_with_a_runner_of_its_own_is_read_by_what_it_prints(tmp_path: P
 
 
 @pytest.mark.slow
+def test_a_test_may_be_called_test_case(tmp_path: Path) -> None:
+    named = "import unittest\n\nclass Kind(unittest.TestCase):\n    def test_case(self):\n        pass\n"
+    report, _ = report_on(tmp_path, {"test_kind.py": named})  # as simplejson
+    assert {case.id: case.outcome for case in report.cases} == {"test_kind.Kind.test_case": "passed"}
+
+
 def test_a_module_that_cannot_be_loaded_stops_no_other(tmp_path: Path) -> None:
     files = {"pytest.ini": "[pytest]\naddopts = -x\n", "test_a.py": "import nowhere\n"}
     report, _ = report_on(tmp_path, files)

@@ -206,6 +206,66 @@ def test_scripts_and_packages_that_test() -> None:
     )
 
 
+def test_django_packages_say_which_settings_their_tests_need() -> None:
+    tree = {
+        "tox.ini": "[testenv]\nsetenv =\n    PYTHONPATH = {toxinidir}\n    PYTHONWARNINGS = d\n"
+        "    DB_NAME = {env:DB_NAME:a}\n    py311: A = 1\n    DJANGO_SETTINGS_MODULE = tests.settings\n"
+        "commands = python -b -W always -m coverage run -m django test -v2 {posargs:tests}\n",
+        "tests/test_a.py": UNITTEST,
+    }
+    told = f"DJANGO_SETTINGS_MODULE=tests.settings {PYTHON} -m django test"
+    assert lines(tree)[0] == f"PYTHONPATH=. {told} -v2 tests --noinput"  # as django-debug-toolbar
+    recipe = (
+        "test:\n\tDJANGO_SETTINGS_MODULE=tests.settings \\\n\t\tpython -m django test $${TEST_ARGS:-tests}\n"
+    )
+    tree = {"Makefile": recipe, "tests/test_a.py": UNITTEST}
+    assert lines(tree)[0] == f"{told} tests --noinput"
+    tree["Makefile"] = (
+        'RUN = PYTHONPATH=".:tests:${PYTHONPATH}" python -W error -m django test core --settings=settings\n'
+        "test:\n\t$(RUN)\n"
+    )
+    assert lines(tree)[0] == (
+        f"PYTHONPATH=.:tests {PYTHON} -m django test core --settings=settings --noinput"
+    )
+    tree = {
+        "tox.ini": "[testenv]\ncommands = python -m coverage run ./tests/manage.py test core {posargs}\n",
+        "tests/manage.py": "",
+        "tests/core/test_a.py": UNITTEST,
+    }
+    assert lines(tree)[0] == f"PYTHONPATH=. {PYTHON} tests/manage.py test core --noinput"
+    tree["pytest.ini"] = "[pytest]\n"
+    assert lines(tree)[0] == PLAIN
+
+
+def test_variables_of_tox_hold_for_its_tests_and_not_for_coverage() -> None:
+    settings = "setenv =\n    MODE = fast run\n    COVERAGE_PROCESS_START = .coveragerc\n"
+    tree = {
+        "tox.ini": f"[testenv]\n{settings}commands = - pytest -k 'not web' tests\n",
+        "tests/test_a.py": PYTEST,
+    }
+    assert lines(tree) == [f"MODE='fast run' {PLAIN} -k 'not web' tests", PLAIN]
+
+
+def test_sources_that_only_pytest_is_told_of() -> None:
+    tree = {
+        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src']\n",
+        "src/pkg/__init__.py": "",
+        "tests/test_a.py": UNITTEST,
+    }
+    assert lines(tree) == [PLAIN, f"PYTHONPATH=src {PYTHON} -m unittest discover -s tests"]  # as mistune
+
+
+def test_a_script_with_the_tests_that_pytest_leaves_out() -> None:
+    tree = {
+        "Makefile": "test:\n\tcoverage run --source=pkg ./test/test.py -v\n",
+        "test/test.py": UNITTEST,
+        "test/test_shells.py": UNITTEST,
+    }
+    assert lines(tree)[0] == f"PYTHONPATH=. {PYTHON} test/test.py -v"  # as argcomplete
+    tree["pytest.ini"] = "[pytest]\n"
+    assert lines(tree)[0] == PLAIN
+
+
 def test_hints_for_what_is_missing() -> None:
     tree = {
         "src/pkg/__init__.py": "",

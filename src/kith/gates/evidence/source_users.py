@@ -26,6 +26,11 @@ _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _SCRIPT: Final = re.compile(r"""["'`\s]([\w./-]*[\w-]\.(?:py|[cm]?[jt]s|rb|php|pl))["'`\s]""")
 _FIXTURE: Final = re.compile(r"^@(?:pytest[._])?(?:\w+\.)?fixture\b(.*?)^(?:async )?def (\w+)", re.M | re.S)
 _NAMED: Final = re.compile(r"""\bname\s*=\s*["'](\w+)""")
+_SETTINGS: Final = re.compile(r"\bDJANGO_SETTINGS_MODULE[\"'\],=\s]+([\w.]+)")
+_OF_DJANGO: Final = re.compile(
+    r"\bdjango(?:\.test\b|_db\b)|\brest_framework\.test\b|\bself\.client\b|\bdef test\w*\([^)]*\bclient\b"
+)
+_WALKS: Final = re.compile(r"\b(?:walk_packages|iter_modules)\b")
 
 
 def has_imports(path: str) -> bool:
@@ -54,7 +59,8 @@ def find_users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mappin
         _by_path(texts),
         _by_dotted_name(python, manifests, resolver),
         _by_fixture(python),
-        _by_django(python),
+        _by_django(python, resolver),
+        _by_walk(python, resolver),
     )
     for found in pairs:
         for used, user in found:
@@ -184,16 +190,21 @@ def _by_fixture(texts: Mapping[str, str]) -> _Uses:
                 yield path, other
 
 
-def _by_django(texts: Mapping[str, str]) -> _Uses:
-    """Tests with Django's client name addresses; what these lead to is in the settings of manage.py."""
-    scripts = [path for path in texts if basename(path) == "manage.py"]
-    for script in scripts:
-        folder = script.removesuffix("manage.py")
-        for path, text in texts.items():
-            if path.startswith(folder) and re.search(
-                r"\bdjango(?:\.test\b|_db\b)|\brest_framework\.test\b", text
-            ):
-                yield script, path
+def _by_django(texts: Mapping[str, str], resolver: Resolver) -> _Uses:
+    """Tests with Django's client name addresses; what these lead to is in the settings."""
+    named = {name for text in texts.values() for name in _SETTINGS.findall(text)}
+    for path, text in texts.items() if named else ():
+        if _OF_DJANGO.search(text):
+            yield from ((target, path) for target, _ in resolver.resolve(path, named) if target != path)
+
+
+def _by_walk(texts: Mapping[str, str], resolver: Resolver) -> _Uses:
+    """The sources that import a package and ask which modules it has."""
+    for path, text in texts.items():
+        if _WALKS.search(text):
+            imported = (target for target, _ in resolver.resolve(path, _imports(path, text)))
+            for folder in {dirname(target) for target in imported if basename(target) == "__init__.py"}:
+                yield from ((other, path) for other in texts if other.startswith(f"{folder}/"))
 
 
 # --- what the manifests of other languages tell ----------------------------------------------

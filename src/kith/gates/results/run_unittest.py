@@ -1,7 +1,7 @@
 """Runs unittest as `python -m unittest` does, or a script that does so, and leaves a JUnit report.
 
     run_unittest.py WORDS...            the words of `python -m unittest`
-    run_unittest.py --script PATH ...   a script and its words
+    run_unittest.py --script PATH ...   a script, or `-m` and a module, and its words
 
 The project's own Python runs it: Python 3.8 must understand it, with nothing but the standard library.
 """
@@ -73,7 +73,9 @@ def write_report(results: list[Any]) -> None:
 
 def name_of(test: Any) -> str:
     """The dotted name; of a subtest its test's, of a module that could not be loaded the module's."""
-    name: str = getattr(test, "test_case", test).id()
+    whole = getattr(test, "test_case", None)
+    # A test of a project may be called `test_case`, too.
+    name: str = (whole if isinstance(whole, unittest.TestCase) else test).id()
     return name.replace("unittest.loader._FailedTest.", "", 1)
 
 
@@ -85,8 +87,13 @@ if __name__ == "__main__":
     unittest.TextTestRunner.run = run_and_report  # type: ignore
     if sys.argv[1:2] == ["--script"]:
         del sys.argv[:2]
-        sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        if sys.argv[0] == "-m":
+            del sys.argv[0]
+            sys.path[0] = str(Path.cwd())
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
+            runpy.run_path(sys.argv[0], run_name="__main__")
     else:
         sys.path[0] = ""  # as with -m: the project's folder, not this file's
         sys.argv[0] = "python -m unittest"

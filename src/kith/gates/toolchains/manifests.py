@@ -217,7 +217,8 @@ _BESIDE: Final = lazy_pattern(
     r"|go (?:vet|fmt)|cargo (?:fmt|clippy)|staticcheck|stubtest|twine|check-manifest|echo|printf|true|exit)\b"
 )
 _OF_PYTHON: Final = lazy_pattern(
-    r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run)\b"
+    r"\b(?:pytest|py\.test|tox|nox|unittest|nosetests|coverage|(?:uv|hatch|poetry|pdm|pixi|pipenv|rye) run"
+    r"|(?:django|django-admin|manage\.py) test)\b"
 )
 _COMPILES: Final = lazy_pattern(r"\b(?:CC|CXX|CFLAGS|CXXFLAGS)\b|[\w%)]\.o\b")
 _CALLS_COMPILER: Final = lazy_pattern(r"^\t[-@+]*(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?)[ \t]", re.M)
@@ -340,7 +341,23 @@ def recipe_lines(script: str, target: str, depth: int = 0) -> list[str]:
     """List the commands of a target, after those of its prerequisites."""
     needs, lines = _rule(script, target) or ((), ())
     before = [recipe_lines(script, need, depth + 1) for need in needs if depth < _DEEPEST]
-    return [*(line for inner in before for line in inner), *lines]
+    return [*(line for inner in before for line in inner), *(_expand(line, script) for line in lines)]
+
+
+_VARIABLE: Final = lazy_pattern(
+    r"\$(?:\((?!PY)(\w+)\)|\{(?!PY)(\w+)\})"
+)  # whichever Python is meant, ours runs
+
+
+def _expand(line: str, script: str) -> str:
+    """A line of a recipe with the variables that the Makefile gives a plain value."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        given = re.search(rf"^{name}[ \t]*[:?]?=[ \t]*([^\n#]*?)[ \t]*$", script, re.M)
+        return given[1] if given else found[0]
+
+    return _VARIABLE.sub(value, line)
 
 
 def _rule(script: str, target: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

@@ -325,6 +325,7 @@ _COVERAGE_TABLES: Final = {
     "setup.cfg": "[coverage:",
     "tox.ini": "[coverage:",
 }
+_DJANGO_NAMES: Final = frozenset({"manage.py test", "django test"})
 _DJANGO: Final = (Stated(("python", "manage.py", "test"), "manage.py"),)  # where there is such a script
 # Where packages lie that are not at the top; the second and third only if a manifest names them.
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
@@ -338,8 +339,9 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     tests, settings = test_modules(files), read_settings(files, read)
     sources = {path: text for path in tests[:TEST_MODULES_READ] if (text := read_text(read, path))}
     lone = bool(tests) and all(map(_LONE_MODULE.search, tests))
+    held = [path for path, text in sources.items() if _holds_tests(text)]
     if lone:  # a script to evaluate a model is called test.py, too
-        tests = [path for path, text in sources.items() if _holds_tests(text)]
+        tests = held
     asked = [each for each in (stated_pytest(one, files) for one in stated) if each]
     asked.sort(key=lambda each: -_reached(each, tests))  # one of them may be about a few tests only
     scripts = [each for each in (_by_script(one, files, read) for one in (*stated, *_DJANGO)) if each]
@@ -364,8 +366,11 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
         why = f"{tests[0]} uses unittest"
         own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), "unittest")
         found = [own, *found] if plain_unittest else [*found[:2], own, *found[2:]]
-    django = "manage.py" in files and not settings.where
-    found = [*scripts[:1], *found] if django else [*found, *scripts[:1]]
+    # Beside other tests pytest leaves a module out that is called test.py and started as a script.
+    names = {each.name for each in scripts[:1]}
+    left_out = {path for path in held if not lone and _LONE_MODULE.search(path)}
+    first = not settings.where and not names.isdisjoint(_DJANGO_NAMES | left_out)
+    found = [*scripts[:1], *found] if first else [*found, *scripts[:1]]
     return _complete(found, files, read, settings)
 
 
@@ -388,25 +393,32 @@ def _complete(
     """With what holds for all of them; the best also without it, for a package that is installed built."""
     measure = _coverage_options(files, read)
     folders = _source_folders(files, read)
-    roots = () if settings.finds_sources else folders
     needs = find_needs(files, read, folders)
     complete = [
         replace(
             each,
             coverage=measure if each.runner in ("pytest", *OF_UNITTEST) else "",
-            env=((("PYTHONPATH", ":".join(roots)),) if roots else ()) + each.env,
+            # pytest's own `pythonpath` helps no other runner.
+            env=_with_roots(() if settings.finds_sources and each.runner == "pytest" else folders, each.env),
             own=needs.own,
             generated=needs.generated,
             requires=needs.requires,
         )
         for each in dict.fromkeys(found)
     ][:_MOST]
-    if roots and complete:
+    if folders and complete and not settings.finds_sources:
         best = next((each for each in complete if "-o addopts" in each.run), complete[0])
-        modules = _packages_in(roots, files)
+        modules = _packages_in(folders, files)
         complete[_MOST - 1 :] = [replace(best, env=best.env[1:], installed=modules)]
     distinct = {(each.run, each.env): each for each in reversed(complete)}
     return tuple(reversed(distinct.values()))
+
+
+def _with_roots(roots: tuple[str, ...], env: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Variables with the folders of sources before what PYTHONPATH has already."""
+    paths = (*roots, *(value for name, value in env if name == "PYTHONPATH"))
+    others = tuple(pair for pair in env if pair[0] != "PYTHONPATH")
+    return ((("PYTHONPATH", ":".join(paths)),) if paths else ()) + others
 
 
 def _packages_in(folders: tuple[str, ...], files: Collection[str]) -> tuple[str, ...]:
@@ -462,15 +474,19 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     """unittest as some file says it is called here, or a script or package of the project that tests."""
     first = stated.words[0].removeprefix("./")
     words = [first, *stated.words[1:]] if first.endswith(".py") else of_python(list(stated.words))
+    if first == "django-admin":
+        words = ["-m", "django", *stated.words[1:]]
+    words[:1] = [word.removeprefix("./") for word in words[:1]]
     if any(re.search(r"[{}$*]", word) for word in words):
         return None
-    where = f"{stated.where} says so"
+    where, env = f"{stated.where} says so", _script_env(stated.env, words[:1], files)
     if words[:2] == ["-m", "unittest"]:
         line = shlex.join([PYTHON, *words])
         return Toolchain("unittest", "Python", where, line, "unittest", env=plain_env(stated.env))
-    if words[:2] == ["manage.py", "test"] and "manage.py" in files:
-        line = shlex.join([PYTHON, *words, *(["--noinput"] if "--noinput" not in words else [])])
-        return Toolchain("manage.py test", "Python", where, line, "django", env=plain_env(stated.env))
+    if words[:3] == ["-m", "django", "test"]:
+        return _django("django test", words, where, env)
+    if words[1:2] == ["test"] and words[0] in files and f"/{words[0]}".endswith("/manage.py"):
+        return _django("manage.py test", words, where, env)
     module = words[1].replace(".", "/") if words[:1] == ["-m"] and len(words) > 1 else ""
     path = in_tree(module, files) or (in_tree(f"{module}.py", files) if module else "")
     path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
@@ -480,7 +496,28 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     line = shlex.join([PYTHON, *words])
     runner: Runner = "django" if of_django else "command"
     name = path if words[0] == path else line
-    return Toolchain(name, "Python", where, line, runner, env=plain_env(stated.env))
+    return Toolchain(name, "Python", where, line, runner, env=env)
+
+
+def _django(name: str, words: list[str], where: str, env: tuple[tuple[str, str], ...]) -> Toolchain:
+    """Django's own runner, which asks nothing."""
+    words = [*words, *(["--noinput"] if "--noinput" not in words else [])]
+    return Toolchain(name, "Python", where, shlex.join([PYTHON, *words]), "django", env=env)
+
+
+def _script_env(
+    env: tuple[tuple[str, str], ...], script: list[str], files: Collection[str]
+) -> tuple[tuple[str, str], ...]:
+    """The variables of a script, and of its PYTHONPATH the folders of the tree.
+
+    A script below the top does not see the top, where it expects an installed package.
+    """
+    paths = [word for name, value in env if name == "PYTHONPATH" for word in value.split(":")]
+    if any("/" in path for path in script):
+        paths.insert(0, ".")
+    kept = [path for word in paths if (path := in_tree(word, files) or "." * (word in (".", "./")))]
+    kept = list(dict.fromkeys(kept))
+    return ((("PYTHONPATH", ":".join(kept)),) if kept else ()) + plain_env(env)
 
 
 # --- for all of them -------------------------------------------------------------------------

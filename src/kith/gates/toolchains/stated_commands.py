@@ -22,6 +22,10 @@ _CI: Final = re.compile(
 _CI_READ: Final = 6
 _LONGEST: Final = 400  # characters of a command that is looked at
 _KEY: Final = re.compile(r"^\s*(?:-\s+)*(?:(?:run|script|command|test)\s*:\s*[|>]?)?\s*(?:-\s+)*")
+# Variables of tox that concern its own work, Python's or coverage's, but none of the tests.
+_OWN_AFFAIR: Final = re.compile(
+    r"(?:COVERAGE|COV_|PIP_|UV_|TOX|VIRTUALENV|PYTHON(?!PATH$)|FORCE_COLOR|PY_COLORS|LC_|LANG)"
+)
 _TABLES: Final = frozenset({"scripts", "tasks", "commands", "test-command", "test_command"})
 _DEEPEST: Final = 8
 
@@ -110,8 +114,25 @@ def _tox(text: str) -> Iterator[str]:
     parser.read_string(text)
     sections = [name for name in parser.sections() if re.match(r"testenv\b", name)]
     for section in sorted(sections, key=lambda name: name != "testenv"):
+        env = _tox_env(parser, section)
         for line in _joined(parser[section].get("commands", "")):
-            yield re.sub(r"^\s*[\w.,!{}-]+:\s+(?=\S)", "", line)  # only for some factors
+            command = re.sub(r"^\s*[\w.,!{}-]+:\s+(?=\S)", "", line)  # only for some factors
+            yield f"{env}{command.lstrip(' -@')}" if command.strip() else ""
+
+
+def _tox_env(parser: configparser.RawConfigParser, section: str) -> str:
+    """The variables of an environment, or those of `testenv`, as a shell has them before a command.
+
+    Those only for some factors and those that take their value from elsewhere are left out.
+    """
+    held = (
+        parser[name].get("setenv") or parser[name].get("set_env")
+        for name in (section, "testenv")
+        if name in parser
+    )
+    text = re.sub(r"\{(?:toxinidir|tox_root)\}/?", "./", next(filter(None, held), ""))
+    pairs = re.findall(r"^\s*([A-Za-z_]\w*)\s*=[ \t]*([^\n{}$`]*?)\s*$", text, re.M)
+    return "".join(f"{name}={shlex.quote(value)} " for name, value in pairs if not _OWN_AFFAIR.match(name))
 
 
 def _nox(text: str) -> Iterator[str]:
@@ -159,6 +180,8 @@ def _understand(line: str, where: str) -> Iterator[Stated]:
     line = re.sub(r"\{(?:posargs|args)(?::([^{}]*))?\}", r"\1", line.strip())
     line = re.sub(r"\$\((PYTHON\w*|PY)\)|\$\{(?:PYTHON\w*|PY)\}|\$PYTHON\b|\{env_?python\}", "python", line)
     line = re.sub(r"\{(?:toxinidir|tox_root)\}/?", "./", line)
+    line = re.sub(r"\$?\$\{\w+:-([^{}$]*)\}", r"\1", line)
+    line = re.sub(r":?\$(?:PYTHONPATH\b|[({]PYTHONPATH[)}])", "", line)
     if not line or len(line) > _LONGEST or line.startswith(("#", "<")):
         return
     for part in re.split(r"&&|\|\||[;|]", line):
