@@ -17,6 +17,18 @@ def test_folders_stay_closed_where_there_is_no_room() -> None:
     assert show_layout(files, 30).split("\n") == ["README.md", "src/ (100 files)", "tests/a.py", "tests/b.py"]
 
 
+def test_sources_are_listed_before_more_files_of_other_kinds() -> None:
+    files = sorted(
+        [
+            *(f"docs/page{n}.rst" for n in range(9)),
+            *(f"pkg/part{n}.py" for n in range(6)),
+            "tests/x/test_a.py",
+        ]
+    )
+    shown = show_layout(files, 80).split("\n")
+    assert shown == [*files[:3], "docs/... (6 more files)", *files[9:]]
+
+
 def test_a_single_crowded_folder_shows_its_first_entries() -> None:
     files = [f"src/pkg/m{n:03}.py" for n in range(60)]
     assert show_layout(files, 40).split("\n") == [*files[:3], "src/pkg/... (57 more files)"]

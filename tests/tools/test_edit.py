@@ -90,8 +90,18 @@ def test_paths_that_no_file_may_have_are_refused(bench: Bench, path: str) -> Non
 def test_an_exact_edit_says_where_it_was_made(bench: Bench) -> None:
     bench.write("a.py", "".join(f"v{n} = {n}\n" for n in range(1, 21)))
     result = bench.use(EDIT, path="a.py", old="v9 = 9\n", new="v9 = 90\nv9b = 91\n")
-    assert result.ok and result.text == "Changed line 9."
+    assert result.ok and result.text == "Changed lines 9-10."
     assert result.detail["line"] == "a.py +2 -1"
+    result = bench.use(EDIT, path="a.py", old="v1 = 1\nv2 = 2\nv3 = 3\n", new="v1 = 0\nv2 = 2\nv3 = 0\n")
+    assert result.text == "Changed lines 1-3."
+    result = bench.use(EDIT, path="a.py", old="v", new="w", all=True)
+    assert result.text.startswith("Changed line 1 (+21 -21).")
+
+
+def test_an_edit_in_many_places_names_the_first_of_them(bench: Bench) -> None:
+    bench.write("a.py", "x\ny\n" * 7)
+    result = bench.use(EDIT, path="a.py", old="x", new="z", all=True)
+    assert result.text.startswith("Changed lines 1, 3, 5, 7, 9 and 2 more (+7 -7).")
 
 
 def test_an_edit_that_took_other_indentation_shows_what_stands_there_now(bench: Bench) -> None:

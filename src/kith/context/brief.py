@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
-from kith.context.rank_files import Signals, kind_of, match_paths, rank, weigh_kind
+from kith.context.rank_files import WEIGHTS, Signals, kind_of, match_paths, rank, weigh_kind
 from kith.context.snippets import fenced, fit_blocks, snippets
 from kith.context.symbols import find_defined, find_symbols
 from kith.context.task_words import Words, find_words, is_common, named_paths, stems_of
@@ -56,38 +56,46 @@ def show_signatures(path: str, text: str) -> str:
 # The shape of a repository in a few lines: its folders and files, opened as far as there is room.
 
 _AFTER_SLASH = chr(ord("/") + 1)
+_SAMPLE: Final = 40  # files
 _REST = "\U0010ffff"  # in place of the entries of a folder that are left out; sorted behind the others
 
 
 def show_layout(files: Sequence[str], room: int) -> str:
     """The folders and files of a tree (`files` sorted), one to a line, in at most `room` tokens.
 
-    Larger folders are opened first, those that fit whole before the first entries of others. A closed folder
-    says how many files it holds, and so does what is left out of an open one.
+    Folders with more source code are opened first; those that fit whole before the first entries of others.
+    A closed folder says how many files it holds, and so does what is left out of an open one.
     """
     shown = _entries(files, "")
     left = room - _cost(map(_line, shown.items()))
     if left < 0:
         return _beginning([_line(entry) for entry in shown.items()], room)
-    closed = [(-size, folder) for folder, size in shown.items() if size]
+    closed = [(-_weigh(files, folder, size), folder) for folder, size in shown.items() if size]
     heapq.heapify(closed)
     large = list[str]()
     while closed:
-        size, folder = heapq.heappop(closed)
+        _, folder = heapq.heappop(closed)
         opened = _entries(files, folder)
-        cost = _cost(map(_line, opened.items())) - _cost([_line((folder, -size))])
+        cost = _cost(map(_line, opened.items())) - _cost([_line((folder, shown[folder]))])
         if cost <= left:
             left -= cost
             del shown[folder]
             shown |= opened
             for entry, number in opened.items():
                 if number:
-                    heapq.heappush(closed, (-number, entry))
+                    heapq.heappush(closed, (-_weigh(files, entry, number), entry))
         else:
             large.append(folder)
     for folder in large:
         left = _open_partly(shown, files, folder, left)
     return "\n".join(_line(entry) for entry in sorted(shown.items()))
+
+
+def _weigh(files: Sequence[str], folder: str, size: int) -> float:
+    """The number of files in a folder, each times the weight of its kind, as far as a sample tells."""
+    at = bisect_left(files, folder)
+    sample = files[at : at + size : max(size // _SAMPLE, 1)]
+    return size * sum(WEIGHTS[kind_of(path)] for path in sample) / len(sample)
 
 
 def _open_partly(shown: dict[str, int], files: Sequence[str], folder: str, room: int) -> int:

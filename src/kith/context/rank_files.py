@@ -25,7 +25,7 @@ _SECRET_NAMES: Final = frozenset(
     {".netrc", ".npmrc", ".pypirc", "credentials", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"}
 )
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "testing", "__tests__", "spec"})
-_WEIGHTS: Final[dict[Kind, float]] = {"source": 1.0, "test": 0.35, "docs": 0.32, "data": 0.3, "secret": 0.0}
+WEIGHTS: Final[dict[Kind, float]] = {"source": 1.0, "test": 0.35, "docs": 0.32, "data": 0.3, "secret": 0.0}
 _WANTED_TESTS = 1.2
 
 _NAMED_FULLY, _NAMED_LAST, _NAMED_FOLDER = 100.0, 60.0, 8.0  # the task writes the path; its end; a folder
@@ -155,7 +155,7 @@ def rank(
 def weigh_kind(path: str, words: Words) -> float:
     """Return the weight of a file's kind: source, test, documentation or data; secrets weigh nothing."""
     kind = kind_of(path)
-    return _WANTED_TESTS if kind == "test" and words.about_tests else _WEIGHTS[kind]
+    return _WANTED_TESTS if kind == "test" and words.about_tests else WEIGHTS[kind]
 
 
 def kind_of(path: str) -> Kind:
@@ -216,7 +216,7 @@ def _find_all(words: Sequence[str], texts: Sequence[str]) -> dict[str, list[int]
 
 
 def _ending_weight(path: str) -> float:
-    return 1.0 if path[path.rfind(".") :] in _SOURCE else _WEIGHTS["data"]
+    return 1.0 if path[path.rfind(".") :] in _SOURCE else WEIGHTS["data"]
 
 
 def _weigh(stems: Sequence[str], path: str) -> dict[str, float]:

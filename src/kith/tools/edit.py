@@ -85,12 +85,11 @@ async def _edit(args: Mapping[str, Any], run: Run) -> ToolResult:
     new = lines_of(after)
     spans = _changed_spans(lines_of(before), new)
     added, removed = sum(span.last - span.first for span in spans), sum(span.removed for span in spans)
-    numbers = ", ".join(str(span.first + 1) for span in spans[:PLACES]) + (" ..." if spans[PLACES:] else "")
-    places = f"line{'s' * (len(spans) > 1)} {numbers}"
     note = new_syntax_error(path, before, after)
     # A text that stood there exactly needs no second look: what the model wrote is what stands there now.
     exact = args["old"].encode("utf-8", "surrogatepass") in before and not args.get("all", False)
     shown = [] if exact and not note else _around(new, spans)
+    places = _places(spans, args.get("all", False))
     changed = f"Changed {places}." if exact else f"Changed {places} (+{added} -{removed})."
     line = f"{visible(path)} +{added} -{removed}"
     return told("\n".join((changed, *shown, *([note] if note else []))), line)
@@ -119,6 +118,15 @@ def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_RowEdit]:
     return [_RowEdit(k, n, j - i) for tag, i, j, k, n in opcodes(old, new) if tag != "equal"] or [
         _RowEdit(0, 0, 0)
     ]
+
+
+def _places(spans: Sequence[_RowEdit], everywhere: bool) -> str:
+    """Where the new lines stand: `line 9`, or `lines 4-12`; of an edit in many places, where they begin."""
+    if everywhere and len(spans) > 1:
+        more = f" and {len(spans) - PLACES} more" if spans[PLACES:] else ""
+        return f"lines {', '.join(str(span.first + 1) for span in spans[:PLACES])}{more}"
+    first, last = spans[0].first + 1, spans[-1].last  # lines between that stayed are part of it
+    return f"lines {first}-{last}" if last > first and not everywhere else f"line {first}"
 
 
 def _around(lines: Sequence[str], spans: Sequence[_RowEdit]) -> list[str]:
