@@ -19,10 +19,11 @@ from kith.core.evidence import Evidence
 from kith.core.loop import begin_turn, converse
 from kith.core.model import Role
 from kith.core.run import Gate, Run, Thread
-from kith.core.values import Change, Changes, Finding, Message, Plan, Text, Verdict, say
+from kith.core.values import Changes, Finding, Message, Plan, Text, Verdict, say
 from kith.core.workspace import Trial
-from kith.edits import EditError, find_edits, make_changes, paths_of, summarise
+from kith.edits import EditError, find_edits, summarise
 from kith.settings.features import find_part
+from kith.tools.patch import apply_edits
 
 
 def claimed_tests(thread: Thread) -> tuple[str, ...]:
@@ -372,39 +373,13 @@ async def land_edits(run: Run, trial: Trial, thread: Thread, attempt: int) -> Ve
         for reply in replies[:-1]:
             if not reply.complete:
                 find_edits(reply.text, known, "length")
-        contents = {path: await _read_or_none(trial, path, known) for path in paths_of(edits, known)}
-        await _write_all(trial, make_changes(edits, contents, known=known))
+        await apply_edits(trial, edits, known)
     except (EditError, TreeError) as error:
         absent = isinstance(error, AbsentError) or (isinstance(error, EditError) and error.absent)
         run.emit(Judged("edits", False, attempt, str(error), fault="absent" if absent else ""))
         return Verdict(False, str(error), "edits")
     run.emit(Judged("edits", True, attempt))
     return Verdict(True, by="edits")
-
-
-async def _write_all(trial: Trial, changes: Changes) -> None:
-    """Write every file, keeping its mode unless that is changed, too; a refusal takes all of them back."""
-    written: list[Change] = []
-    try:
-        for change in changes:
-            await trial.write(change.path, change.after)
-            written.append(change)
-        made = (change for change in changes if change.after is not None)
-        modes = (replace(each, before=each.after) for each in made if each.mode != each.mode_before)
-        await trial.apply(tuple(modes))
-    except TreeError:
-        for change in reversed(written):
-            await trial.write(change.path, change.before)
-        raise
-
-
-async def _read_or_none(trial: Trial, path: str, known: frozenset[str]) -> bytes | None:
-    try:
-        return await trial.read(path)
-    except TreeError:
-        if path in known:
-            raise
-        return None
 
 
 def _edits_beside_calls(thread: Thread) -> bool:

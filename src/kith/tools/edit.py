@@ -121,7 +121,7 @@ def _changed_spans(old: Sequence[str], new: Sequence[str]) -> list[_RowEdit]:
 
 
 def _places(spans: Sequence[_RowEdit], everywhere: bool) -> str:
-    """Where the new lines stand: `line 9`, or `lines 4-12`; of an edit in many places, where they begin."""
+    """The numbers of the new lines: `line 9`, or `lines 4-12`; of an edit in many places the first ones."""
     if everywhere and len(spans) > 1:
         more = f" and {len(spans) - PLACES} more" if spans[PLACES:] else ""
         return f"lines {', '.join(str(span.first + 1) for span in spans[:PLACES])}{more}"

@@ -17,6 +17,7 @@ from kith.core.values import CallTarget, Effect, Ran, ToolResult
 from kith.core.workspace import ShellCommand
 from kith.shell import TRUSTING, decide, safe_environment
 from kith.tools.answers import in_words, plain_output, refused, told
+from kith.tools.patch import apply_patch, patch_in
 from kith.tools.paths import inner_path
 
 _SCHEMA = {
@@ -65,6 +66,8 @@ def make_shell(
         command = args["command"]
         if not command.strip() or "\0" in command:
             return refused("The command is empty or holds a NUL character: send a command line.")
+        if patch := patch_in(args):
+            return await apply_patch(patch, run)
         most = run.limits.exec.seconds
         seconds = min(max(args.get("timeout", most), 1), most)
         try:

@@ -160,6 +160,25 @@ def test_a_change_has_more_time_than_the_untouched_tree_took_near_the_limit(tmp_
 
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.slow
+@pytest.mark.parametrize(("slow", "passed"), [(5, False), (0, True)])
+def test_after_one_that_runs_out_of_time_others_have_less(tmp_path: Path, slow: int, passed: bool) -> None:
+    """A database that is missing makes each test of each command wait."""
+    root = make_repository(tmp_path / "project", {"test_b.py": TEST, ".gitignore": "__pycache__\n"})
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    group = (replace(WITHOUT, run="sleep 60"), replace(WITHOUT, run=f"sleep {slow}; {WITHOUT.run}"))
+
+    async def before() -> Before:
+        bench = Bench(tree, replace(LIMITS, seconds=12.0))
+        try:
+            return await bench.before(Run(lambda event, path: None, _nobody, tree), group)
+        finally:
+            await bench.aclose()
+
+    assert bool(asyncio.run(before()).report.passed) is passed
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.slow
 def test_examples_that_cannot_be_loaded_do_not_fail_a_long_suite(tmp_path: Path) -> None:
     files = {
         "pytest.ini": "[pytest]\ntestpaths = tests\npythonpath = .\n",

@@ -484,6 +484,43 @@ def test_names_learnt_elsewhere(name: str, args: Args, wanted: str) -> None:
     assert fit_call(ToolCall("c1", name, args), TOOLS).name == wanted
 
 
+PATCH = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "tool", "wanted"),
+    [
+        ("apply_patch", {"input": PATCH}, "bash", {"command": PATCH}),
+        ("shell", {"command": ["apply_patch", PATCH]}, "bash", {"command": PATCH}),
+        ("container.exec", {"cmd": ["bash", "-lc", "ls | wc"]}, "bash", {"command": "ls | wc"}),
+        ("shell", {"command": ["cat", "a b"]}, "bash", {"command": "cat 'a b'"}),
+        ("execute_bash", {"command": "ls", "is_input": "false"}, "bash", {"command": "ls"}),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", "path": "a", "old_str": "x", "new_str": "y"},
+            "edit",
+            {"path": "a", "old": "x", "new": "y"},
+        ),
+        (
+            "str_replace_based_edit_tool",
+            {"command": "create", "path": "a", "file_text": "x"},
+            "write",
+            {"path": "a", "content": "x"},
+        ),
+        (
+            "str_replace_editor",
+            {"command": "view", "path": "a", "view_range": [3, -1]},
+            "read",
+            {"paths": ["a:3-"]},
+        ),
+        ("str_replace_editor", {"command": "view", "path": "a"}, "read", {"paths": ["a"]}),
+    ],
+)
+def test_calls_of_tools_that_models_learnt(name: str, args: Args, tool: str, wanted: Args) -> None:
+    """Codex's, gpt-oss's, OpenHands' (Devstral) and Anthropic's."""
+    assert fit_call(ToolCall("c1", name, args), TOOLS) == ToolCall("c1", tool, dict(wanted))
+
+
 @pytest.mark.parametrize(
     ("name", "args", "wanted"),
     [

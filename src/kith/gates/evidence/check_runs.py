@@ -29,6 +29,7 @@ GROWTH: Final = 2.0  # the change may take so many times as long as the untouche
 SPARE_S: Final = 60.0  # and so much more
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _OBJECT_MARKS: Final = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe")  # of Linux, of both, of macOS
+_LESS: Final = 4  # where a command ran out of time, each other one has so much less of it
 _FORM: Final = "6"  # of what is kept; another one is not read
 
 
@@ -172,10 +173,13 @@ class Bench:
             chosen = None  # what was missing may be there now
         ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
+        limits = self.limits
         for toolchain in ordered:
             if best and best.report.ok and not best.report.problem and toolchain.name == best.toolchain.name:
                 continue  # another way to start the same
-            found = Before(toolchain, await self._run_one(run, toolchain))
+            found = Before(toolchain, await self._run_one(run, toolchain, limits))
+            if found.report.ran.timed_out:  # what one waits for, the others often wait for, too
+                limits = replace(self.limits, seconds=self.limits.seconds / _LESS)
             if best is None or _worth(found.report) > _worth(best.report):
                 best = found
             if found.report.ok and found.report.passed:
@@ -188,7 +192,7 @@ class Bench:
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
 
-    async def _run_one(self, run: Run, toolchain: Toolchain) -> SuiteReport:
+    async def _run_one(self, run: Run, toolchain: Toolchain, limits: ExecLimits) -> SuiteReport:
         if (known := await self._recall(toolchain)) is not None:
             return known
         async with self._turn():
@@ -197,7 +201,7 @@ class Bench:
             name = await self._name(toolchain)
             async with self._base(name) as trial:
                 await self._clean(toolchain, trial)
-                report = await run_suite(run.inside(trial), toolchain, self.limits)
+                report = await run_suite(run.inside(trial), toolchain, limits)
         await self._keep(toolchain, report, ())
         return report
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from kith.models.dialects.json_text import read_literal
 from kith.models.dialects.pythonic import PLACE
 
 # What other agents call the same thing, written as `plain` leaves it.
-_SHELLS = "run shell exec execute terminal runcommand executecommand runshellcommand"
+_SHELLS = "run shell exec execute terminal runcommand executecommand executebash runbash runshellcommand"
 _ALSO_CALLED: Mapping[str, frozenset[str]] = {
     name: frozenset(others.split())
     for name, others in {
@@ -19,12 +20,15 @@ _ALSO_CALLED: Mapping[str, frozenset[str]] = {
         "search": "grep rg ripgrep searchfiles grepsearch searchcode findinfiles",
         "edit": "editfile strreplace replace replaceinfile searchreplace applyedit",
         "write": "writefile writetofile createfile create savefile",
-        "bash": f"{_SHELLS} sh",
+        "bash": f"{_SHELLS} sh applypatch",
         "powershell": f"{_SHELLS} pwsh",
         "todo": "todowrite updatetodo updateplan todolist",
         "done": "finish submit complete attemptcompletion taskcomplete",
     }.items()
 }
+# A tool of Anthropic's and OpenHands', whose `command` says which of ours is meant.
+_EDITORS = frozenset(["strreplaceeditor", "strreplacebasededittool"])
+_OF_EDITOR = {"view": "read", "create": "write", "str_replace": "edit"}
 _LISTS = {"list", *_ALSO_CALLED["list"]}  # without a tool of that name, `read` lists folders
 _SPACE = re.compile(r".*(?:\.|::|/|:)")  # functions.read, default_api:read
 
@@ -32,6 +36,11 @@ _SPACE = re.compile(r".*(?:\.|::|/|:)")  # functions.read, default_api:read
 def plain(name: str) -> str:
     """A name without its spaces, capitals and joints: `functions.Read_File` is `readfile`."""
     return re.sub(r"[\s_-]", "", _SPACE.sub("", name)).lower()
+
+
+def name_meant(name: str, args: Mapping[str, Any]) -> str:
+    """The name of one of our tools for a call of a tool that does several things."""
+    return _OF_EDITOR.get(str(args.get("command")), name) if plain(name) in _EDITORS else name
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
@@ -73,7 +82,7 @@ _ALSO: Mapping[str, frozenset[str]] = {
     for name, others in {
         "path": f"{_FILE} paths files dir directory folder",
         "paths": f"{_FILE} files filepaths filenames dir directory folder",
-        "command": "cmd script shellcommand commandline",
+        "command": "cmd script shellcommand commandline patch patchtext input",
         "old": "oldstring oldstr oldtext oldcode search find",
         "new": "newstring newstr newtext newcode replace replacement replacewith",
         "all": "replaceall everywhere",
@@ -89,6 +98,9 @@ _ALSO: Mapping[str, frozenset[str]] = {
 # The lines of a file as other agents ask for them; here they are written behind its path.
 _FIRST = frozenset(["start", "startline", "linestart", "fromline", "offset"])
 _LAST = frozenset(["end", "endline", "lineend", "toline"])
+# What other agents have a model say beside a call, and nothing here needs.
+_SAID_BESIDE = "description explanation instruction isinput justification reason securityrisk thought"
+_REASONS = frozenset(_SAID_BESIDE.split())
 _WRAPPERS = ("arguments", "parameters", "args", "input", "kwargs")
 _PLACED = re.compile(rf"{PLACE}(\d{{1,3}})")
 _WHOLE = re.compile(r"\s*-?\d{1,18}(?:\.0+)?\s*")
@@ -104,16 +116,31 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     args = _unwrapped(args, known)
     named: dict[str, Any] = {name: value for name, value in args.items() if name in known}
     for name, value in args.items():
-        if name not in known:
-            named[_meant(name, known, named) or name] = value
+        meant = name if name in known else _meant(name, known, named)
+        if meant or plain(name) not in _REASONS:
+            named[meant or name] = value
     fitted = {name: fit(value, known.get(name, {})) for name, value in named.items()}
     return _with_lines(fitted, known)
 
 
 def fit_args(args: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
     """The arguments as the tool takes them; who reads without saying what means the whole project."""
+    if "command" not in tool.schema.get("properties", {}) and args.get("command") in _OF_EDITOR:
+        first, last = [*(args.get("view_range") or ()), None, None][:2]
+        lines = {"start_line": first, "end_line": last if last != -1 else None}
+        given = {name: value for name, value in args.items() if name not in ("command", "view_range")}
+        args = {**given, **{name: line for name, line in lines.items() if line is not None}}
     fitted = coerce(args, tool.schema)
+    if isinstance(words := fitted.get("command"), list) and all(isinstance(word, str) for word in words):
+        fitted["command"] = _line_of(words)
     return {"paths": ["."]} if not fitted and tool.name == "read" else fitted
+
+
+def _line_of(words: Sequence[str]) -> str:
+    """A command in words as one line: `["bash", "-lc", LINE]` is the line."""
+    if len(words) == 3 and words[0].rpartition("/")[2] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc"):
+        return words[2]
+    return words[1] if len(words) == 2 and plain(words[0]) == "applypatch" else shlex.join(words)
 
 
 def _with_lines(args: dict[str, Any], known: Schema) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kith.core.loop import CUT
 from kith.core.model import Tool
 from kith.core.run import new_id
 from kith.core.values import ToolCall
-from kith.models.dialects.coerce import find_tool, fit_args, fits, nearest_tool
+from kith.models.dialects.coerce import find_tool, fit_args, fits, name_meant, nearest_tool
 from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, skip
 from kith.models.dialects.marks import Marked, after_thoughts, is_marked, mark_calls
 from kith.models.dialects.pythonic import read_calls_of, read_list
@@ -163,7 +163,7 @@ def _marked(text: str, calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen
 
 def tool_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> Tool | None:
     """The tool that a call means; a misspelt name needs arguments that fit as well."""
-    tool = find_tool(name, tools)
+    tool = find_tool(name_meant(name, args), tools)
     if tool is None and args:
         near = nearest_tool(name, tools)
         tool = near if near and fits(fit_args(args, near), near.schema) else None
