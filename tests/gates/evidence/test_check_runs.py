@@ -2,8 +2,11 @@
 
 import asyncio
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import which
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -12,12 +15,13 @@ from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
 from kith.core.run import Gate, Run
 from kith.core.values import Answer, Change, Changes, Question, Ran
+from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Before, Bench, read_choice
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain, find_candidates
+from kith.gates.toolchains import PYTHON, Toolchain, find_candidates
 from kith.trees.local import open_tree
 
 WITH_TOOL = Toolchain("unittest", "Python", "", "sh installed/tool && python3 -m unittest test_a", "unittest")
@@ -119,6 +123,61 @@ def test_a_long_suite_that_nearly_passes_ends_the_choice(
     assert asyncio.run(choose()) == group[0].run
     results = [path for path in (tmp_path / "cache" / "checks").iterdir() if "choice" not in path.name]
     assert len(results) == runs
+
+
+FAILS = "def test_c():\n    assert 1 == 2\n"
+PASSES = "def test_a():\n    assert True\n\n\n"
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize(
+    ("other", "package", "runs"),
+    [
+        (FAILS, "pkg_of_no_one", 1),  # the sources have it all
+        (FAILS, "json", 2),  # it is installed
+        ("import pkg\n\n\ndef test_b():\n    assert pkg.x == 1\n", "pkg_of_no_one", 1),
+        ("from pkg import built\n\n\ndef test_b():\n    assert built\n", "pkg_of_no_one", 2),
+        ("def test_b():\n    import pkg.built\n", "pkg_of_no_one", 2),
+        ("import importlib.metadata as m\n\n\ndef test_b():\n    m.version('none')\n", "pkg_of_no_one", 2),
+    ],
+)
+def test_a_built_package_is_tested_where_there_may_be_one(
+    tmp_path: Path, other: str, package: str, runs: int
+) -> None:
+    files = {"src/pkg/__init__.py": "", "test_a.py": PASSES, "test_b.py": other}
+    root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
+    line = f"{PYTHON} -m pytest -q"
+    sources = Toolchain("pytest", "Python", "", line, "pytest", env=(("PYTHONPATH", "src"),))
+    events = list[ShellCommand]()
+
+    class Noted:
+        def __init__(self, trial: Trial) -> None:
+            self._trial = trial
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._trial, name)
+
+        async def check(self, command: ShellCommand, limits: ExecLimits) -> Ran:
+            events.append(command)
+            return await self._trial.check(command, limits)
+
+    class Tree:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(tree, name)
+
+        @asynccontextmanager
+        async def trial(self, name: str = "") -> AsyncIterator[Trial]:
+            async with tree.trial(name) as trial:
+                yield cast("Trial", Noted(trial))
+
+    async def choose() -> Before:
+        bench = Bench(cast("Workspace", Tree()), LIMITS)
+        run = Run(lambda event, path: None, _nobody, cast("Workspace", tree))
+        return await bench.before(run, (sources, replace(sources, env=(), installed=(package,))))
+
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    assert asyncio.run(choose()).toolchain == sources
+    assert len(events) == runs
 
 
 @pytest.mark.usefixtures("sandbox")

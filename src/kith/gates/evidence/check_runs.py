@@ -17,13 +17,14 @@ from kith.core.codec import decode, encode
 from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
 from kith.core.git import blob_id
+from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
 from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import enter
+from kith.gates.toolchains.toolchain import PYTHON, enter
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
@@ -173,11 +174,13 @@ class Bench:
             chosen = None  # what was missing may be there now
         ordered = sorted(group, key=lambda each: chosen is None or each.test != chosen.command)
         best: Before | None = None
+        tried = list[Before]()
         limits = self.limits
         for toolchain in ordered:
-            if best and best.report.ok and not best.report.problem and toolchain.name == best.toolchain.name:
-                continue  # another way to start the same
+            if await self._is_needless(tried, toolchain):
+                continue
             found = Before(toolchain, await self._run_one(run, toolchain, limits))
+            tried.append(found)
             if found.report.ran.timed_out:  # what one waits for, the others often wait for, too
                 limits = replace(self.limits, seconds=self.limits.seconds / _LESS)
             if best is None or _worth(found.report) > _worth(best.report):
@@ -191,6 +194,14 @@ class Bench:
         if self._kept and (name := await self._name(best.toolchain)):
             self._kept.keep_only(name)  # what the other candidates built serves nobody
         return best
+
+    async def _is_needless(self, tried: Sequence[Before], toolchain: Toolchain) -> bool:
+        """True for another way to start what went well, or what cannot do better than the sources did."""
+        well = (each.toolchain.name for each in tried if each.report.ok and not each.report.problem)
+        if toolchain.name in well:
+            return True
+        loaded = any(_has_loaded_all(each, toolchain) for each in tried)
+        return loaded and await _lacks_package(self.home, toolchain)
 
     async def _run_one(self, run: Run, toolchain: Toolchain, limits: ExecLimits) -> SuiteReport:
         if (known := await self._recall(toolchain)) is not None:
@@ -379,6 +390,34 @@ def _worth(report: SuiteReport) -> tuple[int, bool, bool]:
     return len(report.passed), report.ran.code == 0 and not report.problem, report.ran.code not in (126, 127)
 
 
+def _has_loaded_all(before: Before, toolchain: Toolchain) -> bool:
+    """True if the tests of a command for the built package ran from the sources, without a missing module."""
+    report = before.report
+    if not toolchain.installed or toolchain.run != before.toolchain.run:
+        return False
+    lacking = any(
+        case.id.endswith(".py") or _LACKS.search(f"{case.error}\n{case.message}") for case in report.failed
+    )
+    return bool(report.passed) and report.built and not report.problem and not lacking
+
+
+async def _lacks_package(home: Workspace, toolchain: Toolchain) -> bool:
+    """True if the package is not installed, so that a command for it finds what the sources are, at best."""
+    line = f"{PYTHON} -c {shlex.quote(_IS_ABSENT)} {shlex.join(toolchain.installed)}"
+    ran = await home.exec(ShellCommand(f"{enter(toolchain.folder)}{line}"), _LOOK)
+    return ran.code == _ABSENT
+
+
+_LOOK: Final = ExecLimits(seconds=10.0, output=10_000)
+_ABSENT: Final = 3
+_IS_ABSENT: Final = f"""
+import importlib.util, sys
+sys.exit({_ABSENT} * (not any(map(importlib.util.find_spec, sys.argv[1:]))))
+"""
+_LACKS: Final = lazy_pattern(
+    r"\b(?:ImportError|ModuleNotFoundError|PackageNotFoundError|SyntaxError)\b"
+    r"|\b[Nn]o module named\b|\b(?:can|could )not import\b|\bnot installed\b"
+)
 _FEW_LOST: Final = 10  # at most one in so many tests fails or stays unknown: the suite is nearly green
 _NOT_LOADED: Final = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError"})
 
