@@ -239,8 +239,7 @@ class Bench:
     async def _clean(self, toolchain: Toolchain, trial: Trial) -> None:
         """Remove what was built before, in the project's own way, and nothing that belongs to the tree.
 
-        Objects that nobody tracks were built, also where no rule tells git to ignore them. Written again
-        they would be newer than the sources, and nothing would be built.
+        Untracked objects are not written again: newer than the sources, they would keep make from building.
         """
         if not toolchain.clean:
             return
