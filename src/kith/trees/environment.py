@@ -307,7 +307,7 @@ def may_find(root: Path, program: str) -> bool:
 
     What PATH names inside the tree (its virtual environment) may be there in a trial alone.
     """
-    path = environment_of(root, Surroundings(), {})["PATH"]
+    path = environment_of(root, Surroundings(venv=find_environment(root)), {})["PATH"]
     inside = any(Path(folder).is_relative_to(root) for folder in path.split(os.pathsep))
     return inside or shutil.which(program, path=path) is not None
 
