@@ -3,9 +3,10 @@
 import pytest
 
 from kith.core.values import Change
+from kith.gates.evidence.assertions import keeps_claims
 from kith.gates.evidence.changed_tests import find_tampering
 from kith.gates.evidence.edited_tests import EditedTests
-from kith.gates.evidence.inline_tests import edits_tests, with_old_tests
+from kith.gates.evidence.inline_tests import edits_tests, text_of_tests, with_old_tests
 
 CODE = "pub fn total() -> u64 { 3 }\n"
 TESTS = """
@@ -81,3 +82,4 @@ def test_a_test_that_may_fail_is_weaker_though_it_asserts_the_same(added: str) -
     source = (CODE + TESTS).encode()
     edited = Change("src/lib.rs", source, source.replace(b"#[test]", f"#[test] {added}".encode()))
     assert find_tampering(EditedTests((edited,))).weakened == ("src/lib.rs",)
+    assert not keeps_claims(*(text_of_tests("src/lib.rs", side) for side in (source, edited.after)))

@@ -27,7 +27,7 @@ _WAYS_OUT: Final = lazy_pattern(
     r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\||/\*", re.I
 )
 _COMMENT: Final = lazy_pattern(
-    r"(?:(?<=\s)|^)(?:#(?!\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
+    r"(?:(?<=\s)|^)(?:#(?!\[|\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
 )
 
 
