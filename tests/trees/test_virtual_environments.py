@@ -1,6 +1,7 @@
 """The environment of a project is found where Poetry, Pipenv or Hatch keep it."""
 
 import os
+import sys
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +24,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(path: Path, seconds: int = 1) -> Path:
-    path.mkdir(parents=True)
+    (path / "bin").mkdir(parents=True)
+    (path / "bin/python").symlink_to(sys.executable)
     (path / "pyvenv.cfg").write_text("home = /usr/bin\n")
     os.utime(path, (seconds, seconds))
     return path
@@ -56,6 +58,15 @@ def test_the_newest_one_serves_and_the_active_one_comes_first(
     active = make(tmp_path / "active")
     monkeypatch.setenv("VIRTUAL_ENV", str(active))
     assert find_environment(Path("/srv/shop")) == active
+
+
+def test_one_without_its_interpreter_is_left_out(home: Path) -> None:
+    folder = home / ".cache/pypoetry/virtualenvs"
+    older = make(folder / "my-shop-58fqC6Q1-py3.10")
+    python = make(folder / "my-shop-58fqC6Q1-py3.12", 2) / "bin/python"
+    python.unlink()
+    python.symlink_to(home / "gone")
+    assert find_environment(Path("/srv/shop")) == older
 
 
 def test_commands_use_it_unless_the_tree_has_its_own(home: Path, tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ VENVS = (".venv", "venv", "env")
 def find_environment(root: Path) -> Path | None:
     """The active environment, else the newest of those that Poetry, Pipenv or Hatch made for this folder.
 
-    Their folders have a digest of the project's path in their names, so no project can name another's.
+    Their folders have a digest of the project's path in their names, so no project can name another's. One
+    whose interpreter is gone is left out.
     """
     active = Path(os.environ.get("VIRTUAL_ENV") or os.devnull)
     if _is_environment(active):
         return active
-    kept = (path for path in _kept(root) if _is_environment(path))
+    kept = (path for path in _kept(root) if _is_environment(path) and os.access(path / "bin/python", os.X_OK))
     return max(kept, key=lambda path: path.stat().st_mtime, default=None)
 
 

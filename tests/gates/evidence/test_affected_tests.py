@@ -277,3 +277,37 @@ def test_tests_of_another_folder_say_nothing_of_a_project_in_a_folder() -> None:
         assert not reach.inside(app, changes).covers("app/adds", "node")
         assert reach.inside(top, changes) == reach
     assert Reach(frozenset({"app/a.test.js"})).inside(app, changes).covers("app/adds", "node")
+
+
+def test_a_plain_word_is_no_name_of_a_source() -> None:
+    contents = {
+        "lib/data.rb": b"",
+        "lib/other.rb": b"",
+        "spec/data_spec.rb": b"require_relative '../lib/data'",
+        "spec/path_spec.rb": b"run 'lib/data.rb'",
+        "spec/words_spec.rb": b'# the data of a test\nexpect({"data" => data.size})',
+    }
+    found = find_reach(contents, (Change("lib/data.rb", b"1", b""),))
+    assert found.tests == {"spec/data_spec.rb", "spec/path_spec.rb"}
+
+
+def test_an_attribute_of_what_is_not_imported_is_no_module() -> None:
+    contents = {
+        "app/config.py": b"",
+        "app/other.py": b"",
+        "tests/test_quoted.py": b"KEY = 'app.config.KEY'",
+        "tests/test_started.py": b"run('python -m app.config')",
+        "tests/test_imported.py": b"import app\napp.config.KEY",
+        "tests/test_fixture.py": b"def test(app):\n    app.config['KEY'] = 1  # of app.config",
+    }
+    found = find_reach(contents, (Change("app/config.py", b"1", b""),))
+    assert found.tests == {f"tests/test_{name}.py" for name in ("quoted", "started", "imported")}
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 300_000, "pkg." * 60_000, "@pytest.fixture\n" * 2_000, "'" + "a/" * 150_000]
+)
+@pytest.mark.parametrize("name", ["conftest.py", "pkg/long.py", "lib/long.rb", "src/long.ts"])
+def test_long_lines_of_data_take_no_long_time(name: str, text: str) -> None:
+    contents = {"pkg/a.py": b"", "tests/test_a.py": b"import pkg.a", name: text.encode()}
+    assert find_reach(contents, (Change("pkg/a.py", b"1", b""),)).tests >= {"tests/test_a.py"}

@@ -19,15 +19,15 @@ _CLAIMS: Final = lazy_pattern(
 )
 SKIP: Final = lazy_pattern(
     r"\bskip\w*\b|\bxfail\b|\bexpectedFailure\b|\bDISABLED_|\bGTEST_SKIP\b|\[!?\.?(?:hide|mayfail|shouldfail)\]|"
-    r"\b(?:xit|xdescribe|xtest)\s*\(|#\[ignore\b|\bt\.Skip",
+    r"\b(?:xit|xdescribe|xtest)\s*\(|#\[(?:ignore|should_panic)\b|\bt\.Skip",
     re.I,
 )
 # Where a test may end early, bear what went wrong, or claim the opposite.
 _WAYS_OUT: Final = lazy_pattern(
-    r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\|", re.I
+    r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\||/\*", re.I
 )
 _COMMENT: Final = lazy_pattern(
-    r"(?:(?<=\s)|^)(?:#(?!\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
+    r"(?:(?<=\s)|^)(?:#(?!\[|\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M
 )
 
 

@@ -16,7 +16,7 @@ from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import SKIP, keeps_claims
 from kith.gates.evidence.compare import find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
-from kith.gates.evidence.inline_tests import with_old_tests
+from kith.gates.evidence.inline_tests import text_of_tests, with_old_tests
 from kith.gates.js_tests import BETWEEN, is_js, title_of
 from kith.gates.reports import SuiteReport
 from kith.gates.untouched import is_runner_file, runner_settings
@@ -44,7 +44,7 @@ class Tampering(Struct, frozen=True):
 def find_tampering(tests: EditedTests) -> Tampering:
     """Find edits that weaken tests or alter how they run, as far as the text of files shows."""
     weakened = [name for change in tests.files for name in _weakened(change, tests)]
-    code = [change for change in tests.changes if not tests.is_test(change.path)]
+    code = [change for change in tests.changes if tests.is_code(change)]
     settings = [change.path for change in tests.changes if _alters_settings(change, tests)]
     watching = [change.path for change in code if _watches(change)]
     edited = (change.path for change in tests.files)
@@ -82,7 +82,7 @@ def _code(source: bytes | None) -> str:
 
 def _weakened(change: Change, tests: EditedTests) -> Iterator[str]:
     if change in tests.blind:
-        if change.after is None or _is_weaker(_decoded(change.before), _decoded(change.after)):
+        if change.after is None or _is_weaker(*_sides_of_tests(change)):
             yield change.path
         return
     new = tests.parts(change.path, change.after)
@@ -93,6 +93,10 @@ def _weakened(change: Change, tests: EditedTests) -> Iterator[str]:
                 yield f"{change.path}::{name}"
         elif not tests.find_successor(part.text):
             yield f"{change.path}::{name}"
+
+
+def _sides_of_tests(change: Change) -> tuple[str, str]:
+    return text_of_tests(change.path, change.before), text_of_tests(change.path, change.after)
 
 
 def _decoded(source: bytes | None) -> str:
@@ -157,7 +161,7 @@ def compare_older(
     """
     adapted, altered = set[str](), set[str]()
     failed = {case.id for case in was.failed}
-    only_tests = all(tests.is_test(change.path) for change in tests.changes)
+    only_tests = not any(map(tests.is_code, tests.changes))
     kept: dict[tuple[str, str], bool] = {}
 
     def keeps(sides: tuple[str, str]) -> bool:
@@ -167,7 +171,7 @@ def compare_older(
 
     def all_keep(unread: Collection[Change]) -> bool:
         files = {each.path: each for each in (*tests.blind, *unread)}.values()
-        return all(keeps((_decoded(each.before), _decoded(each.after))) for each in files)
+        return all(keeps(_sides_of_tests(each)) for each in files)
 
     by_chance = find_renewed(reworded, was, unedited)  # other ids at each run
     for id in reworded:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kith.core.values import Change, Changes
 from kith.gates.evidence.assertions import Asserted, keeps_asserted, keeps_claims, read_asserted
-from kith.gates.evidence.inline_tests import edits_tests
+from kith.gates.evidence.inline_tests import edits_tests, text_of_tests, with_old_tests
 from kith.gates.js_tests import beside_tests, find_js, is_js
 from kith.gates.suites import Part, can_split, find_part, find_parts, is_program, possible_names
 from kith.gates.untouched import is_test_file
@@ -65,7 +65,12 @@ class EditedTests:
         """The test as it was; "" for one that the change does not edit."""
         if found := self.sides(id):
             return found[0]
-        return "\n".join(_text(each.before) for each in self.find_unread(id))
+        return "\n".join(text_of_tests(each.path, each.before) for each in self.find_unread(id))
+
+    def is_code(self, change: Change) -> bool:
+        """True if a change alters more than tests."""
+        held = change in self.files and not self.is_test(change.path)
+        return with_old_tests(change) is not None if held else not self.is_test(change.path)
 
     def find_unread(self, id: str) -> list[Change]:
         """The edited files that may hold a test which is not found in them: the whole file counts."""

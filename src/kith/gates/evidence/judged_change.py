@@ -59,7 +59,7 @@ class JudgedChange(Struct, frozen=True, dict=True):
 
     @cached_property
     def code(self) -> Changes:
-        return tuple(change for change in self.changes if not self.tests.is_test(change.path))
+        return tuple(change for change in self.changes if self.tests.is_code(change))
 
     @cached_property
     def edited(self) -> list[str]:

@@ -21,10 +21,19 @@ MANIFESTS: Final = frozenset({PACKAGE, _CRATE, _GO_MODULE, _PYPROJECT, *TS_CONFI
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _FOLLOWED: Final = frozenset({*PYTHON_ENDINGS, *CPP_ENDINGS, *SCRIPT_ENDINGS, ".go", ".rs"})
 _WORD: Final = re.compile(r"\w+")
-_DASHED: Final = re.compile(r"\w+(?:-\w+)+")
-_DOTTED: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DASHED: Final = re.compile(r"\b\w+(?:-\w+)+")
+# At most so many parts, and none from the middle of a word: long lines of data hold no names.
+_DOTTED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}")
+_QUOTED: Final = re.compile(r"""(?:["'`]|-m[ \t]+)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9})""")
+_IMPORTED: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.M)
+# Where a plain word such as `data` is the name of a source, and no word of its language.
+_IMPORTING: Final = re.compile(r"\b(?:import|require|use|using|include|source|load|alias|autoload)|:as\b")
+_PLAIN: Final = re.compile(r"(?<=[/\\])\w+|(?<!\w)\w+(?=:\w)")
+_FILE: Final = re.compile(r"(?<![\w-])[\w-]+\.\w+")
 _SCRIPT: Final = re.compile(r"""["'`\s]([\w./-]*[\w-]\.(?:py|[cm]?[jt]s|rb|php|pl))["'`\s]""")
-_FIXTURE: Final = re.compile(r"^@(?:pytest[._])?(?:\w+\.)?fixture\b(.*?)^(?:async )?def (\w+)", re.M | re.S)
+_FIXTURE: Final = re.compile(
+    r"^@(?:pytest[._])?(?:\w+\.)?fixture\b(.{0,2000}?)^(?:async )?def (\w+)", re.M | re.S
+)
 _NAMED: Final = re.compile(r"""\bname\s*=\s*["'](\w+)""")
 _SETTINGS: Final = re.compile(r"\bDJANGO_SETTINGS_MODULE[\"'\],=\s]+([\w.]+)")
 _OF_DJANGO: Final = re.compile(
@@ -117,15 +126,25 @@ def _by_crate(texts: Mapping[str, str], manifests: Mapping[str, str]) -> _Uses:
 
 
 def _by_name(texts: Mapping[str, str]) -> _Uses:
-    """The sources that hold the name of another as a word: `cart_item.rb` is `cart_item` or `CartItem`."""
+    """The sources that hold the name of another as a word: `cart_item.rb` is `cart_item` or `CartItem`.
+
+    A name of one small word counts only where something is imported, or in a path.
+    """
     named = defaultdict[str, set[str]](set)
     for path in texts:
         name = module_name(path)
         parts = re.split(r"[_-]", name)
         for each in (name, "".join(part[:1].upper() + part[1:] for part in parts)):
             named[each].add(path)
+        named[basename(path)].add(path)
+    plain = {name for name in named if name.islower() and name.isalnum()}
     for path, text in texts.items():
-        for word in named.keys() & {*_WORD.findall(text), *_DASHED.findall(text)}:
+        words = {*_WORD.findall(text), *_DASHED.findall(text)} - plain
+        words.update(_PLAIN.findall(text), _FILE.findall(text))
+        for line in text.splitlines() if plain else ():
+            if _IMPORTING.search(line):
+                words.update(_WORD.findall(line))
+        for word in named.keys() & words:
             yield from ((target, path) for target in named[word] - {path})
 
 
@@ -155,7 +174,9 @@ def _by_dotted_name(texts: Mapping[str, str], manifests: Mapping[str, str], reso
     commands = _commands(manifests)
     quoted = re.compile(rf"""["']({"|".join(map(re.escape, commands))})["'\s]""") if commands else None
     for path, text in texts.items():
-        names = {name for name in _DOTTED.findall(text) if name.partition(".")[0] in heads}
+        known = heads.intersection(_IMPORTED.findall(text))
+        names = {name for name in _DOTTED.findall(text) if name.partition(".")[0] in known}
+        names |= {name for name in _QUOTED.findall(text) if name.partition(".")[0] in heads}
         names |= {commands[each] for each in quoted.findall(text)} if quoted else set()
         for name in names:
             while "." in name:
