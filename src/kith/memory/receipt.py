@@ -133,5 +133,6 @@ def _check(verdict: Judged) -> dict[str, Any]:
         "gate": verdict.gate,
         "ok": verdict.ok,
         "attempt": verdict.attempt,
+        "reason": "" if verdict.ok else next(iter(verdict.feedback.strip().splitlines()), ""),
         "commands": [_command(ran) for ran in verdict.ran],
     }

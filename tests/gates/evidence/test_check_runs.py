@@ -318,12 +318,29 @@ def test_the_same_is_started_in_one_way_where_that_ends_well(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_where_all_tests_are_skipped_another_way_to_start_them_is_tried(tmp_path: Path) -> None:
+    text = (
+        "import os, unittest\n\n\nclass T(unittest.TestCase):\n"
+        "    @unittest.skipUnless(os.environ.get('ALL'), 'not all')\n"
+        "    def test_a(self):\n        pass\n"
+    )
+    root = make_repository(tmp_path / "project", {"test_a.py": text})
+    tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
+    run = Run(lambda event, path: None, _nobody, tree)
+    line = "python3 -m unittest test_a"
+    skipped, passing = (
+        Toolchain("unittest", "Python", "", each, "unittest") for each in (line, f"ALL=1 {line}")
+    )
+    assert asyncio.run(Bench(tree, LIMITS).before(run, (skipped, passing))).toolchain == passing
+
+
+@pytest.mark.usefixtures("sandbox")
 def test_tracked_objects_are_there_after_a_clean_up(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"a": "\x7fELF", "b.txt": "b\n"})
-    (root / "new").write_bytes(b"\x7fELF")
-    made = Toolchain(
-        "make", "C", "", "test -f a && test -f b.txt && ! test -f new", clean="rm -f a b.txt new"
-    )
+    for number in range(700):  # more than one command can name
+        (root / f"{number:0200}.new").write_bytes(b"\x7fELF")
+    clean = "rm -f a b.txt *.new"
+    made = Toolchain("make", "C", "", "test -f a && test -f b.txt && ! ls *.new", clean=clean)
     tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
     bench = Bench(tree, LIMITS)
     run = Run(lambda event, path: None, _nobody, tree)

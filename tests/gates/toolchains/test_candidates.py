@@ -1,7 +1,9 @@
 """Ways to run a project's tests, found in projects that are shaped as real ones are."""
 
 import json
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -543,6 +545,19 @@ def test_a_makefile_that_can_clean_up(rule: str, clean: str) -> None:
         assert group[0].clean == clean
     (group,) = groups({"Makefile": f"test:\n\tsh test.sh\n{rule}\n"})
     assert {each.clean for each in group} == {""}
+
+
+def test_programs_of_any_name_are_removed_and_nothing_that_others_built(tmp_path: Path) -> None:
+    built = ("test.out", "a.exe", "unit", "lib/x.so.1", "x.o")
+    others = ("run.sh", "vendor/y.a", "env/bin/python3.11", "env/site-packages/z.so", "picture.png")
+    for path in (*built, *others):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"#!/bin/sh\n" if path == "run.sh" else b"\x7fELF\0")
+        file.chmod(0o644 if path.endswith((".o", ".png")) else 0o755)
+    subprocess.run(["sh", "-c", REMOVE_OBJECTS], cwd=tmp_path, check=True)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {*others}
 
 
 def test_workspaces() -> None:

@@ -272,6 +272,8 @@ def test_a_direct_request_answers_for_what_passed_before(repository: Path) -> No
     talk.app = Project.open(repository, {"check": ("false", "grep -q 'len(numbers) + 1' utils.py")})
     report = talk('replace "+ 1)" with ")" in utils.py', YES).report
     assert report["status"] == "failed" and OLD in (repository / "utils.py").read_text()
+    reasons = {each["ok"]: each["reason"] for each in report["receipt"]["checks"]["after"]}
+    assert reasons[False] and not reasons.get(True)
 
 
 @pytest.mark.slow

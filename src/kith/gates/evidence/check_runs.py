@@ -31,6 +31,7 @@ SPARE_S: Final = 60.0  # and so much more
 LONG_S: Final = 20.0  # of a suite: from here on the tests that reach the change run first
 _OBJECT_MARKS: Final = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe")  # of Linux, of both, of macOS
 _LESS: Final = 4  # where a command ran out of time, each other one has so much less of it
+_NAMED: Final = 100  # paths in one command, whose length and output are limited
 _FORM: Final = "6"  # of what is kept; another one is not read
 
 
@@ -197,7 +198,7 @@ class Bench:
 
     async def _is_needless(self, tried: Sequence[Before], toolchain: Toolchain) -> bool:
         """True for another way to start what went well, or what cannot do better than the sources did."""
-        well = (each.toolchain.name for each in tried if each.report.ok and not each.report.problem)
+        well = (each.toolchain.name for each in tried if _ends_well(each.report))
         if toolchain.name in well:
             return True
         loaded = any(_has_loaded_all(each, toolchain) for each in tried)
@@ -322,11 +323,12 @@ class Bench:
 
 async def _tracked(trial: Trial, paths: Sequence[str]) -> set[str]:
     """Those of the paths that git tracks; none where there is no git."""
-    if not paths:
-        return set()
-    named = shlex.join(f":(literal){path}" for path in paths)
-    ran = await trial.exec(ShellCommand(f"git ls-files -z -- {named}"))
-    return {*ran.output.split("\0")} if ran.code == 0 else set()
+    known = set[str]()
+    for begin in range(0, len(paths), _NAMED):
+        named = shlex.join(f":(literal){path}" for path in paths[begin : begin + _NAMED])
+        ran = await trial.exec(ShellCommand(f"git ls-files -z -- {named}"))
+        known.update(ran.output.split("\0") if ran.code == 0 else ())
+    return known
 
 
 def _tree_id(digests: Mapping[str, str], changes: Changes) -> str:
@@ -382,6 +384,11 @@ def standing_of(report: SuiteReport) -> Standing:
         bool(report.cases),
         report.ran.timed_out,
     )
+
+
+def _ends_well(report: SuiteReport) -> bool:
+    """True if a command that names no tests ended well; of tests that were all skipped, others may pass."""
+    return report.ok and not report.problem and not report.cases
 
 
 def _worth(report: SuiteReport) -> tuple[int, bool, bool]:

@@ -39,10 +39,10 @@ async def _decide(judged: JudgedChange) -> Verdict:
         return _of_nothing(judged)
     missing = why_blocked(judged.before.toolchain, was.ran, was.cases)
     nothing_ran = bool(missing) or was.ran.code in (126, 127)
-    if (
-        judged.check.found
-        and not was.passed
-        and (nothing_ran or (was.problem and not _tests_of_change(judged)))
+    without_tests = judged.check.found and bool(was.problem) and not was.passed
+    if (judged.check.found and not was.passed and nothing_ran) or (
+        # What ends well may still have built everything: that counts if it fails now.
+        without_tests and not was.ok and not _tests_of_change(judged)
     ):
         return await _blocked(judged, missing)
     reach = await read_reach(judged.bench.home, judged.changes, judged.is_test)
@@ -57,6 +57,8 @@ async def _decide(judged: JudgedChange) -> Verdict:
         if more.cases:
             return await _judge_tests(collected, more, reach)
     if not was.cases and not after.cases:
+        if without_tests and after.ok:
+            return await _blocked(judged, missing)
         return await judge_exit_code(judged, after, reach)
     return await _judge_tests(judged, after, reach)
 

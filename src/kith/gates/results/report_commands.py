@@ -133,8 +133,9 @@ def _unittest(line: str) -> str:
 
 
 def _django(line: str) -> str:
-    """Run the script inside the runner; a project's own runner may start pytest instead."""
+    """Run the script inside the runner; a project's own runner may start pytest, or only print."""
     script = line.replace(f"{PYTHON} ", f"{PYTHON} {REPORTS}/run_unittest.py --script ", 1)
+    script += "" if re.search(r"\s(?:-v|--verbosity)", line) else " -v 2"  # so that every test is named
     return f"{_unittest_runner()}export PYTEST_ADDOPTS={shlex.quote(f'{_JUNIT} {_THOROUGH}')}\n{script}"
 
 

@@ -228,8 +228,16 @@ _SAYS_NONE: Final = lazy_pattern(
     r"|No tests? (?:files? )?found\b.*)$",
     re.M,
 )
+# Other parts of the same command may have tests all the same.
+_SAYS_SOME: Final = lazy_pattern(
+    r"^(?:#|\u2139) tests [1-9]|^\s*(?:Tests?:?\s.*?)?\b[1-9]\d* (?:tests? )?(?:passing|passed|failed)\b",
+    re.M,
+)
+# An inner make tells of a goal that may be a build: the tests behind it may be silent.
 _MAKE_SAYS: Final = lazy_pattern(
-    r"make(?:\[\d+\])?: (?:(?:Entering|Leaving) directory .*|(Nothing to be done for .*|.* is up to date\.))"
+    r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*"
+    r"|(make: (?:Nothing to be done for .*|.* is up to date\.)"
+    r"|make\[\d+\]: (?:Nothing to be done for )?['`][^']*(?:test|check)[^']*'(?:\.| is up to date\.))"
 )
 
 
@@ -241,7 +249,9 @@ def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
     if ran.code or toolchain.runner in ("cargo", "go"):  # these two name all of their tests
         return not ran.code and leaves_reports()
     said = [_MAKE_SAYS.fullmatch(line) for line in ran.output.strip().splitlines()]
-    return bool(_SAYS_NONE.search(ran.output)) or (all(said) and any(each and each[1] for each in said))
+    if _SAYS_NONE.search(ran.output):
+        return not _SAYS_SOME.search(ran.output)
+    return all(said) and any(each and each[1] for each in said)
 
 
 def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:

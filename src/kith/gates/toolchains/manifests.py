@@ -225,7 +225,8 @@ _CALLS_COMPILER: Final = lazy_pattern(r"^\t[-@+]*(?:gcc|g\+\+|cc|c\+\+|clang(?:\
 _DEEPEST: Final = 3
 # Removes what was built of older sources: objects, archives, libraries, programs. Not what others have built.
 _APART: Final = (
-    ".git .kith-build node_modules *venv deps vendor third_party third-party 3rdparty external extern"
+    ".git .kith-build node_modules *env .tox .nox site-packages"
+    " deps vendor third_party third-party 3rdparty external extern"
 )
 _BUILT: Final = "*.o *.lo *.obj *.gch *.a *.so *.so.*"
 
@@ -235,7 +236,7 @@ def _names(patterns: str) -> str:
 
 
 REMOVE_OBJECTS: Final = (
-    rf"find . \( {_names(_APART)} \) -prune -o -type f \( {_names(_BUILT)} -o ! -name '*.*' -perm -100 \)"
+    rf"find . \( {_names(_APART)} \) -prune -o -type f \( {_names(_BUILT)} -o -perm -100 \)"
     " -exec grep -LI '' {} + | while IFS= read -r file; do rm -f \"$file\"; done"
 )
 
