@@ -60,7 +60,7 @@ def _sides(change: Change) -> tuple[str, str]:
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Where each item begins that is a test or holds some, and where it ends: at its last bracket."""
+    """The spans of the items that are tests or hold some; each ends at its last bracket."""
     end = 0
     while found := _TEST.search(text, end):
         start = found.start()
