@@ -172,7 +172,7 @@ import sys, unittest
 assert sys.argv == ["manage.py", "test", "--noinput", *sys.argv[3:]]
 print("  Applying app.0001_initial...", end="")
 from app import tests
-patterns = sys.argv[4::2] or None
+patterns = [word for before, word in zip(sys.argv, sys.argv[1:]) if before == "-k"] or None
 loader = unittest.TestLoader()
 loader.testNamePatterns = patterns
 result = unittest.TextTestRunner().run(loader.loadTestsFromModule(tests))
