@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kith.core.errors import TreeError
+from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Change, Changes, ToolResult
 from kith.core.workspace import Trial, Workspace
@@ -15,8 +16,8 @@ from kith.tools.answers import refused, told
 from kith.tools.paths import visible
 
 # `apply_patch` is a command of Codex, which models that were trained with it call in any shell.
-_HEREDOC = re.compile(r"\s*apply_?patch\s+<<-?\s*([\"']?)(\w+)\1[ \t]*\n(.*?)\n?[ \t]*\2\s*", re.S)
-_QUOTED = re.compile(
+_HEREDOC = lazy_pattern(r"\s*apply_?patch\s+<<-?\s*([\"']?)(\w+)\1[ \t]*\n(.*?)\n?[ \t]*\2\s*", re.S)
+_QUOTED = lazy_pattern(
     r"\s*(?:apply_?patch\s+)?([\"']?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*\1\s*", re.S
 )
 

@@ -6,17 +6,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kith.core.patterns import lazy_pattern
 from kith.core.values import Change
 from kith.gates.untouched import is_test_file
 
 # The attributes of a test or of what is compiled for tests alone, with those above it.
-_TEST: Final = re.compile(
+_TEST: Final = lazy_pattern(
     r"^(?:[ \t]*#\[[^\n]*\n)*[ \t]*#\[(?:cfg\((?![^\n]*\bnot\(test\b)[^\n]*\btest\b"
     r"|(?:\w+::)*(?:test|rstest|proptest|test_case|quickcheck)\b)",
     re.M,
 )
 # Comments and literals, which may hold brackets, and the marks that tell where an item ends.
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\[^\n][^'\n]{0,8})'|[][(){};]""",
     re.S,
 )

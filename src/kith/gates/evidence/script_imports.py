@@ -7,16 +7,17 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kith.core.patterns import lazy_pattern
 from kith.gates.toolchains.manifests import parse_object
 
 PACKAGE: Final = "package.json"
 # https://www.typescriptlang.org/tsconfig/#paths
 TS_CONFIGS: Final = frozenset({"tsconfig.json", "jsconfig.json", "tsconfig.base.json", "tsconfig.app.json"})
-_IMPORT: Final = re.compile(
+_IMPORT: Final = lazy_pattern(
     r"""(?:\bfrom|\bimport|\brequire[ \t]*\(|\bimport[ \t]*\()[ \t]*(["'])([@~#$\w][^"'\n]{0,300})\1"""
 )
-_STRING_OR_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
-_LAST_COMMA: Final = re.compile(r",(\s*[}\]])")
+_STRING_OR_COMMENT: Final = lazy_pattern(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
+_LAST_COMMA: Final = lazy_pattern(r",(\s*[}\]])")
 # What bundlers and test runners are usually told in a script of their own.
 _USUAL: Final = ("@/", "~/", "#/", "@@/", "~~/", "src/")
 _SOURCES: Final = ("", "src/", "lib/")  # where a package keeps the sources of what it builds

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kith.context.imports import SCRIPT_ENDINGS, Resolver, find_imports, imports_of_module
 from kith.context.source import CPP_ENDINGS
 from kith.context.symbols import PYTHON_ENDINGS
+from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table, read_toml
 from kith.gates.evidence.script_imports import PACKAGE, TS_CONFIGS, find_relative, read_aliases
 from kith.gates.toolchains.manifests import parse_object
@@ -20,26 +21,26 @@ _PYPROJECT: Final = "pyproject.toml"
 MANIFESTS: Final = frozenset({PACKAGE, _CRATE, _GO_MODULE, _PYPROJECT, *TS_CONFIGS})
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that stand for their folder
 _FOLLOWED: Final = frozenset({*PYTHON_ENDINGS, *CPP_ENDINGS, *SCRIPT_ENDINGS, ".go", ".rs"})
-_WORD: Final = re.compile(r"\w+")
-_DASHED: Final = re.compile(r"\b\w+(?:-\w+)+")
+_WORD: Final = lazy_pattern(r"\w+")
+_DASHED: Final = lazy_pattern(r"\b\w+(?:-\w+)+")
 # At most so many parts, and none from the middle of a word: long lines of data hold no names.
-_DOTTED: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}")
-_QUOTED: Final = re.compile(r"""(?:["'`]|-m[ \t]+)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9})""")
-_IMPORTED: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.M)
+_DOTTED: Final = lazy_pattern(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}")
+_QUOTED: Final = lazy_pattern(r"""(?:["'`]|-m[ \t]+)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9})""")
+_IMPORTED: Final = lazy_pattern(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.M)
 # Where a plain word such as `data` is the name of a source, and no word of its language.
-_IMPORTING: Final = re.compile(r"\b(?:import|require|use|using|include|source|load|alias|autoload)|:as\b")
-_PLAIN: Final = re.compile(r"(?<=[/\\])\w+|(?<!\w)\w+(?=:\w)")
-_FILE: Final = re.compile(r"(?<![\w-])[\w-]+\.\w+")
-_SCRIPT: Final = re.compile(r"""["'`\s]([\w./-]*[\w-]\.(?:py|[cm]?[jt]s|rb|php|pl))["'`\s]""")
-_FIXTURE: Final = re.compile(
+_IMPORTING: Final = lazy_pattern(r"\b(?:import|require|use|using|include|source|load|alias|autoload)|:as\b")
+_PLAIN: Final = lazy_pattern(r"(?<=[/\\])\w+|(?<!\w)\w+(?=:\w)")
+_FILE: Final = lazy_pattern(r"(?<![\w-])[\w-]+\.\w+")
+_SCRIPT: Final = lazy_pattern(r"""["'`\s]([\w./-]*[\w-]\.(?:py|[cm]?[jt]s|rb|php|pl))["'`\s]""")
+_FIXTURE: Final = lazy_pattern(
     r"^@(?:pytest[._])?(?:\w+\.)?fixture\b(.{0,2000}?)^(?:async )?def (\w+)", re.M | re.S
 )
-_NAMED: Final = re.compile(r"""\bname\s*=\s*["'](\w+)""")
-_SETTINGS: Final = re.compile(r"\bDJANGO_SETTINGS_MODULE[\"'\],=\s]+([\w.]+)")
-_OF_DJANGO: Final = re.compile(
+_NAMED: Final = lazy_pattern(r"""\bname\s*=\s*["'](\w+)""")
+_SETTINGS: Final = lazy_pattern(r"\bDJANGO_SETTINGS_MODULE[\"'\],=\s]+([\w.]+)")
+_OF_DJANGO: Final = lazy_pattern(
     r"\bdjango(?:\.test\b|_db\b)|\brest_framework\.test\b|\bself\.client\b|\bdef test\w*\([^)]*\bclient\b"
 )
-_WALKS: Final = re.compile(r"\b(?:walk_packages|iter_modules)\b")
+_WALKS: Final = lazy_pattern(r"\b(?:walk_packages|iter_modules)\b")
 
 
 def has_imports(path: str) -> bool:
