@@ -33,7 +33,7 @@ from kith.gates.toolchains import (
     find_toolchains,
     folders_beside,
 )
-from kith.gates.toolchains.python import PYTHON_MANIFESTS
+from kith.gates.toolchains.python import PYTHON_MANIFESTS, read_settings
 from kith.settings.features import features
 
 # Commits the applied paths of the real tree under a message; the commit's hash, "" where git refused.
@@ -261,12 +261,19 @@ class _Checks(Struct):
         known = [check.group for check in await self._find() if check.found]
         folders = folders_beside(self.files, known, [change.path for change in changes])
         clues = [path for folder in folders for path in choose_nested_clues(folder, self.files)]
-        contents = await read_readable(self.run.workspace, clues)
+        manifests = sorted(PYTHON_MANIFESTS.intersection(self.files))
+        contents = await read_readable(self.run.workspace, [*clues, *manifests] if folders else [])
         groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
         spoken = {group[0].language for group in known if not group[0].folder}
-        if not PYTHON_MANIFESTS.intersection(self.files):
+        if not manifests:
             spoken.discard("Python")  # tests at the top without a manifest are not those of the folders
-        return [Check(group, found=True) for group in groups if group[0].language not in spoken]
+        settings = read_settings(self.files, contents.get)
+        return [
+            Check(group, found=True)
+            for group in groups
+            if group[0].language not in spoken
+            or (group[0].language == "Python" and settings.leaves_out(group[0].folder))
+        ]
 
     async def _may_run(self, check: Check) -> bool:
         if self.run.workspace.confined or (self.checking.trusted and not check.found):

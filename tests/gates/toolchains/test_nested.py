@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from kith.gates.toolchains import (
     PYTHON,
     Toolchain,
@@ -11,6 +13,7 @@ from kith.gates.toolchains import (
     folders_beside,
 )
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
+from kith.gates.toolchains.python import read_settings
 from kith.gates.toolchains.toolchain import directly, enter, narrow
 
 TEST = "def test_a():\n    assert True\n"
@@ -155,3 +158,24 @@ def test_the_files_of_each_folder() -> None:
         "api/": ["b.py"],
         "apps/web/": ["c.js"],
     }
+
+
+@pytest.mark.parametrize(
+    ("paths", "folder", "left_out"),
+    [
+        ("", "exporters/one", False),
+        ("core/tests", "exporters/one", True),
+        ("core exporters", "exporters/one", False),
+        ("./exporters/one/tests/", "exporters/one", False),
+        ("exporters/onerous", "exporters/one", True),
+        ("exporters/*/tests", "exporters/one", False),
+        (".", "exporters/one", False),
+    ],
+)
+def test_paths_of_pytest_at_the_top_may_leave_out_a_project(paths: str, folder: str, left_out: bool) -> None:
+    told = f"[pytest]\ntestpaths = {paths}\n" if paths else "[pytest]\n"
+    settings = read_settings({"pytest.ini"}, lambda path: told.encode())
+    assert settings.leaves_out(folder) is left_out
+    listed = f"[tool.pytest.ini_options]\ntestpaths = {paths.split()}\n"
+    settings = read_settings({"pyproject.toml"}, lambda path: listed.encode())
+    assert settings.leaves_out(folder) is left_out

@@ -83,14 +83,26 @@ _RELAXED: Final = "-W ignore::pytest.PytestConfigWarning -W ignore::pytest.Pytes
 
 
 class PytestSettings(Struct, frozen=True):
-    """The configuration of pytest: its file, its options, and the plugins that it requires."""
+    """The configuration of pytest: its file, its options, and the plugins that it requires.
+
+    `test_paths` are the folders and files that it collects where a command names none; () for the whole tree.
+    """
 
     where: str = ""
     options: str = ""
     plugins: bool = False
     finds_sources: bool = False
-    narrows: bool = False
+    test_paths: tuple[str, ...] = ()
     names_files: bool = False
+
+    def leaves_out(self, folder: str) -> bool:
+        """True if it collects no test in a folder; a pattern among its paths may mean any."""
+        paths = [path.removeprefix("./").rstrip("/") for path in self.test_paths]
+        if any(path in ("", ".") or re.search(r"[*?[]", path) for path in paths):
+            return False
+        return bool(paths) and not any(
+            f"{a}/".startswith(f"{b}/") for path in paths for a, b in ((path, folder), (folder, path))
+        )
 
 
 def read_settings(files: Collection[str], read: Read) -> PytestSettings:
@@ -124,9 +136,13 @@ def _table_settings(table: dict[str, Any], where: str = "pyproject.toml names py
         options if isinstance(options, str) else shlex.join(map(str, options)),
         bool(table.get("required_plugins")),
         bool(table.get("pythonpath")),
-        bool(table.get("testpaths")),
+        _words_of(table.get("testpaths")),
         bool(table.get("python_files")),
     )
+
+
+def _words_of(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else tuple(str(value or "").split())
 
 
 def _pyproject(text: str) -> tuple[dict[str, Any], bool]:
@@ -354,7 +370,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
     line = f"{PYTEST} {_LONE}" if lone and tests and not settings.names_files else PYTEST
     by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, line, "pytest")]
-    if settings.narrows or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
+    if settings.test_paths or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
         by_pytest.reverse()
     if asked and _is_all_of(asked[0], tests):
         by_pytest.pop()
