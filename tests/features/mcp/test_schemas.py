@@ -235,6 +235,18 @@ def values_of(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
             return st.none() | st.integers(-3, 3)
 
 
+def test_what_an_object_in_a_list_or_a_choice_requires_and_may_be_null_is_added() -> None:
+    inner = {"type": "object", "properties": {"b": {"type": ["string", "null"]}}, "required": ["b"]}
+    choice = {"type": "object", "properties": {"a": {"anyOf": [inner, {"type": "null"}]}}}
+    assert complete({"a": {}}, choice) == {"a": {"b": None}}
+    assert complete({"a": None}, choice) == {"a": None}
+    listed = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
+    assert complete({"a": [{}, {"b": "x"}]}, listed) == {"a": [{"b": None}, {"b": "x"}]}
+    other = {"type": "object", "properties": {"c": {"type": "integer"}}, "required": ["c"]}
+    either = {"type": "object", "properties": {"a": {"anyOf": [inner, other]}}}
+    assert complete({"a": {"c": 1}}, either) == {"a": {"c": 1}}
+
+
 @given(st.data(), objects(3))
 def test_what_a_model_writes_by_it_is_what_the_tool_takes(data: Any, schema: dict[str, Any]) -> None:
     validator = pytest.importorskip("jsonschema").Draft202012Validator

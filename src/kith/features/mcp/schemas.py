@@ -326,20 +326,36 @@ def complete(args: Mapping[str, Any], schema: Any) -> dict[str, Any]:
         return dict(args)
     if _takes_any(schema):
         return dict(args.get(FREE) or {})
-    return _complete(args, schema, schema, 0)
+    completed = _complete(args, schema, schema, 0)
+    return dict(completed) if isinstance(completed, Mapping) else dict(args)
 
 
-def _complete(args: Mapping[str, Any], schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
+def _complete(value: Any, schema: Any, root: Schema, depth: int) -> Any:
+    """A value with the nulls that its objects require, also inside lists and in one of several choices."""
+    if depth > DEPTH or not isinstance(schema, Mapping) or not isinstance(value, Mapping | list):
+        return value
     whole, _ = resolve(schema, Source(root))
+    if choices(whole):
+        each = (
+            _complete(value, one, root, depth + 1) for one in _variants(whole) if _knows(value, one, root)
+        )
+        return next((found for found in each if found != value), value)
+    if isinstance(value, list):
+        return [_complete(each, whole.get("items"), root, depth + 1) for each in value]
     named = whole.get("properties")
-    if not isinstance(named, Mapping) or depth > DEPTH:
-        return dict(args)
-    missing = (name for name in texts(whole.get("required")) if name in named and name not in args)
-    completed = {**args, **{name: None for name in missing if may_be_null(named[name], root)}}
-    for name, value in completed.items():
-        if isinstance(value, Mapping) and isinstance(named.get(name), Mapping):
-            completed[name] = _complete(value, named[name], root, depth + 1)
-    return completed
+    if not isinstance(named, Mapping):
+        return value
+    missing = (name for name in texts(whole.get("required")) if name in named and name not in value)
+    completed = {**value, **{name: None for name in missing if may_be_null(named[name], root)}}
+    return {name: _complete(each, named.get(name), root, depth + 1) for name, each in completed.items()}
+
+
+def _knows(value: Any, schema: Any, root: Schema) -> bool:
+    """True unless a schema of objects lacks a name of the value."""
+    if not isinstance(schema, Mapping) or not isinstance(value, Mapping):
+        return True
+    named = resolve(schema, Source(root))[0].get("properties")
+    return not isinstance(named, Mapping) or value.keys() <= named.keys()
 
 
 def _takes_any(schema: Any) -> bool:
