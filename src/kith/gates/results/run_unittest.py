@@ -23,7 +23,7 @@ run_tests = unittest.TextTestRunner.run
 finished: list[Any] = []  # the results of all runs in this process
 
 
-class TimedResult:
+class TimedResult(unittest.TestResult):
     """Adds to a result of unittest every test that began, and its seconds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -31,11 +31,11 @@ class TimedResult:
         self.seconds: dict[str, float] = {}
 
     def startTest(self, test: unittest.TestCase) -> None:
-        super().startTest(test)  # type: ignore[misc]
+        super().startTest(test)
         self.seconds[name_of(test)] = -time.perf_counter()
 
     def stopTest(self, test: unittest.TestCase) -> None:
-        super().stopTest(test)  # type: ignore[misc]
+        super().stopTest(test)
         self.seconds[name_of(test)] += time.perf_counter()
 
 
