@@ -160,11 +160,11 @@ def make_changes(
         if len(faults) == feedback.FAULTS:
             break
     if faults:
-        absent, already = (
-            (each.absent for each in faults.values()),
-            (each.already for each in faults.values()),
+        raise EditError(
+            feedback.compose(edits, faults),
+            absent=any(each.absent for each in faults.values()),
+            already=all(each.already for each in faults.values()),
         )
-        raise EditError(feedback.compose(edits, faults), absent=any(absent), already=all(already))
     changes = draft.changes()
     if not changes:
         raise NothingToChange("Nothing was changed: the files already say what you sent.")

@@ -10,7 +10,7 @@ from kith.core.errors import TreeError
 from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Change, Changes, ToolResult
-from kith.core.workspace import Trial, Workspace
+from kith.core.workspace import Workspace
 from kith.edits import Edit, EditError, find_edits, make_changes, paths_of
 from kith.tools.answers import refused, told
 from kith.tools.paths import visible
@@ -64,7 +64,7 @@ async def _write_all(tree: Workspace, changes: Changes) -> None:
             written.append(change)
         made = (change for change in changes if change.after is not None)
         modes = tuple(replace(each, before=each.after) for each in made if each.mode != each.mode_before)
-        if modes and isinstance(tree, Trial):
+        if modes:
             await tree.apply(modes)
     except TreeError:
         for change in reversed(written):

@@ -514,11 +514,46 @@ PATCH = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
             {"paths": ["a:3-"]},
         ),
         ("str_replace_editor", {"command": "view", "path": "a"}, "read", {"paths": ["a"]}),
+        (
+            "str_replace_editor",
+            {"command": "view", "path": "a", "view_range": "[3, 5]"},
+            "read",
+            {"paths": ["a:3-5"]},
+        ),
+        ("str_replace_editor", {"command": "view", "path": "a", "view_range": 7}, "read", {"paths": ["a"]}),
     ],
 )
 def test_calls_of_tools_that_models_learnt(name: str, args: Args, tool: str, wanted: Args) -> None:
     """Codex's, gpt-oss's, OpenHands' (Devstral) and Anthropic's."""
     assert fit_call(ToolCall("c1", name, args), TOOLS) == ToolCall("c1", tool, dict(wanted))
+
+
+def test_a_servers_own_tool_of_such_a_name_gets_its_call_as_it_is() -> None:
+    bash = next(tool for tool in TOOLS if tool.name == "bash")
+    words: Args = {
+        "type": "object",
+        "properties": {"command": {"type": "array", "items": {"type": "string"}}},
+    }
+    editor: Args = {
+        "type": "object",
+        "properties": {"command": {"type": "string"}, "path": {"type": "string"}},
+    }
+    own = (
+        replace(bash, name="run_in_box", schema=words),
+        replace(bash, name="str_replace_editor", schema=editor),
+    )
+    for call in (
+        ToolCall("c1", "run_in_box", {"command": ["ls", "-l"]}),
+        ToolCall("c2", "str_replace_editor", {"command": "view", "path": "a"}),
+    ):
+        assert fit_call(call, (*TOOLS, *own)) == call
+
+
+def test_such_a_call_is_read_from_text_too() -> None:
+    call = '{"name": "str_replace_editor", "arguments": {"command": "view", "path": "a"}}'
+    for text in (call, f"<tool_call>{call}</tool_call>"):
+        (found,) = read_calls(text, TOOLS).calls
+        assert (found.name, found.args) == ("read", {"paths": ["a"]})
 
 
 @pytest.mark.parametrize(

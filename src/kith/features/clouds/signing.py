@@ -1,5 +1,6 @@
 """A model whose thoughts carry signatures: asked again without those that its server refuses."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -38,12 +39,13 @@ class SigningModel(Struct, Generic[About], frozen=True, eq=False):
             self._refused.update(signatures(prompt.messages))
             return await self._ask(prompt, about, emit)
 
+    @abstractmethod
     async def _ask(self, prompt: Prompt, about: About, emit: Emit) -> Reply:
-        raise NotImplementedError
+        """Ask in the server's own format. Raises SignatureError when it refuses a signature."""
 
+    @abstractmethod
     async def _look_up(self) -> About:
         """Ask the server's list. Raises ModelError, and NoModelError when the model is not in it."""
-        raise NotImplementedError
 
     async def _about(self) -> About:
         if not self._known:

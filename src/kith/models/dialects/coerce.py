@@ -38,9 +38,16 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", _SPACE.sub("", name)).lower()
 
 
-def name_meant(name: str, args: Mapping[str, Any]) -> str:
-    """The name of one of our tools for a call of a tool that does several things."""
-    return _OF_EDITOR.get(str(args.get("command")), name) if plain(name) in _EDITORS else name
+def translate(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, Mapping[str, Any]]:
+    """A call of an editor that does several things as one of ours; any other call as it is."""
+    meant = _OF_EDITOR.get(str(args.get("command")))
+    if not meant or plain(name) not in _EDITORS or any(tool.name == name for tool in tools):
+        return name, args
+    asked = _parsed(args.get("view_range"), list)
+    first, last = [*(asked if isinstance(asked, list) else ()), None, None][:2]
+    lines = {"start_line": first, "end_line": last if last != -1 else None}
+    given = {name: value for name, value in args.items() if name not in ("command", "view_range")}
+    return meant, {**given, **{name: line for name, line in lines.items() if line is not None}}
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
@@ -125,13 +132,13 @@ def coerce(args: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 def fit_args(args: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
     """The arguments as the tool takes them; who reads without saying what means the whole project."""
-    if "command" not in tool.schema.get("properties", {}) and args.get("command") in _OF_EDITOR:
-        first, last = [*(args.get("view_range") or ()), None, None][:2]
-        lines = {"start_line": first, "end_line": last if last != -1 else None}
-        given = {name: value for name, value in args.items() if name not in ("command", "view_range")}
-        args = {**given, **{name: line for name, line in lines.items() if line is not None}}
-    fitted = coerce(args, tool.schema)
-    if isinstance(words := fitted.get("command"), list) and all(isinstance(word, str) for word in words):
+    fitted, line = coerce(args, tool.schema), tool.schema.get("properties", {}).get("command", {})
+    words = fitted.get("command")
+    if (
+        line.get("type") == "string"
+        and isinstance(words, list)
+        and all(isinstance(word, str) for word in words)
+    ):
         fitted["command"] = _line_of(words)
     return {"paths": ["."]} if not fitted and tool.name == "read" else fitted
 

@@ -11,7 +11,7 @@ from kith.core.loop import CUT
 from kith.core.model import Tool
 from kith.core.run import new_id
 from kith.core.values import ToolCall
-from kith.models.dialects.coerce import find_tool, fit_args, fits, name_meant, nearest_tool
+from kith.models.dialects.coerce import find_tool, fit_args, fits, nearest_tool, translate
 from kith.models.dialects.json_text import Found, guess_name, named_in, read_json, skip
 from kith.models.dialects.marks import Marked, after_thoughts, is_marked, mark_calls
 from kith.models.dialects.pythonic import read_calls_of, read_list
@@ -140,10 +140,16 @@ def read_calls(text: str, tools: Sequence[Tool], cut: bool = False, seen: Sequen
 
 def fit_call(call: ToolCall, tools: Sequence[Tool]) -> ToolCall:
     """A call with the tool's own name and arguments that fit its schema, as far as they can be told."""
-    tool = tool_for(call.name, call.args, tools)
+    name, args = translate(call.name, call.args, tools)
+    tool = tool_for(name, args, tools)
     if tool is None:
         return call
-    return replace(call, name=tool.name, args=fit_args(call.args, tool))
+    return replace(call, name=tool.name, args=fit_args(args, tool))
+
+
+def _translated(found: Found, tools: Sequence[Tool]) -> Found:
+    name, args = translate(found.name, found.args, tools)
+    return replace(found, name=name, args=args)
 
 
 _Chosen = list[tuple[Found, Tool | None]]
@@ -153,7 +159,7 @@ def _marked(text: str, calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen
     """The calls of offered tools; the others only where they end the reply, as nothing but a call does."""
     is_last = not text[calls[-1].end :].strip()
     chosen: _Chosen = []
-    for found in calls:
+    for found in (_translated(each, tools) for each in calls):
         tool = tool_for(found.name, found.args, tools)
         line = text[text.rfind("\n", 0, found.start) + 1 : found.start]
         if tool or (is_last and not line.strip()):
@@ -163,7 +169,7 @@ def _marked(text: str, calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen
 
 def tool_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> Tool | None:
     """The tool that a call means; a misspelt name needs arguments that fit as well."""
-    tool = find_tool(name_meant(name, args), tools)
+    tool = find_tool(name, tools)
     if tool is None and args:
         near = nearest_tool(name, tools)
         tool = near if near and fits(fit_args(args, near), near.schema) else None
@@ -172,7 +178,8 @@ def tool_for(name: str, args: Mapping[str, Any], tools: Sequence[Tool]) -> Tool 
 
 def _plain(calls: Sequence[Found], tools: Sequence[Tool]) -> _Chosen:
     """Calls that look like any other JSON: all names must be known, and the arguments fit, or none is one."""
-    chosen: _Chosen = [(found, find_tool(found.name, tools)) for found in calls]
+    translated = (_translated(each, tools) for each in calls)
+    chosen: _Chosen = [(found, find_tool(found.name, tools)) for found in translated]
     meant = (
         tool and (found.fault or fits(fit_args(found.args, tool), tool.schema)) for found, tool in chosen
     )
@@ -263,7 +270,7 @@ def read_choice(text: str, tools: Sequence[Tool], cut: bool) -> ParsedReply | No
     if why:
         found = Found(0, len(body), guess_name(body), {}, why)
     elif calls:
-        found = Found(0, len(body), calls[0].name, calls[0].args, calls[0].fault)
+        found = _translated(Found(0, len(body), calls[0].name, calls[0].args, calls[0].fault), tools)
     else:
         return None
     return ParsedReply("", (as_call(found, tool_for(found.name, found.args, tools), tools, cut),))
