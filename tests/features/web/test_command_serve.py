@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from api_client import Api
+from begetter import Begotten
 from kith.features.web.tokens import ServerNote, read_note
 from outside import Kith, StandIn
 from serving import Serving
@@ -200,19 +202,15 @@ def test_a_question_is_answered_by_another_command(
 ) -> None:
     api = Api(serve, tmp_path)
     model = api.script([EDIT, "Mended."])
-    told: list[subprocess.CompletedProcess[str]] = []
-    watching = threading.Thread(
-        target=lambda: told.append(kith("client", "run", "-m", model, "Mend mean()", code=3))
-    )
-    watching.start()
-    id = ""
+    words = ["client", "run", "-m", model, "Mend mean()"]
+    watching = Begotten(words, kith.folder, serve.environ, tmp_path / "watched.txt")
     until = time.monotonic() + 60
-    while time.monotonic() < until and not id:
-        waiting = [each["id"] for each in api.get("sessions")["sessions"]]
-        id = next((each for each in waiting if api.get(f"sessions/{each}")["question"]), "")
+    while not (told := re.search(r"kith client answer (\w+) yes", watching.out.read_text())):
+        assert time.monotonic() < until, watching.out.read_text()
+        time.sleep(0.05)
+    id = told[1]
     kith("client", "answer", id, "no")
-    watching.join()
-    assert f"kith client answer {id} yes" in told[0].stderr
+    assert watching.wait(60) == 3
     assert "waits for no answer" in kith("client", "answer", id, "yes", code=2).stderr
 
 
