@@ -42,7 +42,7 @@ from kith.memory.caches import Stamp, find_place, is_storable, remove, settle
 from kith.memory.database import BUSY, distrust, is_damaged, write_ahead
 from kith.memory.workers import Crew
 
-_VERSION: Final = 2  # of everything below and of what context/outline.py finds
+_VERSION: Final = 3  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
 CREATE TABLE files (
   id INTEGER PRIMARY KEY,
