@@ -127,7 +127,7 @@ def test_what_fails_without_a_test_is_not_called_one() -> None:
 def test_a_refusal_for_an_undefined_name_says_which(kith: Kith, serve: Serve) -> None:
     serve([edit(OLD, OLD.replace("sum(", "fsum(")), DONE, DONE, DONE])
     told = kith("run", "--yes", "--tries", "2", "--check", "none", "fix mean", code=1)
-    fault = "soundness: Your change cannot work as it is: utils.py:6: `fsum` is not defined"
+    fault = "soundness: The change cannot work as it is: utils.py:6: `fsum` is not defined"
     assert told.stderr.count(f"✗ {fault}\n") == 2
     assert f"kith: Nothing was applied: after 2 tries, {fault}." in told.stderr
 
