@@ -13,7 +13,7 @@ from kith.core.run import Gate
 from kith.core.values import Ran
 from kith.gates.evidence.check_runs import Before
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
 UNITTEST = Toolchain("unittest", "Python", "", "python3 -m unittest", "unittest")

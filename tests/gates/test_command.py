@@ -9,7 +9,7 @@ from kith.gates.command import (
     name_command,
     not_allowed,
 )
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -12,9 +12,8 @@ from kith.gates.evidence.compare import compare, find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.js_tests import beside_tests, find_js, find_titles, name_test, pattern_of, title_of
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.other_languages import SOURCES, js_sources, read_js
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import narrow
+from kith.gates.runners.javascript import SOURCES, js_sources, read_js
+from kith.gates.toolchain import Toolchain, narrow
 
 PATH = "src/sum.test.ts"
 SOURCE = """\

@@ -16,7 +16,8 @@ from kith.core.evidence import Standing
 from kith.core.locks import hold_when_free
 from kith.core.trial_names import session_of
 from kith.gates.evidence.check_runs import ChosenCheck, read_choice
-from kith.gates.toolchains import Toolchain, choose_clues, find_candidates
+from kith.gates.toolchain import Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 from kith.settings import Settings
 from kith.trees.bulk_read import read_files
 from kith.trees.listing import list_files

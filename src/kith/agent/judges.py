@@ -24,8 +24,8 @@ from kith.gates.limits import limits_gate
 from kith.gates.linters import allowed_linters, lint_gate, types_gate
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import soundness_gate
+from kith.gates.toolchain import Toolchain
 from kith.gates.toolchains import (
-    Toolchain,
     choose_clues,
     choose_nested_clues,
     find_candidates,

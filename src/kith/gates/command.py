@@ -5,7 +5,7 @@ import re
 from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 
 def name_command(command: str) -> Toolchain:

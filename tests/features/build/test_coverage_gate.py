@@ -11,7 +11,7 @@ from kith.core.values import Change, Changes, Ran, Verdict
 from kith.features.build.judging import Measure, coverage_gate
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
 
 RAN = Ran("pytest", 0, "", 1.0)
 

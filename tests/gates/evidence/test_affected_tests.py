@@ -7,7 +7,7 @@ import pytest
 from kith.core.values import Change, Ran
 from kith.gates.evidence.affected_tests import Reach, affected_files, choose_sources, find_reach
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains.toolchain import Runner, Toolchain
+from kith.gates.toolchain import Runner, Toolchain
 
 PYTHON = {
     "pkg/__init__.py": "from pkg.b import g\n",

@@ -21,7 +21,8 @@ from kith.gates.evidence.check_runs import Before, Bench, read_choice
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import PYTHON, Toolchain, find_candidates
+from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchains import find_candidates
 from kith.trees.local import open_tree
 
 WITH_TOOL = Toolchain("unittest", "Python", "", "sh installed/tool && python3 -m unittest test_a", "unittest")

@@ -17,7 +17,7 @@ from kith.gates.evidence.check_runs import Before, Bench
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.trees.local import open_tree
 
 PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")

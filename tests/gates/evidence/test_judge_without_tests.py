@@ -10,8 +10,7 @@ from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.toolchain import Runner, Toolchain
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -5,8 +5,7 @@ import pytest
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult
 from kith.gates.results.missing_needs import PYPI, Blocked, blocked_cases, why_blocked
-from kith.gates.toolchains import PYTHON, Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.toolchain import PYTHON, Runner, Toolchain
 
 PROJECT = Toolchain(
     "pytest",

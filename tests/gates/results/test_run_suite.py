@@ -15,12 +15,12 @@ from kith.core.values import Changes, Ran
 from kith.core.workspace import ExecLimits, Trial
 from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
-from kith.gates.results import run_unittest
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
 from kith.gates.results.report_commands import compose
 from kith.gates.results.run import run_suite, why_no_results
-from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.runners import run_unittest
+from kith.gates.toolchain import BUILD_FOLDER, Runner, Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates, find_toolchains
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_candidates
+from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 from kith.gates.toolchains.manifests import REMOVE_OBJECTS
 
 PYTEST = "import pytest\n\ndef test_a():\n    assert True\n"
@@ -150,7 +151,7 @@ def test_what_cannot_be_understood_is_left_alone(text: str) -> None:
 
 
 def test_chosen_tests_take_the_place_of_stated_folders() -> None:
-    from kith.gates.toolchains.toolchain import narrow
+    from kith.gates.toolchain import narrow
 
     ((first, *_),) = groups(
         {"tox.ini": "[testenv]\ncommands = pytest -k x a\n", "a/test_a.py": PYTEST, "test_b.py": ""}

@@ -10,7 +10,8 @@ from gating import LIMITS, in_trial, make_repository
 from kith.core.run import Run
 from kith.gates.reports import SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain, choose_clues, find_candidates
+from kith.gates.toolchain import Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 
 MESON = "project('a', 'c')\ntest('one', executable('one', 'one.c'))\n"
 

@@ -4,17 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from kith.gates.toolchains import (
-    PYTHON,
-    Toolchain,
-    choose_clues,
-    find_candidates,
-    find_nested,
-    folders_beside,
-)
+from kith.gates.toolchain import PYTHON, Toolchain, directly, enter, narrow
+from kith.gates.toolchains import choose_clues, find_candidates, find_nested, folders_beside
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
 from kith.gates.toolchains.python import read_settings
-from kith.gates.toolchains.toolchain import directly, enter, narrow
 
 TEST = "def test_a():\n    assert True\n"
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"

@@ -23,7 +23,7 @@ from kith.core.values import Change, Changes, say
 from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
 from kith.gates.linters import Linter
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 # What a person may choose about a build.
 

@@ -18,7 +18,8 @@ from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.linters import Linter, allowed_linters, run_linter
 from kith.gates.reports import ProjectPaths
 from kith.gates.results.run import read_coverage
-from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
+from kith.gates.toolchain import PYTHON
+from kith.gates.toolchains import choose_clues, find_toolchains
 
 QUICK_FILES: Final = 2_000  # files that linters look at without being asked to
 _QUICK_S: Final = 20.0  # seconds that all of them may take together then

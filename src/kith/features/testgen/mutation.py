@@ -19,7 +19,7 @@ from kith.gates.suites import (
     Part,
     find_parts,
 )
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 # How much longer than on the code as it is: the tests themselves, and what they need to begin and be built.
 _SLOWER, _SLOWER_START, _LEAST_SECONDS = 10, 3, 3.0

@@ -16,7 +16,8 @@ from kith.core.values import Change
 from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.edits import split_hunks
 from kith.features.testgen.mutants import Lines, can_mutate
-from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchains
+from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.gates.untouched import is_test_file
 
 

@@ -16,8 +16,8 @@ from kith.core.workspace import Workspace
 from kith.gates.evidence.inline_tests import holds_tests
 from kith.gates.evidence.source_users import MANIFESTS, find_users, has_imports, module_name
 from kith.gates.reports import SuiteReport, file_of
+from kith.gates.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.toolchains.python import test_modules
-from kith.gates.toolchains.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.untouched import is_test_file
 
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for

@@ -20,7 +20,7 @@ from kith.gates.evidence.judged_change import MISSING, Check, JudgedChange, repl
 from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.reports import SuiteReport, file_of, join_reports
 from kith.gates.results.missing_needs import why_blocked
-from kith.gates.toolchains.toolchain import directly
+from kith.gates.toolchain import directly
 
 
 def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:

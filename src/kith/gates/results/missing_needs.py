@@ -22,7 +22,7 @@ from kith.gates.packages import (
 )
 from kith.gates.reports import CaseResult
 from kith.gates.results.missing_elsewhere import find_missing_elsewhere
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
 from kith.gates.toolchains.python import normal_name
 
 PYPI: Final = ("pypi.org", "files.pythonhosted.org")

@@ -9,11 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kith.gates.results.cpp import COMPILED, LINKED
-from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain
+from kith.gates.runners.cpp import COMPILED, LINKED
+from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, enter, hand_on
 from kith.gates.toolchains.cmake import COVERAGE_FOLDER
-from kith.gates.toolchains.toolchain import enter, hand_on
 
+_SCRIPTS: Final = Path(__file__).parents[1] / "runners"
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
 PARTS: Final = f"{REPORTS}/parts"
 BUILT: Final = "built"  # a report of one word that says that the build is done
@@ -141,7 +141,7 @@ def _django(line: str) -> str:
 
 def _unittest_runner() -> str:
     """The runner goes into the folder of reports, since what measures coverage wants a file."""
-    script = Path(__file__).with_name("run_unittest.py").read_text("utf-8")
+    script = (_SCRIPTS / "run_unittest.py").read_text("utf-8")
     return f"cat > {REPORTS}/run_unittest.py <<'END_OF_RUNNER'\n{script}END_OF_RUNNER\n"
 
 
@@ -257,7 +257,7 @@ def _mocha(line: str) -> str:
 
 def _reporter(name: str) -> str:
     """Lines that put a reporter into the folder of reports."""
-    script = Path(__file__).with_name(name).read_text("utf-8")
+    script = (_SCRIPTS / name).read_text("utf-8")
     return f"cat > {REPORTS}/{name} <<'END_OF_REPORTER'\n{script}END_OF_REPORTER\n"
 
 

@@ -17,7 +17,9 @@ from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.failure_output import clean_output, failing_tests
 from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport, seen_from_top
-from kith.gates.results.cpp import (
+from kith.gates.results.printed_lines import read_printed
+from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
+from kith.gates.runners.cpp import (
     Program,
     find_silent,
     find_test_sources,
@@ -26,7 +28,7 @@ from kith.gates.results.cpp import (
     read_googletest,
     read_program,
 )
-from kith.gates.results.other_languages import (
+from kith.gates.runners.javascript import (
     SOURCES,
     go_output,
     js_sources,
@@ -36,11 +38,8 @@ from kith.gates.results.other_languages import (
     read_reports,
     read_rspec,
 )
-from kith.gates.results.printed_lines import read_printed
-from kith.gates.results.python import read_pytest, read_unittest, worst_of
-from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import OF_UNITTEST, narrow
+from kith.gates.runners.python import read_pytest, read_unittest, worst_of
+from kith.gates.toolchain import OF_UNITTEST, Toolchain, narrow
 
 # What coverage tools report: coverage.py's, gcovr's and gcov's JSON.
 

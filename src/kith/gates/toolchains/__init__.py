@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from kith.gates.toolchain import Read, Toolchain, narrow, read_text
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
 from kith.gates.toolchains.ecosystems import ecosystem_clues, find_ecosystems, find_native
 from kith.gates.toolchains.manifests import (
@@ -35,20 +36,6 @@ from kith.gates.toolchains.python import (
     test_modules,
 )
 from kith.gates.toolchains.stated_commands import find_stated, stated_clues
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, PYTHON, Read, Toolchain, narrow, read_text
-
-__all__ = [
-    "BUILD_FOLDER",
-    "PYTHON",
-    "Read",
-    "Toolchain",
-    "choose_clues",
-    "choose_nested_clues",
-    "find_candidates",
-    "find_nested",
-    "find_toolchains",
-    "folders_beside",
-]
 
 _CLUES = frozenset({*MAKEFILES, *INNER_MAKEFILES, *NODE_CLUES, *OTHER_CLUES, *PYTHON_CLUES, ".gitmodules"})
 _FOLDERS_READ = 2 * MOST_PROJECTS  # some may have no tests; a change shows which of the others count

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
+from kith.gates.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 
 # Which of a CMake project's own options make it build its tests, and which build what no test needs.
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
+from kith.gates.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 from kith.gates.toolchains.cmake import builds_tests
 from kith.gates.toolchains.manifests import MAKEFILES
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
 
 _READ: Final = 40  # build files of one kind
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
+from kith.gates.toolchain import Read, Runner, Toolchain, read_text
 
 NODE_CLUES: Final = ("package.json",)
 _MANAGERS: Final = {

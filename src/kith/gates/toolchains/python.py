@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table
-from kith.gates.toolchains.stated_commands import Stated
-from kith.gates.toolchains.toolchain import (
+from kith.gates.toolchain import (
     OF_UNITTEST,
     PYTHON,
     Read,
@@ -22,6 +21,7 @@ from kith.gates.toolchains.toolchain import (
     matching,
     read_text,
 )
+from kith.gates.toolchains.stated_commands import Stated
 
 # How a project has pytest called: by its configuration, and by the commands that it states.
 

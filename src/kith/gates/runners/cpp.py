@@ -15,7 +15,7 @@ from kith.core.patterns import lazy_pattern
 from kith.gates.failure_output import distil
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import JUnitCase, read_junit
-from kith.gates.results.python import worst_of
+from kith.gates.runners.python import worst_of
 from kith.gates.untouched import is_test_file
 
 _TOLD: Final = 1_200  # characters of what a test printed

@@ -10,8 +10,8 @@ import pytest
 
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ShellCommand
-from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain, choose_clues, find_toolchains
-from kith.gates.toolchains.toolchain import Runner, narrow
+from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Runner, Toolchain, narrow
+from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.trees.local import open_tree
 
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"

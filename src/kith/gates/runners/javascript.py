@@ -10,7 +10,7 @@ from msgspec import Struct
 from kith.gates.js_tests import FileTitles, find_titles, name_test
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
 from kith.gates.results.junit import read_junit
-from kith.gates.results.python import tell_apart, worst_of
+from kith.gates.runners.python import tell_apart, worst_of
 
 SOURCES: Final = "sources/"  # of files of tests, beside the reports
 

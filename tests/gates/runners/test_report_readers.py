@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from kith.core.values import Ran
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.cpp import find_programs
 from kith.gates.results.junit import parse_xml, read_junit
 from kith.gates.results.run import read_cases, read_coverage, repair_output, was_built, why_no_results
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.runners.cpp import find_programs
+from kith.gates.toolchain import Runner, Toolchain
 from recorded import (
     CARGO,
     CATCH2,
