@@ -10,9 +10,10 @@ import pytest
 
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ShellCommand
-from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Runner, Toolchain, narrow
+from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, narrow
 from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.trees.local import open_tree
+from runners import RUNNERS
 
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
 PYTEST = "def test_a():\n    assert True\n"
@@ -88,7 +89,7 @@ def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
 
 
 def test_npm_wants_a_mark_before_options() -> None:
-    npm = Toolchain("npm test", "", "", "npm test", "jest")
+    npm = Toolchain("npm test", "", "", "npm test", RUNNERS["jest"])
     assert narrow(npm, ("a",)).run == "npm test -- -t '^(a)$'"
 
 
@@ -177,6 +178,6 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         ("pytest", (), "run"),
     ],
 )
-def test_some_tests_only(runner: Runner, only: tuple[str, ...], run: str) -> None:
+def test_some_tests_only(runner: str, only: tuple[str, ...], run: str) -> None:
     line = "run ./..." if runner == "go" else "run"
-    assert narrow(Toolchain("t", "", "", line, runner, build="make"), only).test == f"make && {run}"
+    assert narrow(Toolchain("t", "", "", line, RUNNERS[runner], build="make"), only).test == f"make && {run}"

@@ -19,8 +19,9 @@ from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
 from kith.gates.results.report_commands import compose
 from kith.gates.results.run import run_suite, why_no_results
 from kith.gates.runners import run_unittest
-from kith.gates.toolchain import BUILD_FOLDER, Runner, Toolchain
+from kith.gates.toolchain import BUILD_FOLDER, Toolchain
 from kith.gates.toolchains import choose_clues, find_candidates, find_toolchains
+from runners import RUNNERS
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -275,10 +276,8 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
         ("command", "", False),
     ],
 )
-def test_a_command_that_ends_well_without_a_test_says_nothing(
-    runner: Runner, output: str, none: bool
-) -> None:
-    made = Toolchain("x", "", "", "run", runner)
+def test_a_command_that_ends_well_without_a_test_says_nothing(runner: str, output: str, none: bool) -> None:
+    made = Toolchain("x", "", "", "run", RUNNERS[runner])
     problem = "`run` found no tests" if none else ""
     assert why_no_results(made, Ran("run", 0, output, 1.0), ()) == problem
     assert why_no_results(made, Ran("run", 1, output, 1.0), ()) == ""

@@ -332,7 +332,7 @@ def test_a_program_of_tests_that_ctest_is_not_told_of() -> None:
     inner += "set_target_properties(FOO_TESTS PROPERTIES OUTPUT_NAME tests)"
     tree = {"CMakeLists.txt": "project(foo)\nadd_subdirectory(test)", "test/CMakeLists.txt": inner}
     ((first,),) = groups(tree)
-    assert (first.runner, first.run) == ("program", ".kith-build/test/tests")
+    assert (first.runner.name, first.run) == ("program", ".kith-build/test/tests")
     assert first.build.endswith("--target FOO_TESTS")
     tree["test/CMakeLists.txt"] = (
         "set(N unit)\nset(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\nadd_executable(${N} a.cpp)"
@@ -349,7 +349,7 @@ def test_tests_with_a_project_of_their_own() -> None:
     tree["CMakeLists.txt"] = "project(a)\nenable_testing()\nadd_subdirectory(tests)"
     assert lines(tree)[0].startswith("cmake -S . -B .kith-build ")
     ((first,),) = groups({"utf8.h": "", "test/CMakeLists.txt": "project(t)\nadd_executable(t1 main.c)\n"})
-    assert (first.runner, first.run, first.build[-11:]) == ("program", ".kith-build/t1", "--target t1")
+    assert (first.runner.name, first.run, first.build[-11:]) == ("program", ".kith-build/t1", "--target t1")
 
 
 def test_a_preset_is_another_way() -> None:
@@ -378,7 +378,7 @@ def test_a_preset_is_another_way() -> None:
 )
 def test_a_target_that_tests_without_ctest(script: str, target: str) -> None:
     found = groups({"CMakeLists.txt": f"project(a C)\n{script}\n"})
-    run = [each.run for group in found for each in group if each.runner != "ctest"]
+    run = [each.run for group in found for each in group if each.runner.name != "ctest"]
     assert run == ([f"cmake --build .kith-build --target {target}"] if target else [])
 
 
@@ -525,7 +525,7 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
 def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, str]]) -> None:
     (group,) = groups({"package.json": json.dumps({"scripts": scripts})})
     lines = [" && ".join((*each.first, each.test, *each.last)) for each in group]
-    assert [(line, each.runner) for line, each in zip(lines, group, strict=True)] == found
+    assert [(line, each.runner.name) for line, each in zip(lines, group, strict=True)] == found
 
 
 @pytest.mark.parametrize(

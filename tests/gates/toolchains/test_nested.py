@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kith.gates.toolchain import PYTHON, Toolchain, directly, enter, narrow
+from kith.gates.toolchain import PYTHON, Toolchain, enter, narrow
 from kith.gates.toolchains import choose_clues, find_candidates, find_nested, folders_beside
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
 from kith.gates.toolchains.python import read_settings
@@ -116,10 +116,13 @@ def test_tests_are_named_from_the_top_and_chosen_by_those_names() -> None:
     assert narrow(pytest_, ["frontend/a.test.js"]) == pytest_
     assert pytest_.holds("backend/a.py") and not pytest_.holds("backend2/a.py")
     tree = {"my app/setup.py": "", "my app/test_a.py": UNITTEST}
-    by_unittest = next(each for each in groups(tree)[0] if each.runner == "unittest")
+    by_unittest = next(each for each in groups(tree)[0] if each.runner.name == "unittest")
     assert narrow(by_unittest, ["my app.test_a.T.test_a"]).run.endswith("-k '*test_a.T.test_a'")
-    beside = directly(by_unittest, ["my app/test_a.py"])
-    assert beside and beside.test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"
+    start = by_unittest.runner.direct
+    assert (
+        start
+        and start(by_unittest, ["my app/test_a.py"]).test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"
+    )
 
 
 def test_tests_beside_the_projects_start_at_the_top() -> None:

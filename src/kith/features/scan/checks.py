@@ -17,7 +17,7 @@ from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.linters import Linter, allowed_linters, run_linter
 from kith.gates.reports import ProjectPaths
-from kith.gates.results.run import read_coverage
+from kith.gates.results.coverage import read_coverage
 from kith.gates.toolchain import PYTHON
 from kith.gates.toolchains import choose_clues, find_toolchains
 

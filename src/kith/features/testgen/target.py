@@ -16,6 +16,7 @@ from kith.core.values import Change
 from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.edits import split_hunks
 from kith.features.testgen.mutants import Lines, can_mutate
+from kith.gates.runners.python import PYTEST, UNITTEST
 from kith.gates.toolchain import PYTHON, Toolchain
 from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.gates.untouched import is_test_file
@@ -133,13 +134,13 @@ async def find_place(
 
 async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
     """The same place; where nothing was tested before and pytest is not installed, unittest's."""
-    if place.toolchain.runner != "pytest" or place.example:
+    if place.toolchain.runner is not PYTEST or place.example:
         return place
     if not (await trial.check(ShellCommand(f"{PYTHON} -c 'import pytest'"))).code:
         return place
     files = sorted({*await trial.files(), place.out})
     found = find_toolchains(files, {place.out: b"import unittest\n"}.get)
-    own = next((each for each in found if each.runner == "unittest"), place.toolchain)
+    own = next((each for each in found if each.runner is UNITTEST), place.toolchain)
     return replace(place, toolchain=own)
 
 
@@ -172,7 +173,7 @@ async def _toolchain(
 def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
     """A person's own command; what pytest and unittest say of each test is read all the same."""
     plain = _PYTHON_LINE.fullmatch(line)
-    own = next((each for each in found if plain and each.runner == plain["runner"]), None)
+    own = next((each for each in found if plain and each.runner.name == plain["runner"]), None)
     if plain and own:
         return replace(own, why="named", folder="", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
     return Toolchain(line, "", "named", line)

@@ -305,7 +305,7 @@ class Bench:
             str(self.home.root),
             self._environment(toolchain.folder),
             toolchain.test,
-            toolchain.runner,
+            toolchain.runner.name,
             toolchain.clean,
         )
         rows = [*told, self._trees[changes]]

@@ -1,32 +1,23 @@
-"""Read the reports of cargo, Go, Node, Jest, Vitest and Mocha."""
+"""JavaScript and TypeScript: Node's own runner, Jest, Vitest and Mocha."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
-from kith.gates.js_tests import FileTitles, find_titles, name_test
-from kith.gates.reports import CaseResult, Outcome, ProjectPaths
-from kith.gates.results.junit import read_junit
-from kith.gates.runners.python import tell_apart, worst_of
+from kith.gates.js_tests import FileTitles, find_titles, is_js, name_test, pattern_of, selects_all
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths, worst_of
+from kith.gates.results.report_commands import REPORTS, SOURCES, add_script
+from kith.gates.toolchain import Runner, hand_on
 
-SOURCES: Final = "sources/"  # of files of tests, beside the reports
+_REPORT_NODE: Final = Path(__file__).with_name("report_node.mjs")
+_REPORT_MOCHA: Final = Path(__file__).with_name("report_mocha.cjs")
 
-_RUST_PROGRAM: Final = re.compile(r"^running \d+ tests?$", re.M)
-_RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
-_RUST_BLOCK: Final = re.compile(r"^---- (\S.*?) stdout ----\n(.*?)(?=^---- |^failures:$|\Z)", re.M | re.S)
-_RUST_PANIC: Final = re.compile(
-    r"panicked at (?:'(?P<old>.*?)', )?(?P<path>[^\s:]+):(?P<line>\d+):\d+:?\n?", re.S
-)
-_RUST_NOTE: Final = re.compile(r"^(?:note: run with `RUST_BACKTRACE|stack backtrace:$).*", re.M | re.S)
-_RUST_FRAME: Final = re.compile(r"^ +\d+: (?:0x\w+ - )?(\S+)[^\n]*\n +at (?:\./)?([^\s:]+):(\d+)", re.M)
-_GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t([^\n]+\.go):(\d+)", re.M)
 _OUTCOMES: Final[Mapping[str, Outcome]] = {
-    "ok": "passed",
-    "FAILED": "failed",
-    "ignored": "skipped",
     "pass": "passed",
     "fail": "failed",
     "skip": "skipped",
@@ -36,89 +27,6 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "skipped": "skipped",
     "todo": "skipped",
 }
-
-
-def read_cargo(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are Rust's paths: `module::tests::name`; of another program's test with this name, with a number.
-
-    Stable Rust has no report but these lines. Programs run in the order of their names.
-    """
-    text = files.get("cargo.txt", b"").decode("utf-8", "replace")
-    return tuple(
-        tell_apart(case for program in _RUST_PROGRAM.split(text) for case in _program(program, place))
-    )
-
-
-def _program(text: str, place: ProjectPaths) -> tuple[CaseResult, ...]:
-    told = dict(_RUST_BLOCK.findall(text))
-    return worst_of(
-        _rust_case(name, how, told.get(name, ""), place) for name, how in _RUST_TEST.findall(text)
-    )
-
-
-def _rust_case(name: str, how: str, block: str, place: ProjectPaths) -> CaseResult:
-    panic = _RUST_PANIC.search(block)
-    if panic is None:
-        return place.case(name, _OUTCOMES[how], block)
-    message = panic["old"] or block[panic.end() :]
-    frames = [f"{path}:{line}: in {name}" for name, path, line in reversed(_RUST_FRAME.findall(block))]
-    where = "\n".join(frames) or f"{panic['path']}:{panic['line']}: "
-    return place.case(name, _OUTCOMES[how], _RUST_NOTE.sub("", message), where, error="panic")
-
-
-def read_go(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are `package.Test/subtest`, by the events of `go test -json` (`go doc test2json`)."""
-    said: dict[tuple[str, str], list[str]] = {}
-    ended: dict[tuple[str, str], tuple[Outcome, float]] = {}
-    for event in _events(files):
-        key = (str(event.get("Package", "")), str(event.get("Test", "")))
-        if event.get("Action") == "output":
-            said.setdefault(key, []).append(str(event.get("Output", "")))
-        elif event.get("Action") in ("pass", "fail", "skip") and key[1]:
-            seconds = event.get("Elapsed")
-            took = float(seconds) if isinstance(seconds, (int, float)) else 0.0
-            ended[key] = (_OUTCOMES[event["Action"]], took)
-    return tuple(_go_case(key, *end, "".join(said.get(key, ())), place) for key, end in ended.items())
-
-
-def _go_case(
-    key: tuple[str, str], outcome: Outcome, seconds: float, output: str, place: ProjectPaths
-) -> CaseResult:
-    """Go names a file without its folder, so the package says which one it is."""
-    package, test = key
-    message = "\n".join(
-        line.strip() for line in output.splitlines() if not re.match(r"\s*(?:=== |--- )", line)
-    )
-    located = re.sub(
-        r"^(\w+\.go):(\d+)", lambda m: f"{_go_file(m[1], package, place)}:{m[2]}", message, flags=re.M
-    )
-    panic = re.search(r"^\s*panic: ", output, re.M)
-    called = [f"{path}:{line}: in {name}" for name, path, line in reversed(_GO_FRAME.findall(output))]
-    where = "\n".join(called) if panic and called else located
-    return place.case(f"{package}.{test}", outcome, located, where, seconds, "panic" if panic else "")
-
-
-def _go_file(name: str, package: str, place: ProjectPaths) -> str:
-    """The deepest folder that ends as the package does."""
-    parts = package.split("/")
-    folders = ("/".join(parts[at:]) for at in range(1, len(parts) + 1))
-    paths = (f"{folder}/{name}" if folder else name for folder in folders)
-    return next((path for path in paths if path in place.files), name)
-
-
-def go_output(files: Mapping[str, bytes]) -> str:
-    """Rebuild the ordinary output of `go test` from its events."""
-    return "".join(str(event.get("Output", "")) for event in _events(files))
-
-
-def _events(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
-    for line in files.get("go.jsonl", b"").splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue  # a program that is tested may print between the events
-        if isinstance(event, dict):
-            yield event
 
 
 class _Reported(Struct, frozen=True):
@@ -152,7 +60,10 @@ def _js_reports(files: Mapping[str, bytes]) -> list[_Reported]:
     lines = files.get("tests.jsonl", b"").splitlines()
     try:
         by_file = json.loads(told)["testResults"] if told else ()
-        return [*map(_own_test, map(json.loads, lines)), *(each for file in by_file for each in _jest(file))]
+        return [
+            *map(_own_test, map(json.loads, lines)),
+            *(each for file in by_file for each in _jest_file(file)),
+        ]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []
 
@@ -165,7 +76,7 @@ def _own_test(test: Any) -> _Reported:
     return _Reported(str(test["file"]), titles, outcome, str(test["stack"]), float(test["seconds"]))
 
 
-def _jest(file: Any) -> Iterator[_Reported]:
+def _jest_file(file: Any) -> Iterator[_Reported]:
     name = str(file.get("name", ""))
     for test in file["assertionResults"]:
         outcome = _OUTCOMES.get(str(test.get("status")), "skipped")
@@ -204,47 +115,78 @@ def _js_frames(text: str) -> str:
     return "\n".join(f"{path}:{line}: in {name.split(' ')[0] or '?'}" for name, path, line in reversed(found))
 
 
-# --- the JVM, PHP, Meson, Ruby ---------------------------------------------------------------
+# The lines that leave reports.
 
 
-def read_reports(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Every report in JUnit's format that was collected; ids are `Class.test`, as most runners take them."""
-    reports = (data for name, data in sorted(files.items()) if name.startswith("junit/"))
-    return worst_of(
-        place.case(
-            f"{entry.group}.{entry.name}" if entry.group else entry.name,
-            entry.outcome,
-            entry.said or entry.text,
-            entry.text,
-            entry.seconds,
-            entry.kind,
-        )
-        for data in reports
-        for entry in read_junit(data)
+def _report_node(line: str) -> str:
+    """The options come by the environment, since a script's own words end the list of them."""
+    address = 'require("node:url").pathToFileURL(process.argv[1]).href'  # of a folder with a `#`, or a space
+    two = (
+        "--test-reporter=spec --test-reporter-destination=stdout "
+        f"--test-reporter=$reporter --test-reporter-destination={REPORTS}/tests.jsonl"
+    )
+    return (
+        f"{add_script(_REPORT_NODE)}"
+        f'reporter="$(node -p \'{address}\' "$PWD/{REPORTS}/report_node.mjs" 2>/dev/null)"\n'
+        f'NODE_OPTIONS="{two}" node -e 0 2>/dev/null && export NODE_OPTIONS="{two}"\n{line}'
     )
 
 
-def read_rspec(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
-    """Ids are full descriptions, as `-e` takes them; of a file that could not be loaded, an error."""
-    try:
-        data = json.loads(files.get("rspec.json", b""))
-        return worst_of(_example(each, place) for each in data["examples"])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return ()
+def _report_jest(line: str) -> str:
+    return hand_on(line, f'--json --outputFile="$PWD/{REPORTS}/jest.json"')
 
 
-def _example(example: Any, place: ProjectPaths) -> CaseResult:
-    """Source: RSpec's JsonFormatter."""
-    told = example.get("exception") or {}
-    frames = "\n".join(
-        re.sub(r":in [`'](.*)'$", r": in \1", line) for line in reversed(told.get("backtrace") or ())
+def _report_vitest(line: str) -> str:
+    return hand_on(
+        line, f'--run --reporter=default --reporter=json --outputFile.json="$PWD/{REPORTS}/vitest.json"'
     )
-    outcome = _OUTCOMES.get(str(example["status"]), "skipped")
-    return place.case(
-        str(example["full_description"]),
-        outcome,
-        str(told.get("message") or ""),
-        frames,
-        float(example.get("run_time") or 0),
-        str(told.get("class") or ""),
+
+
+def _report_mocha(line: str) -> str:
+    """Its reporter lies among the project's files, so that the project's own Mocha is found from there."""
+    return add_script(_REPORT_MOCHA) + hand_on(line, f'--reporter "$PWD/{REPORTS}/report_mocha.cjs"')
+
+
+# The lines for some tests only.
+
+
+def _choose_jest(line: str, only: tuple[str, ...]) -> str:
+    """An id is `path::name`; `-t` takes names of all files, and of a table all rows.
+
+    Where one of them is a whole file, or has a name that selects all tests, the files of all of them run.
+    """
+    named = [test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only]
+    if any(path and selects_all(name) for path, _, name in named):
+        paths = list(dict.fromkeys(path for path, _, _ in named))
+        return hand_on(line, shlex.join(paths)) if all(paths) else line
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in named))
+    return hand_on(line, f"-t {shlex.quote(f'^({patterns})$')}")
+
+
+def _choose_mocha(line: str, only: tuple[str, ...]) -> str:
+    """Files are added to those that a script names, so only names can be chosen."""
+    named = [test.partition("::") if is_js(test.partition("::")[0]) else ("", "", test) for test in only]
+    if any(is_js(name) or (path and selects_all(name)) for path, _, name in named):
+        return line
+    patterns = "|".join(dict.fromkeys(pattern_of(name) for _, _, name in named))
+    return hand_on(line, f"-g {shlex.quote(f'^({patterns})$')}")
+
+
+def _runner(
+    name: str,
+    report: Callable[[str], str],
+    choose: Callable[[str, tuple[str, ...]], str] | None,
+) -> Runner:
+    return Runner(
+        name,
+        report=report,
+        read=lambda files, place, ran: read_js(files, place),
+        choose=choose,
+        wants=js_sources,
     )
+
+
+NODE: Final = _runner("node", _report_node, None)
+JEST: Final = _runner("jest", _report_jest, _choose_jest)
+VITEST: Final = _runner("vitest", _report_vitest, _choose_jest)
+MOCHA: Final = _runner("mocha", _report_mocha, _choose_mocha)

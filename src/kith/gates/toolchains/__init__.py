@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from kith.gates.runners.python import PYTEST
 from kith.gates.toolchain import Read, Toolchain, narrow, read_text
 from kith.gates.toolchains.cmake import cmake_clues, find_cmake
 from kith.gates.toolchains.ecosystems import ecosystem_clues, find_ecosystems, find_native
@@ -97,7 +98,7 @@ def _with_guess(nested: Sequence[_Group], top: _Groups, beside: Sequence[str]) -
 def _start_beside(guess: _Group, tests: Sequence[str], python: Sequence[_Group]) -> _Group:
     """The ways to start only the tests beside the Python projects."""
     names, why = sorted({_above(path, python) for path in tests}), f"{tests[0]} is a test module"
-    return tuple(replace(narrow(each, names), why=why) for each in guess if each.runner == "pytest") or guess
+    return tuple(replace(narrow(each, names), why=why) for each in guess if each.runner is PYTEST) or guess
 
 
 def _above(path: str, groups: Sequence[_Group]) -> str:

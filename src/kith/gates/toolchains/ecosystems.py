@@ -11,7 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
+from kith.gates.runners.junit_files import JUNIT, PHPUNIT
+from kith.gates.runners.rspec import RSPEC
+from kith.gates.toolchain import BUILD_FOLDER, COMMAND, Read, Toolchain, matching, read_text
 from kith.gates.toolchains.cmake import builds_tests
 from kith.gates.toolchains.manifests import MAKEFILES
 
@@ -29,7 +31,7 @@ def _find_maven(files: Collection[str], read: Read) -> Iterator[Toolchain]:
         return
     for program in ("mvn", "./mvnw") if "mvnw" in files else ("mvn",):
         line = f"{program} -B -o --fail-at-end test"
-        yield Toolchain("mvn test", "Java", "pom.xml", line, "junit", reports=_SUREFIRE)
+        yield Toolchain("mvn test", "Java", "pom.xml", line, JUNIT, reports=_SUREFIRE)
 
 
 def _find_gradle(files: Collection[str], read: Read) -> Iterator[Toolchain]:
@@ -39,7 +41,7 @@ def _find_gradle(files: Collection[str], read: Read) -> Iterator[Toolchain]:
         return
     for program in ("./gradlew", "gradle") if "gradlew" in files else ("gradle",):
         line = f"{program} --offline --no-daemon --continue cleanTest test"
-        yield Toolchain("gradle test", "Java", build, line, "junit", reports=_GRADLE_REPORTS)
+        yield Toolchain("gradle test", "Java", build, line, JUNIT, reports=_GRADLE_REPORTS)
 
 
 # --- C and C++ without CMake -----------------------------------------------------------------
@@ -69,7 +71,7 @@ def _find_meson(files: Collection[str], read: Read) -> Iterator[Toolchain]:
             _language(files),
             f"meson.build, with{chosen}" if chosen else "meson.build",
             f"meson test -C {_MESON_FOLDER} --no-rebuild --print-errorlogs",
-            "junit",
+            JUNIT,
             f"test -f {_MESON_FOLDER}/build.ninja || {setup}",
             f"ninja -C {_MESON_FOLDER}",
             reports=(f"./{_MESON_FOLDER}/meson-logs/testlog.junit.xml",),
@@ -110,7 +112,7 @@ def _find_configure(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     )
     name, language = f"make {target}", _language(files)
     if any(path.endswith(".am") for path in makefiles):
-        yield Toolchain(name, language, source, test, "command", configure, build)
+        yield Toolchain(name, language, source, test, COMMAND, configure, build)
         return
     # Without automake the rules are written by hand: they may not say which objects a change makes old.
     clean = "! test -f Makefile || make clean"
@@ -140,7 +142,7 @@ def _find_ruby(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     if matching(files, ("_spec.rb",), _RSPEC):
         for prefix in bundled:
             why = "spec/ has specifications"
-            yield Toolchain("rspec", "Ruby", why, f"{prefix}rspec", "rspec", requires=gems)
+            yield Toolchain("rspec", "Ruby", why, f"{prefix}rspec", RSPEC, requires=gems)
     elif matching(files, (".rb",), _MINITEST):
         if "Rakefile" in files:
             for prefix in bundled:
@@ -156,7 +158,7 @@ def _find_php(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     )
     if where:
         for program in ("vendor/bin/phpunit", "phpunit"):
-            yield Toolchain("phpunit", "PHP", where, program, "phpunit")
+            yield Toolchain("phpunit", "PHP", where, program, PHPUNIT)
 
 
 def _find_perl(files: Collection[str], read: Read) -> Iterator[Toolchain]:
