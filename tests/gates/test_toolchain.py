@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kith.agent.ecosystems import ecosystems
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ShellCommand
 from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, narrow
@@ -22,7 +23,7 @@ NO_TESTS = 'echo "Error: no test specified" && exit 1'
 
 def commands(tree: Mapping[str, str]) -> list[str]:
     contents = {path: text.encode() for path, text in tree.items()}
-    return [check.test for check in find_toolchains(contents, contents.get)]
+    return [check.test for check in find_toolchains(contents, contents.get, ecosystems())]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_scripts_of_a_cmake_project_are_its_own() -> None:
 
 
 def test_why_names_what_spoke_for_it() -> None:
-    (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
+    (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n", ecosystems())
     assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include(CTest)")
 
 
@@ -113,9 +114,9 @@ def test_clues_are_what_is_read() -> None:
         asked.append(path)
         return tree[path].encode()
 
-    find_toolchains(tree, read)
-    assert set(asked) <= set(choose_clues(tree))
-    assert len(choose_clues(tree)) == 12
+    find_toolchains(tree, read, ecosystems())
+    assert set(asked) <= set(choose_clues(tree, ecosystems()))
+    assert len(choose_clues(tree, ecosystems())) == 12
 
 
 CMAKE = """\
@@ -140,7 +141,7 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
     async def run() -> tuple[Ran, Ran, Changes]:
         tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
         contents = {path: await tree.read(path) for path in await tree.files()}
-        (check,) = find_toolchains(contents, contents.get)
+        (check,) = find_toolchains(contents, contents.get, ecosystems())
         async with tree.trial() as trial:
             failed = await trial.exec(ShellCommand(check.test))
             await trial.write("sample.c", b"int main(void) { return 0; }\n")

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from kith.agent.ecosystems import ecosystems
 from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
 from kith.core.locks import hold_when_free
@@ -94,7 +95,8 @@ async def known_checks(root: Path, settings: Settings) -> tuple[KnownCheck, ...]
         return tuple(KnownCheck(each, f"check, {origin}") for each in settings.check if each != "none")
     kept = KeptResults(settings.cache, settings.state)
     files = await list_files(root)
-    groups = find_candidates(files, read_files(root, choose_clues(files)).get)
+    known = ecosystems()
+    groups = find_candidates(files, read_files(root, choose_clues(files, known)).get, known)
     return tuple(_known(read_choice(kept, root, group), group) for group in groups)
 
 

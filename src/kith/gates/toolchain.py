@@ -4,8 +4,8 @@ import os
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -162,6 +162,19 @@ class Toolchain(Struct, frozen=True):
             for name in names
             if (start := next((each for each in starts if name.startswith(each)), None)) is not None
         )
+
+
+class Ecosystem(Struct, frozen=True):
+    """Projects of one kind, as a feature knows them.
+
+    `find` gives the ways to their tests, the most promising first. It gets the paths of all files, and can
+    read those at the top that match `clues`. `asked`: always; `late`, where no Makefile tests; or `last`,
+    where nothing else has tests.
+    """
+
+    find: Callable[[Collection[str], Read], Iterable[Toolchain]]
+    clues: str = ""
+    asked: Literal["always", "late", "last"] = "late"
 
 
 # A project in a folder often has an environment there; the one at the top is on PATH already.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kith.agent.ecosystems import ecosystems
 from kith.gates.toolchain import PYTHON, Toolchain
 from kith.gates.toolchains import choose_clues, find_candidates
 from kith.gates.toolchains.manifests import REMOVE_OBJECTS
@@ -18,8 +19,8 @@ PLAIN = f"{PYTHON} -m pytest -q"
 
 def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
     contents = {path: text.encode() for path, text in tree.items()}
-    clues = {path: contents[path] for path in choose_clues(contents)}
-    return [list(group) for group in find_candidates(contents, clues.get)]
+    clues = {path: contents[path] for path in choose_clues(contents, ecosystems())}
+    return [list(group) for group in find_candidates(contents, clues.get, ecosystems())]
 
 
 def lines(tree: Mapping[str, str]) -> list[str]:

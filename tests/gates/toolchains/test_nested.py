@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from kith.agent.ecosystems import ecosystems
 from kith.gates.toolchain import PYTHON, Toolchain, enter, narrow
 from kith.gates.toolchains import choose_clues, find_candidates, find_nested, folders_beside
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
@@ -24,8 +25,8 @@ BOTH = {
 
 def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
     contents = {path: text.encode() for path, text in tree.items()}
-    clues = {path: contents[path] for path in choose_clues(contents)}
-    return [list(group) for group in find_candidates(contents, clues.get)]
+    clues = {path: contents[path] for path in choose_clues(contents, ecosystems())}
+    return [list(group) for group in find_candidates(contents, clues.get, ecosystems())]
 
 
 def lines(tree: Mapping[str, str]) -> list[list[str]]:
@@ -93,7 +94,7 @@ def test_of_many_projects_those_that_a_change_touches_are_checked() -> None:
     tree = {f"service{n}/package.json": NODE for n in range(MOST_PROJECTS + 1)}
     assert groups(tree) == []
     assert folders_beside(tree, [], ["service1/a.js", "README.md", "service12/a.js"]) == ["service1"]
-    ((only,),) = find_nested("service1", tree, lambda path: tree[path].encode())
+    ((only,),) = find_nested("service1", tree, lambda path: tree[path].encode(), ecosystems())
     assert only.test == "cd service1 && npm test"
     del tree["service0/package.json"]
     assert len(groups(tree)) == MOST_PROJECTS

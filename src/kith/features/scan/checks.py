@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kith.agent.ecosystems import ecosystems
 from kith.agent.linters import find_linters, lint_clues
 from kith.core.codec import decode, encode
 from kith.core.events import Progress
@@ -38,7 +39,7 @@ _LCOV: Final = ("lcov.info", "coverage/lcov.info", "coverage.lcov", "build/lcov.
 
 async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
     """Find how the project is configured, built and tested, as its own files say."""
-    contents = await read_readable(run.workspace, choose_clues(files))
+    contents = await read_readable(run.workspace, choose_clues(files, ecosystems()))
     return tuple(
         Commands(
             each.name,
@@ -46,7 +47,7 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
             each.why,
             *(line and each.from_top(line) for line in (each.configure, each.build, each.run)),
         )
-        for each in find_toolchains(files, contents.get)
+        for each in find_toolchains(files, contents.get, ecosystems())
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.agent.ecosystems import ecosystems
 from kith.context.symbols import find_symbols
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Change
@@ -139,7 +140,7 @@ async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
     if not (await trial.check(ShellCommand(f"{PYTHON} -c 'import pytest'"))).code:
         return place
     files = sorted({*await trial.files(), place.out})
-    found = find_toolchains(files, {place.out: b"import unittest\n"}.get)
+    found = find_toolchains(files, {place.out: b"import unittest\n"}.get, ecosystems())
     own = next((each for each in found if each.runner is UNITTEST), place.toolchain)
     return replace(place, toolchain=own)
 
@@ -155,9 +156,9 @@ async def _toolchain(
 ) -> Toolchain:
     planned = sorted({*files, out})  # a first file of tests makes a project one that pytest can test
     contents: dict[str, bytes] = {}
-    for path in choose_clues(planned):
+    for path in choose_clues(planned, ecosystems()):
         contents[path] = (await _text(tree, path)).encode() if path in files else b""
-    found = find_toolchains(planned, contents.get)
+    found = find_toolchains(planned, contents.get, ecosystems())
     if commands:
         return _named(" && ".join(commands), found)
     languages = _LANGUAGES.get(splitext(target.path)[1], _COMPILED)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kith.core.values import Ran
 from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, enter
 
 REPORTS: Final = f"{BUILD_FOLDER}/reports"
@@ -40,11 +39,6 @@ for name in sys.argv[1:]:
 def leaves_reports() -> bool:
     """The lines are a POSIX shell's; elsewhere tests have an exit code and what they print."""
     return os.name == "posix"
-
-
-def found_none(ran: Ran) -> bool:
-    """A runner whose report names all of its tests, and named none."""
-    return not ran.code and leaves_reports()
 
 
 def compose(toolchain: Toolchain, *, coverage: bool) -> str:

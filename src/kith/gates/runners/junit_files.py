@@ -1,11 +1,10 @@
-"""Runners that write reports in JUnit's format: those of the JVM, Meson, PHPUnit."""
+"""Runners that write reports in JUnit's format: those of the JVM and of Meson."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from kith.gates.reports import CaseResult, ProjectPaths, worst_of
 from kith.gates.results.junit import read_junit
-from kith.gates.results.report_commands import REPORTS
 from kith.gates.toolchain import Runner
 
 
@@ -26,13 +25,5 @@ def read_reports(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseR
     )
 
 
-def _report_phpunit(line: str) -> str:
-    return f"mkdir -p {REPORTS}/junit\n{line} --log-junit {REPORTS}/junit/phpunit.xml"
-
-
-def _runner(name: str, report: Callable[[str], str]) -> Runner:
-    return Runner(name, report=report, read=lambda files, place, ran: read_reports(files, place))
-
-
-JUNIT: Final = _runner("junit", str)  # the toolchain names the files of its reports
-PHPUNIT: Final = _runner("phpunit", _report_phpunit)
+# The toolchain names the files of its reports.
+JUNIT: Final = Runner("junit", report=str, read=lambda files, place, ran: read_reports(files, place))

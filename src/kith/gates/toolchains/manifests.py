@@ -1,4 +1,4 @@
-"""Find the toolchains of projects with one manifest: package.json, Cargo.toml, go.mod and the Makefile."""
+"""Find the toolchains of projects with one manifest: package.json and the Makefile."""
 
 import json
 import os
@@ -10,9 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.runners.go import GO
 from kith.gates.runners.javascript import JEST, MOCHA, NODE, VITEST
-from kith.gates.runners.rust import CARGO
 from kith.gates.toolchain import COMMAND, Read, Runner, Toolchain, read_text
 
 NODE_CLUES: Final = ("package.json",)
@@ -177,38 +175,6 @@ def _alone(part: str) -> str:
     bare = _WRAPPED.sub("", part)
     return bare if bare.startswith("node ") else f"npx --no-install {bare}"
 
-
-# Rust's and Go's toolchains: one manifest, one command.
-
-OTHER_CLUES: Final = ("Cargo.toml",)
-
-
-def find_cargo(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """All packages of a workspace, and all their programs of tests although an earlier one fails."""
-    if "Cargo.toml" not in files:
-        return ()
-    text = read_text(read, "Cargo.toml")
-    workspace = " --workspace" if re.search(r"^\[workspace\]", text, re.M) else ""
-    whole = Toolchain(
-        "cargo test", "Rust", "Cargo.toml", f"cargo test --offline{workspace} --no-fail-fast", CARGO
-    )
-    if not workspace or not re.search(r"^\[package\]", text, re.M):
-        return (whole,)
-    top = Toolchain("cargo test", "Rust", "Cargo.toml", "cargo test --offline --no-fail-fast", CARGO)
-    return (whole, top)
-
-
-def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """All packages of the module; of a workspace, of all its modules."""
-    if "go.work" in files:
-        line = "go test $(go list -m -f '{{.Dir}}/...')"
-        return (Toolchain("go test", "Go", "go.work", line, GO),)
-    if "go.mod" not in files:
-        return ()
-    return (Toolchain("go test", "Go", "go.mod", "go test ./...", GO),)
-
-
-# Make's toolchain: a target of the Makefile that tests, or what of it does nothing but test.
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 INNER_MAKEFILES: Final = ("tests/Makefile", "test/Makefile")

@@ -3,12 +3,12 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths
-from kith.gates.results.report_commands import REPORTS, found_none
-from kith.gates.toolchain import Runner
+from kith.gates.results.report_commands import REPORTS, leaves_reports
+from kith.gates.toolchain import Ecosystem, Read, Runner, Toolchain
 
 _GO_FRAME: Final = re.compile(r"^(\S+)\([^\n]*\)\n\t([^\n]+\.go):(\d+)", re.M)
 _GO_TEST: Final = re.compile(r"(.+?)\.((?:Test|Fuzz|Example)\w*)(?:/.*)?")
@@ -89,7 +89,23 @@ GO: Final = Runner(
     report=_report_go,
     read=lambda files, place, ran: read_go(files, place),
     choose=_choose_go,
-    found_none=found_none,
+    found_none=lambda ran: not ran.code and leaves_reports(),  # its report names all of its tests
     printed=go_output,
     compiles=True,
 )
+
+
+def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """All packages of the module; of a workspace, of all its modules."""
+    if "go.work" in files:
+        line = "go test $(go list -m -f '{{.Dir}}/...')"
+        return (Toolchain("go test", "Go", "go.work", line, GO),)
+    if "go.mod" not in files:
+        return ()
+    return (Toolchain("go test", "Go", "go.mod", "go test ./...", GO),)
+
+
+# Make's toolchain: a target of the Makefile that tests, or what of it does nothing but test.
+
+
+GO_MODULES: Final = Ecosystem(find_go, asked="always")

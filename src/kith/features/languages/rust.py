@@ -2,12 +2,12 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from kith.gates.reports import CaseResult, Outcome, ProjectPaths, tell_apart, worst_of
-from kith.gates.results.report_commands import REPORTS, found_none
-from kith.gates.toolchain import Runner
+from kith.gates.results.report_commands import REPORTS, leaves_reports
+from kith.gates.toolchain import Ecosystem, Read, Runner, Toolchain, read_text
 
 _RUST_PROGRAM: Final = re.compile(r"^running \d+ tests?$", re.M)
 _RUST_TEST: Final = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.M)
@@ -65,6 +65,24 @@ CARGO: Final = Runner(
     report=_report_cargo,
     read=lambda files, place, ran: read_cargo(files, place),
     choose=_choose_cargo,
-    found_none=found_none,
+    found_none=lambda ran: not ran.code and leaves_reports(),  # its report names all of its tests
     compiles=True,
 )
+
+
+def find_cargo(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
+    """All packages of a workspace, and all their programs of tests although an earlier one fails."""
+    if "Cargo.toml" not in files:
+        return ()
+    text = read_text(read, "Cargo.toml")
+    workspace = " --workspace" if re.search(r"^\[workspace\]", text, re.M) else ""
+    whole = Toolchain(
+        "cargo test", "Rust", "Cargo.toml", f"cargo test --offline{workspace} --no-fail-fast", CARGO
+    )
+    if not workspace or not re.search(r"^\[package\]", text, re.M):
+        return (whole,)
+    top = Toolchain("cargo test", "Rust", "Cargo.toml", "cargo test --offline --no-fail-fast", CARGO)
+    return (whole, top)
+
+
+RUST: Final = Ecosystem(find_cargo, clues=r"Cargo\.toml", asked="always")
