@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
+from kith.agent.ecosystems import ecosystems
 from kith.core.run import Gate, Run
 from kith.core.values import Answer, Change, Changes, Question, Ran
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
@@ -301,7 +302,7 @@ def test_no_build_of_the_user_hides_a_breakage(tmp_path: Path, ignored: str, mor
 
     async def work() -> list[int]:
         run = Run(lambda event, path: None, _nobody, tree)
-        (group,) = find_candidates(tuple(files), lambda path: files[path].encode())
+        (group,) = find_candidates(tuple(files), lambda path: files[path].encode(), ecosystems())
         before = await bench.before(run, group)
         reports = [await bench.after(run, before, changes) for changes in breaking]
         return [before.report.ran.code, *(min(report.ran.code, 1) for report in reports)]
