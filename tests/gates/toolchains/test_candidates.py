@@ -2,13 +2,14 @@
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from kith.agent.ecosystems import ecosystems
-from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Ecosystem, Read, Toolchain
 from kith.gates.toolchains import choose_clues, find_candidates
 from kith.gates.toolchains.manifests import REMOVE_OBJECTS
 
@@ -570,3 +571,23 @@ def test_workspaces() -> None:
         "cargo test --offline --workspace --no-fail-fast"
     ]
     assert lines({"go.work": "use ./a\n", "a/go.mod": ""}) == ["go test $(go list -m -f '{{.Dir}}/...')"]
+
+
+def test_when_an_ecosystem_is_asked() -> None:
+    def known(name: str, asked: Literal["always", "late", "last"]) -> Ecosystem:
+        def find(files: Collection[str], read: Read) -> list[Toolchain]:
+            return [Toolchain(name, "", "", name)] if read("x.toml") else []
+
+        return Ecosystem(find, r"x\..*", asked)
+
+    kinds = (known("always", "always"), known("late", "late"), known("last", "last"))
+
+    def asked(tree: Mapping[str, bytes], kinds: Sequence[Ecosystem]) -> list[str]:
+        read = {path: tree[path] for path in choose_clues(tree, kinds)}
+        return [group[0].run for group in find_candidates(tree, read.get, kinds)]
+
+    tree = {"x.toml": b"[x]\n"}
+    assert asked(tree, kinds) == ["always", "late"]
+    assert asked(tree, kinds[2:]) == ["last"]
+    assert asked({**tree, "Makefile": b"test:\n\t./run\n"}, kinds) == ["always", "make test"]
+    assert asked({"y.toml": b""}, ()) == []
