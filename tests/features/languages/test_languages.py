@@ -11,6 +11,7 @@ from kith.agent.ecosystems import ecosystems
 from kith.core.run import Run
 from kith.gates.reports import SuiteReport
 from kith.gates.results.run import run_suite
+from kith.gates.runners.junit_files import JUNIT
 from kith.gates.toolchain import Toolchain
 from kith.gates.toolchains import choose_clues, find_candidates
 
@@ -178,7 +179,7 @@ def test_reports_of_an_earlier_run_do_not_count(tmp_path: Path) -> None:
         "Java",
         "pom.xml",
         f"mkdir -p b/target/surefire-reports && echo '{new}' > b/target/surefire-reports/TEST-b.xml",
-        "junit",
+        JUNIT,
         reports=("*/target/surefire-reports/TEST-*.xml",),
     )
     project = make_repository(tmp_path / "project", {"a/target/surefire-reports/TEST-a.xml": old})
