@@ -16,15 +16,15 @@ from kith.core.workspace import Workspace
 from kith.gates.evidence.inline_tests import holds_tests
 from kith.gates.evidence.source_users import MANIFESTS, find_users, has_imports, module_name
 from kith.gates.reports import SuiteReport, file_of
+from kith.gates.runners.python import PYTEST
+from kith.gates.toolchain import Runner, Toolchain
 from kith.gates.toolchains.python import test_modules
-from kith.gates.toolchains.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.untouched import is_test_file
 
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
 _MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _FEW: Final = 100  # sources whose imports are followed in any case
-_BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
 
 IsTest = Callable[[str], bool]
 
@@ -40,7 +40,7 @@ class Reach(Struct, frozen=True, dict=True):
 
     def covers(self, id: str, runner: Runner) -> bool:
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
-        if self.whole or runner not in _BY_FILE:
+        if self.whole or not runner.by_file:
             return bool(self)
         return file_of(id) in self.tests or not self._modules.isdisjoint(modules_of(id))
 
@@ -88,7 +88,7 @@ def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, chan
     What the command left out before, such as benchmarks outside `testpaths`, stays out; a run that was
     stopped does not tell what that is.
     """
-    if toolchain.runner not in _BY_FILE or reach.whole:
+    if not toolchain.runner.by_file or reach.whole:
         return []
     gone = {change.path for change in changes if change.after is None}
     held = {name for case in before.cases for name in holders_of(case.id)}
@@ -106,7 +106,7 @@ def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
 def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
     """Those of pytest's or unittest's tests that are in the files."""
     reach = Reach(frozenset(files))
-    return frozenset(id for id in ids if reach.covers(id, "pytest"))
+    return frozenset(id for id in ids if reach.covers(id, PYTEST))
 
 
 def choose_sources(files: Collection[str]) -> list[str]:

@@ -23,8 +23,7 @@ from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import PYTHON, enter
+from kith.gates.toolchain import PYTHON, Toolchain, enter
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
@@ -306,7 +305,7 @@ class Bench:
             str(self.home.root),
             self._environment(toolchain.folder),
             toolchain.test,
-            toolchain.runner,
+            toolchain.runner.name,
             toolchain.clean,
         )
         rows = [*told, self._trees[changes]]

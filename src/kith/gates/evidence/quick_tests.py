@@ -10,7 +10,7 @@ from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.compare import compare
 from kith.gates.reports import CaseResult
 from kith.gates.results.uninstalled import find_uninstalled, read_required
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 _MOST_AGAIN: Final = 5  # failures that are run again, as they may be flaky
 

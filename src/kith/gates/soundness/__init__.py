@@ -22,7 +22,7 @@ from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.find_faults import find_suspects
 from kith.gates.soundness.syntax import PYTHON as PYTHON_ENDINGS
 from kith.gates.soundness.syntax import is_readable
-from kith.gates.toolchains.toolchain import PYTHON
+from kith.gates.toolchain import PYTHON
 
 # The gate for changes that cannot be right, whatever any test says; the project's own tools confirm it.
 
