@@ -15,7 +15,15 @@ from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits, read_readable
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
-from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, NameEnvironment, ResultStore
+from kith.gates.evidence.check_runs import (
+    LONG_S,
+    SPARE_S,
+    Before,
+    Bench,
+    Digests,
+    NameEnvironment,
+    ResultStore,
+)
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.evidence.quick_tests import find_new_failures
@@ -130,8 +138,9 @@ class Checking(Struct, frozen=True):
     question even without a sandbox. `named`: files that run automatically and may change without a
     warning. `standard`: the evidence required where nobody looks. `request` is the person's request.
     `kept` and `digests` let results be reused; `environment` names what else they depend on. A suite that
-    takes longer than `long_s` runs the tests that reach the change first. With the change it may take at
-    least `least_s`. `lint`: new findings of linters and type checkers reject the change.
+    takes longer than `long_s` runs the tests that reach the change first. With the change it may take twice
+    as long as without and `spare_s` more, and at least `least_s`. `lint`: new findings of linters and type
+    checkers reject the change.
     """
 
     commands: tuple[str, ...] | None
@@ -148,6 +157,7 @@ class Checking(Struct, frozen=True):
     environment: NameEnvironment = lambda folder: ""
     long_s: float = LONG_S
     least_s: float = 0.0
+    spare_s: float = SPARE_S
     lint: bool = False
 
 
@@ -161,6 +171,7 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
         checking.environment,
         checking.long_s,
         checking.least_s,
+        checking.spare_s,
     )
     checks = _Checks(run, checking, bench)
     person = human_gate(named=checking.named, standard=checking.standard)

@@ -21,6 +21,7 @@ from begetter import Begotten
 from kith.features.web.tokens import ServerNote, read_note
 from outside import Kith, StandIn
 from serving import Serving
+from waiting import until
 
 Start = Callable[..., Serving]
 EDIT = {
@@ -217,10 +218,8 @@ def test_a_question_is_answered_by_another_command(
 @pytest.mark.slow
 def test_a_session_is_stopped(serve: Serving, kith: Kith, tmp_path: Path) -> None:
     api = Api(serve, tmp_path)
-    id = api.begin([{"text": "Too late.", "delay": 30}])
-    until = time.monotonic() + 60
-    while time.monotonic() < until and api.get(f"sessions/{id}")["position"] == "0":
-        time.sleep(0.1)
+    id = api.begin([{"text": "Too late.", "delay": 600}])
+    api.until(lambda: api.get(f"sessions/{id}")["position"] != "0")
     kith("client", "stop", id)
     assert kith("client", "watch", id, code=None).returncode != 0
     assert api.get(f"sessions/{id}")["status"] == "interrupted"
@@ -292,8 +291,5 @@ def test_the_page_is_opened_in_a_browser_if_asked(
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", str(browser))
     serve = start_serving("--open")
-    end = time.monotonic() + 30
-    while not (seen.exists() and seen.read_text()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: seen.exists() and seen.read_text())
     assert seen.read_text().startswith(serve.url)

@@ -85,8 +85,10 @@ class Bench:
         environment: NameEnvironment = lambda folder: "",
         long_s: float = LONG_S,
         least_s: float = 0.0,
+        spare_s: float = SPARE_S,
     ) -> None:
-        self.home, self.limits, self.long_s, self.least_s = home, limits, long_s, least_s
+        self.home, self.limits, self.long_s = home, limits, long_s
+        self.least_s, self.spare_s = least_s, spare_s
         self._kept, self._read_digests, self._environment = kept, digests, environment
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
@@ -164,7 +166,7 @@ class Bench:
         """
         if before.ran.timed_out or not before.cases:
             return self.limits.seconds
-        return max(GROWTH * before.ran.seconds + SPARE_S, self.least_s)
+        return max(GROWTH * before.ran.seconds + self.spare_s, self.least_s)
 
     # --- the untouched tree ------------------------------------------------------------------
 
