@@ -21,6 +21,7 @@ from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
+from kith.gates.evidence.source_facts import KnownSources
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
 from kith.gates.toolchain import PYTHON, Toolchain, enter
@@ -90,6 +91,7 @@ class Bench:
         self.home, self.limits, self.long_s = home, limits, long_s
         self.least_s, self.spare_s = least_s, spare_s
         self._kept, self._read_digests, self._environment = kept, digests, environment
+        self.sources = KnownSources(kept, home.root)
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
         self._digests: Mapping[str, str] | None = None

@@ -45,7 +45,8 @@ async def _decide(judged: JudgedChange) -> Verdict:
         without_tests and not was.ok and not _tests_of_change(judged)
     ):
         return await _blocked(judged, missing)
-    reach = await read_reach(judged.bench.home, judged.changes, judged.is_test)
+    bench = judged.bench
+    reach = await read_reach(bench.home, judged.changes, bench.sources, judged.is_test)
     reach = reach.inside(judged.before.toolchain, judged.changes)
     if (affected := await before_affected(judged, reach)) is not None:
         return await _judge_tests(

@@ -29,7 +29,9 @@ async def find_new_failures(
     was = before.report
     only: Sequence[str] = ()
     if was.ran.seconds > seconds:
-        only = affected_files(before.toolchain, was, await read_reach(bench.home, changes), changes)
+        only = affected_files(
+            before.toolchain, was, await read_reach(bench.home, changes, bench.sources), changes
+        )
         if not only or seconds_in(was, only) > seconds:
             return ()
     after = await bench.after(run, before, changes, only=only)
