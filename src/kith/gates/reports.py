@@ -51,7 +51,8 @@ class SuiteReport(Struct, frozen=True, dict=True):
 
     `built` is False when the build or the collection failed before a test could run. `unmeasured` says why
     there is no coverage although it was asked for. `sources` are files of tests that a build tells, whatever
-    their names. `parts` are the commands around the tests.
+    their names. `parts` are the commands around the tests. `unreported`: no report of any kind could be had
+    from where the tests ran, so that `cases` are just those whose failure the output tells.
     """
 
     ran: Ran
@@ -62,6 +63,7 @@ class SuiteReport(Struct, frozen=True, dict=True):
     unmeasured: str = ""
     sources: tuple[str, ...] = ()
     parts: tuple[Ran, ...] = ()
+    unreported: bool = False
 
     @property
     def figures(self) -> dict[str, float]:

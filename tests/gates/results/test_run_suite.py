@@ -280,8 +280,8 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
 def test_a_command_that_ends_well_without_a_test_says_nothing(runner: str, output: str, none: bool) -> None:
     made = Toolchain("x", "", "", "run", RUNNERS[runner])
     problem = "`run` found no tests" if none else ""
-    assert why_no_results(made, Ran("run", 0, output, 1.0), ()) == problem
-    assert why_no_results(made, Ran("run", 1, output, 1.0), ()) == ""
+    assert why_no_results(made, Ran("run", 0, output, 1.0), (), True) == problem
+    assert why_no_results(made, Ran("run", 1, output, 1.0), (), True) == ""
 
 
 @pytest.mark.slow

@@ -369,7 +369,7 @@ def test_no_report_can_crash_the_reader(runner: str, files: dict[str, bytes], ou
     read_coverage(files, PLACE)
     find_programs(files)
     report = SuiteReport(ran, cases, built=was_built(toolchain, files, ran, cases))
-    assert isinstance(why_no_results(toolchain, ran, cases), str)
+    assert isinstance(why_no_results(toolchain, ran, cases, True), str)
     assert not (code and report.ok)
     assert all(case.path in FILES | {""} for case in cases)
 

@@ -57,7 +57,7 @@ async def _decide(judged: JudgedChange) -> Verdict:
         collected, more = await _collect(judged, paths, after)
         if more.cases:
             return await _judge_tests(collected, more, reach)
-    if not was.cases and not after.cases:
+    if not after.cases and (not was.cases or was.unreported):
         if without_tests and after.ok:
             return await _blocked(judged, missing)
         return await judge_exit_code(judged, after, reach)

@@ -83,8 +83,8 @@ def repair_output(toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran) ->
 # Why a run of tests says nothing, in a sentence for the person.
 
 
-def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]) -> str:
-    """Explain why these tests have no result; "" when they ran."""
+def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...], reporting: bool) -> str:
+    """Explain why these tests have no result; "" when they ran. `reporting`: a report could have come out."""
     if cases:
         return ""
     if ran.code == 127:
@@ -93,7 +93,7 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` could not run: pytest is not installed for this Python"
     if _found_none(toolchain, ran):
         return f"`{ran.command}` found no tests"
-    if ran.code == 0 and toolchain.runner.always_reports and leaves_reports():
+    if ran.code == 0 and toolchain.runner.always_reports and reporting:
         # Somebody ended the process before it could.
         return f"`{ran.command}` ended without a test report"
     return ""
@@ -179,11 +179,12 @@ async def run_suite(
         ran,
         cases,
         measured if coverage else None,
-        why_no_results(toolchain, ran, cases),
+        why_no_results(toolchain, ran, cases, bool(files)),
         was_built(toolchain, files, ran, cases),
         why_unmeasured(toolchain, ran) if coverage and measured is None else "",
         sources,
         tuple(_read_parts(chosen, files, limits.output)),
+        unreported=not files,
     )
     return seen_from_top(report, toolchain.folder, toolchain.prefix) if toolchain.folder else report
 
