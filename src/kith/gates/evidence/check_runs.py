@@ -392,7 +392,7 @@ def _ends_well(report: SuiteReport) -> bool:
 
 
 def _worth(report: SuiteReport) -> tuple[int, bool, bool, bool]:
-    """Most passing tests, then a command that ends well, then one that built all, then one that ran at all."""
+    """Most passing tests, then a command that ends well, then one that built all, or that ran at all."""
     ran, well = report.ran.code not in (126, 127), report.ran.code == 0 and not report.problem
     return len(report.passed), well, ran and report.built, ran
 

@@ -19,9 +19,10 @@ _MANIFESTS: Final = frozenset(
             "tox.ini",
         ),
         *("package.json", "Cargo.toml", "go.mod", "CMakeLists.txt"),
+        *("Gemfile", "composer.json", "phpunit.xml", "phpunit.xml.dist"),
     }
 )
-_ENDINGS: Final = tuple(f"/{name}" for name in _MANIFESTS)
+_ENDINGS: Final = (*(f"/{name}" for name in _MANIFESTS), ".gemspec")
 _DEEPEST: Final = 2  # folders, as in `apps/web`
 # Folders with manifests that are no project of their own, or somebody else's.
 _BESIDE: Final = re.compile(
@@ -38,7 +39,7 @@ def project_folders(files: Collection[str]) -> list[str]:
     for path in files:
         if path.endswith(_ENDINGS):  # few of many files
             *parts, _ = path.split("/")
-            if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
+            if 0 < len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
                 found.add("/".join(parts))
     return sorted(each for each in found if not any(each.startswith(f"{other}/") for other in found))
 
