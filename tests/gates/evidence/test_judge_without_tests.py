@@ -37,7 +37,7 @@ def test_a_build_without_tests_may_not_break(
     verdict = judge(root, {"build": text}, gate)
     assert verdict.evidence is not None
     found = (verdict.ok, verdict.evidence.grade, verdict.evidence.checks[0].reason)
-    assert found == (ok, "unproven", "blocked" if ok else "broken")
+    assert found == (ok, "unproven", "no_tests" if ok else "broken")
 
 
 BUILDS = "test -e broken && { echo 'ld: error: undefined symbol'; exit 1; }; true"

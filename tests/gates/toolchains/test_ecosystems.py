@@ -77,7 +77,7 @@ def test_options_of_meson_that_build_no_tests_are_set(options: str, chosen: str)
         ({"build.zig": "", ".github/workflows/test.yml": ""}, []),
         ({"mix.exs": "", "lib/a.ex": ""}, []),
         # A lone script beside the tests of another ecosystem is not waited for.
-        ({"go.mod": "", "test/a.bats": "", "deno.json": ""}, ["go test ./..."]),
+        ({"go.mod": "", "a.go": "", "test/a.bats": "", "deno.json": ""}, ["go test ./..."]),
         # A Makefile that tests knows how the rest is tested.
         ({"mix.exs": "", "test/a_test.exs": "", "Makefile": "test:\n\tmix test\n"}, ["make test"]),
     ],

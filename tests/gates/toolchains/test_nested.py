@@ -57,6 +57,7 @@ def test_folders_of_apps_and_packages_with_their_own_settings() -> None:
         "services/api/src/api/__init__.py": "",
         "services/api/tests/test_a.py": TEST,
         "services/jobs/go.mod": "module jobs\n",
+        "services/jobs/main.go": "",
     }
     assert [each[0] for each in lines(tree)] == [
         "cd apps/web && pnpm test",

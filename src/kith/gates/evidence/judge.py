@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kith.core.evidence import Blocked, combine
+from kith.core.evidence import Blocked, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import Reach, read_reach, seconds_in, tests_in
@@ -20,7 +20,7 @@ from kith.gates.evidence.judged_change import MISSING, Check, JudgedChange, repl
 from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.reports import SuiteReport, file_of, join_reports
 from kith.gates.results.missing_needs import why_blocked
-from kith.gates.toolchains.toolchain import directly
+from kith.gates.toolchains.toolchain import OF_UNITTEST, directly
 
 
 def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
@@ -88,7 +88,9 @@ async def _lost_build(judged: JudgedChange) -> Verdict | None:
 
 async def _blocked(judged: JudgedChange, missing: Blocked | None) -> Verdict:
     was = judged.before.report
-    told = replace(judged.told("unproven", "blocked", None), missing=(missing,) if missing else ())
+    none = 5 if judged.before.toolchain.runner in ("pytest", *OF_UNITTEST) else 0  # the code for no tests
+    reason: Reason = "no_tests" if was.problem and was.ran.code == none and not missing else "blocked"
+    told = replace(judged.told("unproven", reason, None), missing=(missing,) if missing else ())
     own = tuple(each for each in judged.changes if judged.before.toolchain.holds(each.path))
     look = await look_without_tests(judged.bench.home, own)
     if look.letter:
