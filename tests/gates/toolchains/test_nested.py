@@ -185,12 +185,11 @@ def test_paths_of_pytest_at_the_top_may_leave_out_a_project(paths: str, folder: 
 @pytest.mark.parametrize(
     ("manifest", "test", "line"),
     [
-        ("core/core.gemspec", "core/spec/a_spec.rb", "cd core && rspec"),
         ("core/Gemfile", "core/spec/a_spec.rb", "cd core && bundle exec rspec"),
         ("core/phpunit.xml.dist", "core/tests/ATest.php", "cd core && vendor/bin/phpunit"),
     ],
 )
 def test_gems_and_packages_of_php_in_folders(manifest: str, test: str, line: str) -> None:
-    tree = {"Rakefile": "", "all.gemspec": "", manifest: "", test: ""}
+    tree = {"Rakefile": "", manifest: "", test: ""}
     assert project_folders(tree) == ["core"]
     assert lines(tree)[0][0] == line

@@ -22,7 +22,7 @@ _MANIFESTS: Final = frozenset(
         *("Gemfile", "composer.json", "phpunit.xml", "phpunit.xml.dist"),
     }
 )
-_ENDINGS: Final = (*(f"/{name}" for name in _MANIFESTS), ".gemspec")
+_ENDINGS: Final = tuple(f"/{name}" for name in _MANIFESTS)
 _DEEPEST: Final = 2  # folders, as in `apps/web`
 # Folders with manifests that are no project of their own, or somebody else's.
 _BESIDE: Final = re.compile(
@@ -39,7 +39,7 @@ def project_folders(files: Collection[str]) -> list[str]:
     for path in files:
         if path.endswith(_ENDINGS):  # few of many files
             *parts, _ = path.split("/")
-            if 0 < len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
+            if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
                 found.add("/".join(parts))
     return sorted(each for each in found if not any(each.startswith(f"{other}/") for other in found))
 
