@@ -50,7 +50,7 @@ def commands(tree: Mapping[str, str]) -> list[str]:
         ),
         ({"my tests/test_a.py": UNITTEST}, f"{PYTHON} -m unittest discover -s 'my tests'"),
         ({"Cargo.toml": ""}, "cargo test --offline --no-fail-fast"),
-        ({"go.mod": ""}, "go test ./..."),
+        ({"go.mod": "", "a/a.go": ""}, "go test ./..."),
         ({"package.json": json.dumps({"scripts": {"test": "jest"}})}, "npm test"),
         ({"package.json": json.dumps({"scripts": {"test": "jest"}}), "yarn.lock": ""}, "yarn test"),
         ({"Makefile": ".PHONY: test\ntest: build\n\t./run\n"}, "make test"),
@@ -82,8 +82,12 @@ def test_nothing_is_made_up(tree: dict[str, str]) -> None:
     assert commands(tree) == []
 
 
+def test_a_module_without_sources_of_go_has_no_tests_of_go() -> None:
+    assert commands({"go.mod": "", "test/a.bats": ""}) == ["bats test"]
+
+
 def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
-    tree = {"go.mod": "", "tests/test_a.py": PYTEST, "Makefile": "test:\n\tpython -m pytest\n"}
+    tree = {"go.mod": "", "a.go": "", "tests/test_a.py": PYTEST, "Makefile": "test:\n\tpython -m pytest\n"}
     assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./..."]
     tree["Makefile"] = "test:\n\t./acceptance.sh\n"
     assert commands(tree) == [f"{PYTHON} -m pytest -q", "go test ./...", "make test"]

@@ -60,7 +60,7 @@ def groups(tree: Mapping[str, str]) -> tuple[tuple[Toolchain, ...], ...]:
         ({"build.zig": "", ".github/workflows/test.yml": ""}, []),
         ({"mix.exs": "", "lib/a.ex": ""}, []),
         # A lone script beside the tests of another ecosystem is not waited for.
-        ({"go.mod": "", "test/a.bats": "", "deno.json": ""}, ["go test ./..."]),
+        ({"go.mod": "", "a.go": "", "test/a.bats": "", "deno.json": ""}, ["go test ./..."]),
         # A Makefile that tests knows how the rest is tested.
         ({"mix.exs": "", "test/a_test.exs": "", "Makefile": "test:\n\tmix test\n"}, ["make test"]),
     ],

@@ -29,6 +29,16 @@ CPP = {
     "tests/test_b.cpp": '#include "b.h"\n',
     "tests/test_c.cpp": "int main() {}\n",
 }
+OTHER_NAMES = {
+    "lib/expat.h": "API(enum Status)\nParse(Parser parser, const char *s,\n  int length);\nint open(int);\n",
+    "lib/parse.c": '#include "expat.h"\n#include "tok.h"\nenum Status CALL\n'
+    "Parse(Parser parser, char *s, int n) {\n}\n",
+    "lib/tok.h": "struct Tok { int size() const; };\n",
+    "lib/tok_impl.cc": '#include "tok.h"\nint\nTok::size() const\n{\n}\n',
+    "lib/other.cc": '#include "tok.h"\nint Other::size() const {\n}\nstatic int f(void) {\n    open(1);\n}\n',
+    "lib/calls.c": '#include "expat.h"\nint main(void) {\n    if (Parse(0, 0, 0)) {\n    }\n}\n',
+    "tests/basic.c": '#include "expat.h"\n',
+}
 SCRIPTS = {
     "lib/a.js": "module.exports = 1;\n",
     "lib/index.js": "module.exports = require('./a');\n",
@@ -160,6 +170,10 @@ def reach(files: Mapping[str, str], *paths: str) -> Reach:
         (CPP, "include/a.h", {"tests/test_a.cpp", "tests/test_b.cpp"}),
         (CPP, "src/a.cpp", {"tests/test_a.cpp", "tests/test_b.cpp"}),
         (CPP, "src/b.cpp", {"tests/test_b.cpp"}),
+        (OTHER_NAMES, "lib/parse.c", {"tests/basic.c"}),
+        (OTHER_NAMES, "lib/tok_impl.cc", {"tests/basic.c"}),
+        (OTHER_NAMES, "lib/other.cc", set()),  # a method of another class
+        (OTHER_NAMES, "lib/calls.c", set()),  # it only uses the header
         (SCRIPTS, "lib/a.js", {"test/a.test.js"}),
         (PACKAGE, "lib/a.js", {"test/a.test.js", "test/c.js"}),  # as qs: the main file of the package
         (MODULES, "src/a.js", {"test/a.test.js"}),

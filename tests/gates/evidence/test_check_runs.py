@@ -189,17 +189,28 @@ def test_a_built_package_is_tested_where_there_may_be_one(
 def test_a_long_command_that_names_no_test_does_not_end_the_choice(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"test_b.py": TEST, ".gitignore": "__pycache__\n"})
     broken = Toolchain("make check", "", "", "exit 2", RUNNERS["command"])
+    assert _choose(tmp_path, root, broken, WITHOUT) == WITHOUT
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_of_commands_without_a_passing_test_the_one_that_builds_serves_best(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "project", {"a": ""})
+    unbuilt = Toolchain("ctest", "C", "", "exit 8", build="exit 2")
+    assert _choose(tmp_path, root, unbuilt, built := replace(unbuilt, build="true")) == built
+
+
+def _choose(tmp_path: Path, root: Path, *group: Toolchain) -> Toolchain:
     tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
 
     async def choose() -> Toolchain:
         bench = Bench(tree, LIMITS, long_s=0.0)
         try:
             run = Run(lambda event, path: None, _nobody, tree)
-            return (await bench.before(run, [broken, WITHOUT])).toolchain
+            return (await bench.before(run, group)).toolchain
         finally:
             await bench.aclose()
 
-    assert asyncio.run(choose()) == WITHOUT
+    return asyncio.run(choose())
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -37,4 +37,30 @@ def test_a_build_without_tests_may_not_break(
     verdict = judge(root, {"build": text}, gate)
     assert verdict.evidence is not None
     found = (verdict.ok, verdict.evidence.grade, verdict.evidence.checks[0].reason)
+    assert found == (ok, "unproven", "no_tests" if ok else "broken")
+
+
+BUILDS = "test -e broken && { echo 'ld: error: undefined symbol'; exit 1; }; true"
+NEEDS = "echo 'sh: 1: redis-server: not found'; exit 127"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Toolchain("x", "C", "", NEEDS, build=BUILDS),
+        Toolchain("x", "C", "", f"{{ {BUILDS}; }} && {{ {NEEDS}; }}", clean="true"),
+    ],
+)
+@pytest.mark.parametrize(("path", "ok"), [("notes", True), ("broken", False)])
+def test_what_was_built_and_cannot_be_tested_is_still_built(
+    tmp_path: Path, made: Toolchain, path: str, ok: bool
+) -> None:
+    root = make_repository(tmp_path / "project", {"a.txt": "a\n"})
+
+    def gate(run: Run) -> Gate:
+        return evidence_gate(Bench(run.workspace, LIMITS), Check((made,), found=True), Claims())
+
+    verdict = judge(root, {path: "\n"}, gate)
+    assert verdict.evidence is not None
+    found = (verdict.ok, verdict.evidence.grade, verdict.evidence.checks[0].reason)
     assert found == (ok, "unproven", "blocked" if ok else "broken")

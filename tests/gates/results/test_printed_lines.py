@@ -110,6 +110,14 @@ def test_each_form_is_read(output: str, expected: dict[str, str]) -> None:
     assert {case.id: case.outcome for case in cases} == expected
 
 
+def test_files_of_node_tap_have_a_time() -> None:
+    inner = "    # Subtest: clean\n        ok 1 - clean(1) = 1\n        1..1\n    ok 1 - clean # time=4ms\n"
+    told = f"TAP version 13\n# Subtest: test/a.js\n{inner}    1..1\nok 1 - test/a.js # time=31.4ms\n"
+    told += "not ok 2 - test/b.js # time=2s\n1..2\n# failed 1 of 2 tests\n# time=2101.9ms\n"
+    found = {case.id: case.outcome for case in read_printed(told, ProjectPaths("", frozenset()))}
+    assert found == {"test/a.js": "passed", "test/b.js": "failed"}
+
+
 def test_comments_of_tape_are_no_tests() -> None:
     told = TAPE.replace("ok 1", "# took 12 ms\nok 1").replace("ok 2", "# outer\n# keeps numbers\nok 2")
     found = [case.id for case in read_printed(told, ProjectPaths("", frozenset()))]

@@ -329,6 +329,13 @@ def test_a_build_that_is_quick_comes_before_the_one_it_says() -> None:
     assert "CMAKE_BUILD_TYPE" not in second.configure and first.run == second.run
 
 
+def test_without_its_options_where_one_needs_what_is_not_there() -> None:
+    script = 'option(ENABLE_SSL_TESTS "x" OFF)\nenable_testing()'
+    ((first, _, third),) = groups({"CMakeLists.txt": script})
+    assert "-DENABLE_SSL_TESTS=ON" in first.configure
+    assert first.configure == third.configure.replace("-O0 &&", "-O0 -DENABLE_SSL_TESTS=ON &&")
+
+
 def test_a_program_of_tests_that_ctest_is_not_told_of() -> None:
     inner = "project(foo_tests)\nadd_executable(FOO_TESTS a.cpp)\n"
     inner += "set_target_properties(FOO_TESTS PROPERTIES OUTPUT_NAME tests)"

@@ -51,6 +51,7 @@ def test_folders_of_apps_and_packages_with_their_own_settings() -> None:
         "services/api/src/api/__init__.py": "",
         "services/api/tests/test_a.py": TEST,
         "services/jobs/go.mod": "module jobs\n",
+        "services/jobs/main.go": "",
     }
     assert [each[0] for each in lines(tree)] == [
         "cd apps/web && pnpm test",
@@ -176,3 +177,16 @@ def test_paths_of_pytest_at_the_top_may_leave_out_a_project(paths: str, folder: 
     listed = f"[tool.pytest.ini_options]\ntestpaths = {paths.split()}\n"
     settings = read_settings({"pyproject.toml"}, lambda path: listed.encode())
     assert settings.leaves_out(folder) is left_out
+
+
+@pytest.mark.parametrize(
+    ("manifest", "test", "line"),
+    [
+        ("core/Gemfile", "core/spec/a_spec.rb", "cd core && bundle exec rspec"),
+        ("core/phpunit.xml.dist", "core/tests/ATest.php", "cd core && vendor/bin/phpunit"),
+    ],
+)
+def test_gems_and_packages_of_php_in_folders(manifest: str, test: str, line: str) -> None:
+    tree = {"Rakefile": "", manifest: "", test: ""}
+    assert project_folders(tree) == ["core"]
+    assert lines(tree)[0][0] == line

@@ -100,7 +100,7 @@ def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     if "go.work" in files:
         line = "go test $(go list -m -f '{{.Dir}}/...')"
         return (Toolchain("go test", "Go", "go.work", line, GO),)
-    if "go.mod" not in files:
+    if "go.mod" not in files or not any(path.endswith(".go") for path in files):
         return ()
     return (Toolchain("go test", "Go", "go.mod", "go test ./...", GO),)
 

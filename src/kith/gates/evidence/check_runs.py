@@ -394,9 +394,10 @@ def _ends_well(report: SuiteReport) -> bool:
     return report.ok and not report.problem and not report.cases
 
 
-def _worth(report: SuiteReport) -> tuple[int, bool, bool]:
-    """Most passing tests, then a command that ends well, then one that ran at all."""
-    return len(report.passed), report.ran.code == 0 and not report.problem, report.ran.code not in (126, 127)
+def _worth(report: SuiteReport) -> tuple[int, bool, bool, bool]:
+    """Most passing tests, then a command that ends well, then one that built all, or that ran at all."""
+    ran, well = report.ran.code not in (126, 127), report.ran.code == 0 and not report.problem
+    return len(report.passed), well, ran and report.built, ran
 
 
 def _has_loaded_all(before: Before, toolchain: Toolchain) -> bool:

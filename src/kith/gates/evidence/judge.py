@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from kith.core.evidence import Blocked, combine
+from kith.core.evidence import Blocked, Reason, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.gates.evidence.affected_tests import Reach, read_reach, seconds_in, tests_in
@@ -13,7 +13,7 @@ from kith.gates.evidence.changed_tests import Claims, mentions
 from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.compare import compare
 from kith.gates.evidence.feedback import tell_blocked, write_goal
-from kith.gates.evidence.judge_exit_code import judge_exit_code
+from kith.gates.evidence.judge_exit_code import judge_exit_code, judge_worse
 from kith.gates.evidence.judge_tests import judge_tests
 from kith.gates.evidence.judge_timed_out import before_affected, judge_timed_out
 from kith.gates.evidence.judged_change import MISSING, Check, JudgedChange, replace_grade
@@ -44,7 +44,7 @@ async def _decide(judged: JudgedChange) -> Verdict:
         # What ends well may still have built everything: that counts if it fails now.
         without_tests and not was.ok and not _tests_of_change(judged)
     ):
-        return await _blocked(judged, missing)
+        return await _lost_build(judged) or await _blocked(judged, missing)
     bench = judged.bench
     reach = await read_reach(bench.home, judged.changes, bench.sources, judged.is_test)
     reach = reach.inside(judged.before.toolchain, judged.changes)
@@ -76,9 +76,22 @@ def _of_nothing(judged: JudgedChange) -> Verdict:
     return judged.yes(told, report) if report.ok else judged.no(told, write_goal(report), report)
 
 
+async def _lost_build(judged: JudgedChange) -> Verdict | None:
+    """A no, where the untouched tree was built although it cannot be tested, and the changed one is not."""
+    toolchain = judged.before.toolchain
+    if not ((toolchain.compiles or toolchain.clean) and judged.before.report.built):
+        return None
+    after = await judged.run_with(judged.changes)
+    if after.built or after.ran.timed_out:
+        return None
+    return await judge_worse(judged, judged.told("unproven", "broken", after), after)
+
+
 async def _blocked(judged: JudgedChange, missing: Blocked | None) -> Verdict:
     was = judged.before.report
-    told = replace(judged.told("unproven", "blocked", None), missing=(missing,) if missing else ())
+    found_none = judged.before.toolchain.runner.found_none or (lambda ran: not ran.code)
+    reason: Reason = "no_tests" if was.problem and found_none(was.ran) and not missing else "blocked"
+    told = replace(judged.told("unproven", reason, None), missing=(missing,) if missing else ())
     own = tuple(each for each in judged.changes if judged.before.toolchain.holds(each.path))
     look = await look_without_tests(judged.bench.home, own)
     if look.letter:

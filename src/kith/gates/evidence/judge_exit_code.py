@@ -36,10 +36,10 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     if was.code == 0:
         if (await judged.run_again(judged.changes)).ok:
             return judged.yes(replace(told, flaky=Names.of([judged.command])), after)
-        return await _judge_worse(judged, told, after)
+        return await judge_worse(judged, told, after)
     print_now = fingerprint(after.ran.output)
     if print_now != fingerprint(was.output) and find_blame(was.output, after.ran.output, judged.changes):
-        return await _judge_worse(judged, told, after)
+        return await judge_worse(judged, told, after)
     if missing := why_blocked(judged.before.toolchain, was, ()):
         told = replace(told, missing=(missing,))  # no model can mend that
     elif judged.check.goal and judged.claims.tries == "more":
@@ -81,7 +81,7 @@ async def _counts_again(judged: JudgedChange, after: SuiteReport) -> bool:
     return bool(find_more_failures(after.ran.output, again.ran.output))
 
 
-async def _judge_worse(judged: JudgedChange, told: CheckEvidence, after: SuiteReport) -> Verdict:
+async def judge_worse(judged: JudgedChange, told: CheckEvidence, after: SuiteReport) -> Verdict:
     """The change's fault, or that of a package that nobody installed."""
     if missing := (await judged.required()).lacks(after.ran.output):
         told = replace(told, missing=(missing,))

@@ -26,7 +26,11 @@ NO_TESTS: Final = "kith found no tests in this project"
 _SECONDS: Final = 30.0  # for one file
 _MOST: Final = 20  # files of one change
 _C: Final = {".c": "cc", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".h": "c++", ".hh": "c++", ".hpp": "c++"}
-_SCRIPTS: Final = frozenset({".js", ".cjs", ".mjs"})
+# Commands that only parse a file.
+_PARSES: Final = {
+    **dict.fromkeys((".js", ".cjs", ".mjs"), "node --check"),
+    **{".rb": "ruby -c", ".php": "php -l"},
+}
 _TOLD: Final = 1_500  # characters of what was printed
 _DEEPEST: Final = 4  # folders from which a file of Python may be imported
 _NO_MODULE: Final = "ModuleNotFoundError"
@@ -192,8 +196,8 @@ def _ways_to_load(change: Change) -> tuple[_Way, ...]:
             # What Python has loaded before it gets there would seem to load.
             if not folder or module.partition(".")[0] not in sys.stdlib_module_names
         )
-    if ending in _SCRIPTS:
-        return (_Way(f"node --check {shlex.quote(path)}"),)
+    if ending in _PARSES:
+        return (_Way(f"{_PARSES[ending]} {shlex.quote(path)}"),)
     if ending in _C:
         folders = ("-I.", "-Iinclude", "-Isrc", f"-I{path.rpartition('/')[0] or '.'}")
         language = "" if ending in (".c", ".cc", ".cpp", ".cxx") else "-x c++ "

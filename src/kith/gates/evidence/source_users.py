@@ -62,6 +62,7 @@ def find_users(
     python = {path: text for path, text in texts.items() if path.endswith(".py")}
     pairs = (
         _by_imports(facts, manifests, resolver),
+        _by_definition({path: text for path, text in texts.items() if _is_cpp(path)}, facts, resolver),
         _by_crate({path: text for path, text in texts.items() if path.endswith(".rs")}, manifests),
         _by_name({path: text for path, text in texts.items() if not has_imports(path)}),
         _by_path(texts, facts),
@@ -86,6 +87,13 @@ def find_users(
 _Uses = Iterator[tuple[str, str]]  # what is used, and who uses it
 
 
+_CALLED: Final = lazy_pattern(r"\b(\w+)[ \t]*\(")
+# A definition of C begins its line, or its name does.
+_HEAD: Final = lazy_pattern(r"^[A-Za-z_][^\n(;{}=#]*\(", re.M)
+_NAME: Final = lazy_pattern(r"(?:(\w+)::)?(\w+)[ \t]*\($")
+_LONGEST_HEAD: Final = 600  # characters of arguments
+
+
 def _by_imports(facts: Mapping[str, SourceFacts], manifests: Mapping[str, str], resolver: Resolver) -> _Uses:
     aliases = read_aliases(manifests)
     for path, own in sorted(facts.items()):
@@ -97,10 +105,35 @@ def _by_imports(facts: Mapping[str, SourceFacts], manifests: Mapping[str, str], 
                 yield path, target
 
 
+def _by_definition(texts: Mapping[str, str], facts: Mapping[str, SourceFacts], resolver: Resolver) -> _Uses:
+    """The headers of C and C++ with functions that a source of another name defines, as expat.h has."""
+    named = dict[str, frozenset[str]]()
+    for path, text in texts.items():
+        defined = list(_defined(text))
+        for target, _ in resolver.resolve(path, facts[path].imports) if defined else ():
+            header = texts.get(target, "")
+            if target not in named:
+                named[target] = frozenset(_CALLED.findall(header))
+            if any(name in named[target] and (not owner or owner in header) for owner, name in defined):
+                yield path, target
+
+
+def _defined(text: str) -> Iterator[tuple[str, str]]:
+    """The functions that a source of C or C++ defines: what each is a member of, and its name."""
+    for head in _HEAD.finditer(text):
+        rest = text[head.end() : head.end() + _LONGEST_HEAD]
+        body, end = rest.find("{"), rest.find(";")
+        if body >= 0 and not 0 <= end < body and (name := _NAME.search(head[0])):
+            yield name[1] or "", name[2]
+
+
 def _implements(path: str, header: str) -> bool:
     """True if a C or C++ source implements a header, so that including the header runs the source."""
-    (name, ending), (declared, _) = (splitext(basename(each)) for each in (path, header))
-    return ending.lower() in CPP_ENDINGS and name == declared
+    return _is_cpp(path) and splitext(basename(path))[0] == splitext(basename(header))[0]
+
+
+def _is_cpp(path: str) -> bool:
+    return splitext(path)[1].lower() in CPP_ENDINGS
 
 
 def _by_crate(texts: Mapping[str, str], manifests: Mapping[str, str]) -> _Uses:

@@ -18,7 +18,8 @@ _AUTOMAKE_SUM: Final = lazy_pattern(
 _AUTOMAKE: Final = lazy_pattern(r"^(PASS|FAIL|XFAIL|XPASS|SKIP|ERROR): (\S[^\n]*)$", re.M)
 _TAP_PLAN: Final = lazy_pattern(r"^1\.\.\d+(?: *#.*)?$", re.M)
 _TAP: Final = lazy_pattern(
-    r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+(?:# *(skip|todo)\b[^\n]*)?$",
+    r"^(not )?ok (\d+)(?: ++(?:- ++)?([^#\s](?:[^#\n]*[^#\s])?+)?+)?+ *+"
+    r"(?:# *(?:(skip|todo)\b[^\n]*|time=[\d.]+m?s))?$",
     re.M | re.I,
 )
 _TAP_RUN: Final = lazy_pattern(r"^(?=TAP version \d)", re.M)

@@ -114,6 +114,8 @@ def _of_top(scripts: dict[str, str], added: dict[str, str], files: Collection[st
         why = f"CMakeLists.txt has {_named(told[1])}" if told else f"CMakeLists.txt has{options}"
         yield _ctest_toolchain(why, ".", f"{_QUICK}{options}", files)
         yield _ctest_toolchain(f"{why}, built as it says", ".", options, files)
+        if options and told:  # one that needs more than its name tells keeps all from being built
+            yield _ctest_toolchain(f"{why}, without options", ".", _QUICK, files)
     if not told and not programs and (target := _TESTING_TARGET.search(text)):
         yield _target_toolchain(target[1], options, files)
 

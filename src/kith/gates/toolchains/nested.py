@@ -19,6 +19,7 @@ _MANIFESTS: Final = frozenset(
             "tox.ini",
         ),
         *("package.json", "Cargo.toml", "go.mod", "CMakeLists.txt"),
+        *("Gemfile", "composer.json", "phpunit.xml", "phpunit.xml.dist"),
     }
 )
 _ENDINGS: Final = tuple(f"/{name}" for name in _MANIFESTS)
