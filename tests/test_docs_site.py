@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from kith.settings.check import KEYS, keys_in_tables
 from kith.terminal.command_table import TALK, commands
 from kith.terminal.conversation.slash_commands import slash_commands
@@ -30,6 +32,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
     assert [key for key in (*KEYS, *keys_in_tables()) if f"| `{key}` |" not in page] == []
 
 
+@pytest.mark.slow
 def test_every_part_of_the_interface_is_documented_and_tested() -> None:
     command = [sys.executable, str(ROOT / "tools" / "interface_table.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -9,7 +9,7 @@ BEHAVIOURS = {
     *("features/build/test_coverage_gate", "trees/test_open_tree_contract"),
     *("agent/asking/test_cloud_tasks", "agent/test_path_escapes", "agent/test_prompt_size"),
     *("agent/test_without_features", "features/test_deleted", "features/test_entry_points"),
-    *("features/route/test_yardstick", "features/web/test_page", "gates/results/test_report_readers"),
+    *("features/route/test_yardstick", "features/web/test_page", "gates/runners/test_report_readers"),
     *("gates/toolchains/test_candidates", "models/dialects/test_any_answer"),
     *("models/dialects/test_any_cloud_answer", "models/providers/test_model_contract"),
     *("models/providers/test_recordings", "terminal/conversation/test_answered_elsewhere"),

@@ -50,6 +50,7 @@ def test_it_can_be_switched_off(kith: Kith, stand_in: StandIn, monkeypatch: pyte
     assert not any("not defined" in each for each in ask(kith, stand_in, edit(LOST), code=1))
 
 
+@pytest.mark.slow
 def test_a_test_that_the_change_breaks_is_told_behind_the_edit(
     kith: Kith, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,10 +13,11 @@ from kith.core.run import Gate
 from kith.core.values import Ran
 from kith.gates.evidence.check_runs import Before
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
+from runners import RUNNERS
 
-PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
-UNITTEST = Toolchain("unittest", "Python", "", "python3 -m unittest", "unittest")
+PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", RUNNERS["pytest"])
+UNITTEST = Toolchain("unittest", "Python", "", "python3 -m unittest", RUNNERS["unittest"])
 MAKE = Toolchain("make", "", "", "make check")
 GOOD = CaseResult("tests/test_a.py::test_a", "passed")
 BAD = CaseResult("tests/test_a.py::test_b", "failed")

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,15 +113,19 @@ def test_a_stop_from_elsewhere_ends_the_task(desk: Callable[..., Desk]) -> None:
 
 
 @pytest.mark.slow
-def test_words_that_come_meanwhile_reach_the_model_at_its_next_step(desk: Callable[..., Desk]) -> None:
-    look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "delay": 1.0}
-    played = desk(look, {"text": "As you say.", "expect": "use tabs"})
+def test_words_that_come_meanwhile_reach_the_model_at_its_next_step(
+    desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "when": str(tmp_path / "said")}
+    played = desk(look, "As you say.")
     worker = played.start("Look")
-    until(lambda: played.log.is_open(played.id))
-    time.sleep(0.5)
+    until(lambda: played.log.past(played.id).tasks)
     played.say("use tabs")
+    (tmp_path / "said").touch()
     past = played.ended()
     assert past.ended and past.ended.text == "As you say."
+    *before, last = [message.text for message in past.threads["task"]]
+    assert last == "As you say." and "use tabs" in before
     assert worker.wait(60) == 0
 
 

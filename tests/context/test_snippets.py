@@ -112,6 +112,19 @@ def test_a_long_docstring_gives_way_to_code() -> None:
     assert "More of" not in shown
 
 
+def test_what_the_task_names_is_shown_to_its_end_however_much_explains_it() -> None:
+    told = "\n".join(f"    More of it, {number}." for number in range(70))
+    code = "".join(f"    step({number})\n" for number in range(40))
+    text = f'{LONG}\n\ndef parse_all(text):\n    """Parse.\n\n{told}\n    """\n{code}'
+    assert code in snippets("parse_all() fails", {"parse.py": text, "b.py": SMALL}, 700)
+
+
+def test_a_licence_is_no_place_that_speaks_of_the_task() -> None:
+    licence = "# Part of `parsely`.\n# Released under a licence.\n" * 3
+    shown = snippets("`parsely` fails", {"a.py": f"{licence}\n{LONG}\nname = 'parsely'\n"}, 200)
+    assert "name = 'parsely'" in shown and "Released" not in shown
+
+
 def test_a_docstring_that_fits_is_shown() -> None:
     shown = snippets("parse_all() fails", {"parse.py": DOCUMENTED, "b.py": SMALL}, 1200)
     assert f'{TOLD}\n    """\n    first(text)\n' in shown

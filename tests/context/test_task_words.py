@@ -23,6 +23,8 @@ def test_identifiers_are_split(name: str, words: tuple[str, ...]) -> None:
 def test_forms_of_one_word_meet() -> None:
     assert len({stem(word) for word in ("parse", "parser", "parsers", "parsing", "parsed", "parses")}) == 1
     assert len({stem(word) for word in ("cache", "caches", "caching", "cached")}) == 1
+    assert len({stem(word) for word in ("split", "splitter", "splitting", "splits")}) == 1
+    assert len({stem(word) for word in ("call", "called", "calling", "caller")}) == 1
     assert stem("is") == "is"
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kith.agent.ecosystems import ecosystems
 from kith.core.check_names import name_check
 from kith.gates.toolchains import find_candidates
 
@@ -46,5 +47,5 @@ def test_what_kith_finds_has_a_short_name() -> None:
         "test/CMakeLists.txt": b"add_executable(t t.cpp)\nadd_test(NAME t COMMAND t)\n",
         "test/t.cpp": b"int main() {}\n",
     }
-    found = [each for group in find_candidates(files, files.get) for each in group]
+    found = [each for group in find_candidates(files, files.get, ecosystems()) for each in group]
     assert found and {name_check(each.test) for each in found} <= {each.name for each in found}

@@ -39,6 +39,7 @@ def kith(folder: Path, *words: str, code: int = 0) -> str:
     return done.stderr if code else done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_its_command_its_setting_and_its_gate(repository: Path, script: Any) -> None:
     assert "todos" in kith(repository, "features") and "list TODO comments" in kith(repository, "--help")

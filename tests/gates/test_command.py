@@ -9,14 +9,15 @@ from kith.gates.command import (
     name_command,
     not_allowed,
 )
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
+from runners import RUNNERS
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 TESTS = (
     "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, {})\n"
 )
-UNITTEST = Toolchain("unittest", "Python", "", f"{PYTHON} -m unittest discover", "unittest")
+UNITTEST = Toolchain("unittest", "Python", "", f"{PYTHON} -m unittest discover", RUNNERS["unittest"])
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_only_a_plain_call_of_unittest_is_read_as_such(command: str, runner: str) -> None:
-    assert name_command(command).runner == runner
+    assert name_command(command).runner.name == runner
 
 
 def test_what_was_not_allowed_is_said(project: Path) -> None:

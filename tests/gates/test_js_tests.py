@@ -12,9 +12,10 @@ from kith.gates.evidence.compare import compare, find_renewed
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.js_tests import beside_tests, find_js, find_titles, name_test, pattern_of, title_of
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.other_languages import SOURCES, js_sources, read_js
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import narrow
+from kith.gates.results.report_commands import SOURCES
+from kith.gates.runners.javascript import js_sources, read_js
+from kith.gates.toolchain import Toolchain, narrow
+from runners import RUNNERS
 
 PATH = "src/sum.test.ts"
 SOURCE = """\
@@ -126,7 +127,7 @@ def test_what_does_not_end_holds_no_test(source: str) -> None:
     ],
 )
 def test_a_row_runs_again_with_its_table(only: list[str], run: str) -> None:
-    assert narrow(Toolchain("jest", "", "", "npx jest", "jest"), only).run == run
+    assert narrow(Toolchain("jest", "", "", "npx jest", RUNNERS["jest"]), only).run == run
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ def test_a_suite_and_a_test_do_not_share_their_titles() -> None:
     ],
 )
 def test_a_title_without_text_selects_its_file(only: list[str], run: str) -> None:
-    assert narrow(Toolchain("jest", "", "", "npx jest", "jest"), only).run == run
+    assert narrow(Toolchain("jest", "", "", "npx jest", RUNNERS["jest"]), only).run == run
 
 
 @pytest.mark.parametrize(

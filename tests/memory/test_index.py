@@ -19,6 +19,7 @@ from indexing import contents, fresh, update, write, write_many
 from kith.context.rank_files import Signals
 from kith.context.task_words import find_words
 from kith.core.errors import KithError
+from kith.core.git import Commit
 from kith.memory.index import Index, Refreshed, open_index, refresh
 from kith.trees.local import open_tree
 from places import SUPPORT
@@ -215,6 +216,14 @@ def test_two_at_once_make_the_same_index(tmp_path: Path) -> None:
     assert [each.wait(timeout=60) for each in (start(root, cache), start(root, cache))] == [0, 0]
     index = open_index(cache, root)
     assert index.complete and contents(index) == fresh(root, tmp_path / "other")
+
+
+def test_two_that_met_the_same_commits_keep_them_once(root: Path, tmp_path: Path) -> None:
+    first, second = (open_index(tmp_path / "cache", root) for _ in range(2))
+    seen = [Commit("a" * 40, 1, "Cache the answers", ("cache.py",))]
+    for index in (first, second):
+        index.put_commits([each.name for each in seen], seen)
+    assert second.commit_names() == {"a" * 40}
 
 
 def overwrite(path: Path, at: int) -> None:

@@ -56,6 +56,7 @@ def test_an_old_failure_is_no_reason_against_a_change(kith: Kith, serve: Serve) 
     assert CLAMP[1] in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "code"), [((OLD, NEW), 0), (CLAMP, 6)])
 def test_more_may_be_required(kith: Kith, serve: Serve, change: tuple[str, str], code: int) -> None:
     report = run(kith, serve, edit(*change), "--require", "proven", code=code)
@@ -75,6 +76,7 @@ def test_what_a_red_command_cannot_tell_is_held_back(kith: Kith, serve: Serve) -
     assert NEW in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 def test_what_was_held_back_can_still_be_applied(kith: Kith, serve: Serve) -> None:
     report = run(kith, serve, edit(*CLAMP), "--require", "proven", code=6)
     assert "max(number, low)" in kith("diff", report["session"]).stdout
@@ -82,6 +84,7 @@ def test_what_was_held_back_can_still_be_applied(kith: Kith, serve: Serve) -> No
     assert CLAMP[1] in (kith.folder / "utils.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -127,11 +130,12 @@ def test_what_fails_without_a_test_is_not_called_one() -> None:
 def test_a_refusal_for_an_undefined_name_says_which(kith: Kith, serve: Serve) -> None:
     serve([edit(OLD, OLD.replace("sum(", "fsum(")), DONE, DONE, DONE])
     told = kith("run", "--yes", "--tries", "2", "--check", "none", "fix mean", code=1)
-    fault = "soundness: Your change cannot work as it is: utils.py:6: `fsum` is not defined"
+    fault = "soundness: The change cannot work as it is: utils.py:6: `fsum` is not defined"
     assert told.stderr.count(f"✗ {fault}\n") == 2
     assert f"kith: Nothing was applied: after 2 tries, {fault}." in told.stderr
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_regression_is_told_once(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +195,7 @@ def late(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KITH_CHECK_TIMEOUT", "1")
 
 
+@pytest.mark.slow
 def test_a_late_check_is_told_once_and_waits(
     kith: Kith, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,19 +10,17 @@ from places import SUPPORT
 
 NO_COMPILER = 77
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.usefixtures("sandbox"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's"),
 ]
 
 
-# `.ci/soak` takes all 3,500 points in over an hour; the slow test takes other ones each day.
-@pytest.mark.parametrize("most", [4, pytest.param(30, marks=pytest.mark.slow)])
-def test_nothing_is_half_applied_and_kith_goes_on(most: int) -> None:
-    start = datetime.date.today().toordinal() if most > 10 else 0
-    sweep(f"--most={most}", f"--from={start}")
+# `.ci/soak` takes all 3,500 points in over an hour; this takes other ones each day.
+def test_nothing_is_half_applied_and_kith_goes_on() -> None:
+    sweep("--most=25", f"--from={datetime.date.today().toordinal()}")
 
 
-@pytest.mark.slow
 def test_what_a_dead_disk_leaves_behind_goes_with_the_next_start() -> None:
     sweep("--sorts=fsync", "--every=4", "--from=3")  # every other point is one where all fails for good
 

@@ -155,12 +155,13 @@ def test_a_build_whose_terminal_is_closed_ends_whole(kith: Kith, hanging: Open) 
 
 @pytest.mark.slow
 def test_nohup_keeps_a_task_alive(kith: Kith, hanging: Open) -> None:
-    model = played(kith, edit(), {**DONE, "delay": 2})
+    model = played(kith, edit(), {**DONE, "when": str(kith.folder.parent / "closed")})
     opened = hanging("run", "--yes", *model, *UNCHECKED, "fix mean", before=("nohup",))
     out = kith.folder / "nohup.out"
     until(lambda: out.exists() and "utils.py" in out.read_text(), "it did not begin")
     opened.process.send_signal(signal.SIGHUP)
     opened.close()
+    (kith.folder.parent / "closed").touch()
     assert opened.end() == 0, out.read_text()
     assert NEW in utils(kith)
 

@@ -229,6 +229,7 @@ EXIT_CODES = (
     ),
 )
 
+ENDLESS = "import time\n\n    while number:\n        time.sleep(1)"
 SLEEPS = "import time\n\n\ndef test_slow():\n    time.sleep({seconds})\n"
 SLOW = (
     Project(
@@ -273,12 +274,12 @@ SLOW = (
         (
             wrong(
                 "in a function",
-                {"shapes.py": swap(SHAPES, ("    return number / 2", "    while number:\n        pass"))},
+                {"shapes.py": swap(SHAPES, ("    return number / 2", f"    {ENDLESS}"))},
                 "out_of_time",
                 says="The tests were stopped",
             ),
         ),
-        seconds=10.0,
+        spare_s=6.0,
         slow=True,
     ),
 )

@@ -116,6 +116,12 @@ class Seen(str):
     __slots__ = ()
 
 
+class Made(str):
+    """Not said: the person makes this file, for which a reply waits."""
+
+    __slots__ = ()
+
+
 class Beside(str):
     """Said while the model works on what was said before."""
 
@@ -157,6 +163,9 @@ def converse(
             if isinstance(each, Seen):
                 while each not in screen.text + talk.status.line(width):
                     await asyncio.sleep(0.02)
+                continue
+            if isinstance(each, Made):
+                Path(each).touch()
                 continue
             if isinstance(each, Beside):
                 while not talk.at_work:

@@ -19,7 +19,7 @@ from kith.core.evidence import UNCHECKED, Evidence, Grade, Reason, Standard
 from kith.core.run import Run
 from kith.core.values import Answer, Question, Verdict
 from kith.core.workspace import ExecLimits, SizeLimits
-from kith.gates.evidence.check_runs import LONG_S
+from kith.gates.evidence.check_runs import LONG_S, SPARE_S
 from kith.trees.local import open_tree
 
 Files = Mapping[str, str | None]
@@ -64,6 +64,7 @@ class Project:
     no_worse: tuple[str, ...] = ()
     seconds: float = 60.0
     long_s: float = LONG_S
+    spare_s: float = SPARE_S
     ignored: Mapping[str, str] = field(default_factory=dict)  # files that git ignores, in the person's tree
     slow: bool = False
 
@@ -152,6 +153,7 @@ async def _judge(project: Project, each: Try, root: Path) -> Judged:
         kept=KeptResults(cache, state),
         digests=tree.digests,
         long_s=project.long_s,
+        spare_s=project.spare_s,
     )
     judges = make_judges(run, checking, _no_commit)
     try:

@@ -6,8 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from mending import CHECK, DONE, NEW, OLD, edit
 from outside import Kith
 from played_screen import converse
 from reviewing import BETTER, DIVIDES, change, finding, replay, review
+from waiting import until
 
 WRONG = OLD.replace("+ 1", "+ 2")
 FAILING = ("--check", "grep -qF '+ 1)' utils.py")  # which the change breaks
@@ -216,11 +215,12 @@ def test_what_the_tree_has_already_waits_no_more(kith: Kith, home: Path) -> None
 @pytest.mark.slow
 def test_an_edit_during_the_work_loses_nothing(kith: Kith) -> None:
     """The person edits the file that the model has edited, before it proposes its change."""
-    pause = {**DONE, "delay": 3}
-    (script,) = scripted(kith, edit(), pause)[1:]
+    saved = kith.folder.parent / "saved"
+    (script,) = scripted(kith, edit(), {**DONE, "when": str(saved)})[1:]
     process = started(kith, "run", "-m", script, *UNCHECKED, "--yes", "fix mean")
-    wait_for(lambda: "edit" in (told := (kith.folder.parent / "err").read_text()) and "utils.py" in told)
+    until(lambda: "edit" in (told := (kith.folder.parent / "err").read_text()) and "utils.py" in told)
     (kith.folder / "utils.py").write_text(f"# mine\n{original(kith)}")
+    saved.touch()
     assert process.wait(60) == 1
     assert utils(kith) == f"# mine\n{original(kith)}"
     kith("apply", "--yes", *UNCHECKED)
@@ -266,8 +266,7 @@ def test_a_model_that_fails_leaves_its_change(kith: Kith) -> None:
 def test_an_interrupted_task_leaves_its_change(kith: Kith, how: signal.Signals) -> None:
     (script,) = scripted(kith, edit(), {**DONE, "delay": 60})[1:]
     process = started(kith, "run", "-m", script, *UNCHECKED, "--yes", "fix mean")
-    wait_for(lambda: "utils.py" in (kith.folder.parent / "err").read_text())
-    time.sleep(0.5)
+    until(lambda: "utils.py" in (kith.folder.parent / "err").read_text())
     (process.send_signal if how == signal.SIGTERM else process.kill)(
         *([how] if how == signal.SIGTERM else [])
     )
@@ -326,7 +325,7 @@ def test_what_a_build_has_so_far_waits(kith: Kith) -> None:
     """Killed while the reviewer thinks about the first task."""
     (model,) = scripted(kith, PLANNED, *SPECIFIED, *TRIED, {"text": ADVISED, "delay": 60})[1:]
     process = started(kith, "build", "-m", model, "--yes", "add a median")
-    wait_for(lambda: _step(kith) == "review")
+    until(lambda: _step(kith) == "review")
     process.kill()
     process.wait()
     session = json.loads(kith("status", "--json").stdout)["session"]
@@ -393,10 +392,3 @@ def started(kith: Kith, *words: str) -> subprocess.Popen[bytes]:
             stdout=subprocess.DEVNULL,
             stderr=told,
         )
-
-
-def wait_for(happened: Callable[[], Any]) -> None:
-    end = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.05)

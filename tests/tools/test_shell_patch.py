@@ -24,7 +24,7 @@ PATCH = f"*** Begin Patch\n{BODY}*** Add File: new.txt\n+new\n*** End Patch"
 def test_a_patch_is_applied_however_it_is_sent(command: str, bench: Bench) -> None:
     (bench.folder / "a.txt").write_text("one\n")
     result = bench.use(BASH, command=command)
-    assert result.ok and result.detail["line"] == "a.txt, new.txt"
+    assert result.ok and result.detail["line"] == "patched a.txt, new.txt"
     assert (bench.folder / "a.txt").read_text() == "two\n"
     assert (bench.folder / "new.txt").read_text() == "new\n"
 

@@ -6,6 +6,7 @@ import random
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kith.core.values import EXECUTABLE, FILE, SYMLINK, Change
 from kith.trees.journal import apply_changes, list_applied, recover
 from kith.trees.records import find_records, open_journal
 from places import SUPPORT
+from sweeping import quick_place
 
 OLD = {
     "edit": (b"old edit\n" * 50, 0o644),
@@ -118,6 +120,13 @@ def snapshot(root: Path) -> Tree:
 
 
 Run = Callable[..., tuple[int, str, float]]
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: the calls are the same, and nobody waits for a disk."""
+    with tempfile.TemporaryDirectory(dir=quick_place() or tmp_path) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

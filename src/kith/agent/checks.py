@@ -11,12 +11,14 @@ from typing import Final
 
 from msgspec import Struct
 
+from kith.agent.ecosystems import ecosystems
 from kith.core.errors import BusyError, TreeError
 from kith.core.evidence import Standing
 from kith.core.locks import hold_when_free
 from kith.core.trial_names import session_of
 from kith.gates.evidence.check_runs import ChosenCheck, read_choice
-from kith.gates.toolchains import Toolchain, choose_clues, find_candidates
+from kith.gates.toolchain import Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 from kith.settings import Settings
 from kith.trees.bulk_read import read_files
 from kith.trees.listing import list_files
@@ -93,7 +95,8 @@ async def known_checks(root: Path, settings: Settings) -> tuple[KnownCheck, ...]
         return tuple(KnownCheck(each, f"check, {origin}") for each in settings.check if each != "none")
     kept = KeptResults(settings.cache, settings.state)
     files = await list_files(root)
-    groups = find_candidates(files, read_files(root, choose_clues(files)).get)
+    known = ecosystems()
+    groups = find_candidates(files, read_files(root, choose_clues(files, known)).get, known)
     return tuple(_known(read_choice(kept, root, group), group) for group in groups)
 
 

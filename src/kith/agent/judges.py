@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kith.agent.ecosystems import ecosystems
 from kith.agent.linters import project_linters
 from kith.core.events import Judged
 from kith.core.evidence import Standard, Tries
@@ -14,7 +15,15 @@ from kith.core.values import Changes, Finding, Question
 from kith.core.workspace import ExecLimits, SizeLimits, read_readable
 from kith.gates.command import name_command, not_allowed
 from kith.gates.evidence.changed_tests import Claims
-from kith.gates.evidence.check_runs import LONG_S, Before, Bench, Digests, NameEnvironment, ResultStore
+from kith.gates.evidence.check_runs import (
+    LONG_S,
+    SPARE_S,
+    Before,
+    Bench,
+    Digests,
+    NameEnvironment,
+    ResultStore,
+)
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.evidence.quick_tests import find_new_failures
@@ -24,8 +33,8 @@ from kith.gates.limits import limits_gate
 from kith.gates.linters import allowed_linters, lint_gate, types_gate
 from kith.gates.reports import CaseResult
 from kith.gates.soundness import soundness_gate
+from kith.gates.toolchain import Toolchain
 from kith.gates.toolchains import (
-    Toolchain,
     choose_clues,
     choose_nested_clues,
     find_candidates,
@@ -129,8 +138,9 @@ class Checking(Struct, frozen=True):
     question even without a sandbox. `named`: files that run automatically and may change without a
     warning. `standard`: the evidence required where nobody looks. `request` is the person's request.
     `kept` and `digests` let results be reused; `environment` names what else they depend on. A suite that
-    takes longer than `long_s` runs the tests that reach the change first. With the change it may take at
-    least `least_s`. `lint`: new findings of linters and type checkers reject the change.
+    takes longer than `long_s` runs the tests that reach the change first. With the change it may take twice
+    as long as without and `spare_s` more, and at least `least_s`. `lint`: new findings of linters and type
+    checkers reject the change.
     """
 
     commands: tuple[str, ...] | None
@@ -147,6 +157,7 @@ class Checking(Struct, frozen=True):
     environment: NameEnvironment = lambda folder: ""
     long_s: float = LONG_S
     least_s: float = 0.0
+    spare_s: float = SPARE_S
     lint: bool = False
 
 
@@ -160,6 +171,7 @@ def make_judges(run: Run, checking: Checking, commit: Commit) -> Judges:
         checking.environment,
         checking.long_s,
         checking.least_s,
+        checking.spare_s,
     )
     checks = _Checks(run, checking, bench)
     person = human_gate(named=checking.named, standard=checking.standard)
@@ -251,7 +263,7 @@ class _Checks(Struct):
             named = (name_command(command) for command in chosen.commands)
             return (*(Check((each,), goal=chosen.goal) for each in named), *no_worse)
         self.files, contents = await _read_clues(self.run)
-        groups = find_candidates(self.files, contents.get)
+        groups = find_candidates(self.files, contents.get, ecosystems())
         return (*(Check(group, found=True) for group in groups), *no_worse)
 
     async def _find_beside(self, changes: Changes) -> list[Check]:
@@ -259,11 +271,14 @@ class _Checks(Struct):
         if self.checking.commands is not None:
             return []
         known = [check.group for check in await self._find() if check.found]
+        kinds = ecosystems()
         folders = folders_beside(self.files, known, [change.path for change in changes])
-        clues = [path for folder in folders for path in choose_nested_clues(folder, self.files)]
+        clues = [path for folder in folders for path in choose_nested_clues(folder, self.files, kinds)]
         manifests = sorted(PYTHON_MANIFESTS.intersection(self.files))
         contents = await read_readable(self.run.workspace, [*clues, *manifests] if folders else [])
-        groups = [group for folder in folders for group in find_nested(folder, self.files, contents.get)]
+        groups = [
+            group for folder in folders for group in find_nested(folder, self.files, contents.get, kinds)
+        ]
         spoken = {group[0].language for group in known if not group[0].folder}
         if not manifests:
             spoken.discard("Python")  # tests at the top without a manifest are not those of the folders
@@ -299,9 +314,9 @@ def _judged(before: Before) -> Judged:
 async def find_project_toolchains(run: Run) -> tuple[Toolchain, ...]:
     """The toolchains of the tree that `run.workspace` is, by its own files."""
     files, contents = await _read_clues(run)
-    return find_toolchains(files, contents.get)
+    return find_toolchains(files, contents.get, ecosystems())
 
 
 async def _read_clues(run: Run) -> tuple[Sequence[str], dict[str, bytes]]:
     files = await run.workspace.files()
-    return files, await read_readable(run.workspace, choose_clues(files))
+    return files, await read_readable(run.workspace, choose_clues(files, ecosystems()))

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from kith.core.run import Run
 from kith.core.workspace import read_readable
 from kith.gates.linters import Linter, LinterFinder
-from kith.gates.toolchains import Read
+from kith.gates.toolchain import Read
 from kith.settings.features import all_parts
 
 

@@ -17,6 +17,7 @@ from kith.core.run import Run
 from kith.core.values import Ran, ToolResult
 from kith.edits.pieces import tell_left_out
 from kith.gates.reports import SuiteReport
+from kith.gates.runners.python import PYTEST
 from kith.memory.applied import holds
 from kith.memory.past import Past
 
@@ -212,5 +213,5 @@ def _word_command(stands: Stands) -> str:
     toolchain = stands.toolchain
     line = toolchain.test if len(toolchain.test) <= _SHOWN else toolchain.from_top(toolchain.run)
     failed = stands.before.report.failed if stands.before else ()
-    unloaded = toolchain.runner == "pytest" and any(case.id.endswith(".py") for case in failed)
+    unloaded = toolchain.runner is PYTEST and any(case.id.endswith(".py") for case in failed)
     return f"`{line} --continue-on-collection-errors`" if unloaded else f"`{line}`"

@@ -174,16 +174,18 @@ _KEPT: Final = frozenset({".kith", ".agents", ".claude"})  # folders of theirs a
 _LEAST = 100  # tokens; a smaller block says nothing
 _READ = 24  # files looked into
 _LARGEST = 500_000  # bytes of a file that is looked into
-_RELEVANT = 0.4  # of the best file's score
+# Of the best file's score: what a file needs that the task names, or that holds a rare name of it; and what
+# any other needs, for it takes room from the best one's functions (see `benchmarks/first_messages.py`).
+_NAMED, _ALIKE = 0.4, 0.8
 _FEW = 6  # files: where more define what plain words say, the words tell none of them apart
-_RARE = 2  # files: where more define a common word, it tells none of them apart
+_RARE = 2  # files: where more define a common word, or hold a name, it tells none of them apart
 _LEAST_NAME = 5  # letters; shorter ones (run, list, test, fail) are words of any task
 _LEAST_HELD = 3  # plain words of the task; fewer stand in any file
 # Added to a file's score when it holds a name, defines a name, holds all plain words of the task.
-_EXACT, _OWN, _PLAIN = 8.0, 16.0, 4.0
+_EXACT, _OWN, _PLAIN = 4.0, 8.0, 4.0
 _NAMES = 4  # names that git looks for
 _SEARCHED = 4_000  # files; git greps 10,000 of them in about 0.2 s
-_GIT_LIMITS = ExecLimits(seconds=0.4, output=400_000)
+_GIT_LIMITS = ExecLimits(seconds=1, output=400_000)
 
 
 def fit_nothing(words: Words) -> Signals:
@@ -202,10 +204,9 @@ async def brief(
     """Describe the tree to a model, in at most `budget_tokens` estimated tokens.
 
     A task that renames, moves or removes something, or changes how it is called, gets the lines that use it.
-    The same tree, history and index give the same text if git answers within 0.4 s, the search for uses
-    within a second. What comes later is left out: recently changed files, files with
-    names from the task, uses. "" for an empty tree or a budget below 100 tokens. Secrets, binary files and
-    files over 500 kB are not read.
+    The same tree, history and index give the same text if git and the search for uses answer within a second.
+    What comes later is left out: recently changed files, files with names from the task, uses. "" for an
+    empty tree or a budget below 100 tokens. Secrets, binary files and files over 500 kB are not read.
     """
     if budget_tokens < _LEAST:
         return ""
@@ -250,7 +251,7 @@ async def brief(
 
 
 async def gather_signals(run: Run, words: Words, files: Sequence[str], known: FindFitting) -> Signals:
-    """Ask the index about the files; where it is silent, git within 0.4 s."""
+    """Ask the index about the files; where it is silent, git within a second."""
     fitting = await known()
     signals = fitting(words)
     if not signals.recent:
@@ -301,9 +302,13 @@ def _order(words: Words, texts: Mapping[str, str], scores: Mapping[str, float]) 
     total = {
         path: scores[path] + weigh_kind(path, words) * _held(words, text) for path, text in texts.items()
     }
-    least = _RELEVANT * max(total.values(), default=0.0)
+    most = max(total.values(), default=0.0)
+    holding = [_holding(name, texts) for name in words.names if not is_common(name)]
+    meant = frozenset(named_paths(words.paths, texts)).union(*(few for few in holding if len(few) <= _RARE))
     ordered = sorted(texts, key=lambda path: (-total[path], path))
-    return {path: texts[path] for path in ordered if total[path] > least}
+    return {
+        path: texts[path] for path in ordered if total[path] > most * (_NAMED if path in meant else _ALIKE)
+    }
 
 
 def _fitting(words: Words, texts: Mapping[str, str]) -> dict[str, str]:

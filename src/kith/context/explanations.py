@@ -26,6 +26,13 @@ def find_explanations(path: str, lines: Sequence[str]) -> frozenset[int]:
     return frozenset(number for first, last in runs for number in _after_first(lines, first, last))
 
 
+def count_leading_comment(lines: Sequence[str]) -> int:
+    """The number of lines with which a file begins that are comment or blank: mostly its licence."""
+    return next(
+        (at for at, line in enumerate(lines) if line.strip() and not _COMMENT.match(line)), len(lines)
+    )
+
+
 def _comments(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """The first and the last line of each long comment: lines of comment in a row, or a block."""
     first, in_block = 0, False

@@ -66,7 +66,7 @@ def _among(hits: Sequence[Hit], chosen: Sequence[str]) -> list[Hit]:
 
 def _without(chosen: Sequence[str]) -> list[str]:
     """The generated folders that none of the files lies in."""
-    text = "\0/".join(("", *chosen))
+    text = "".join(f"/{folder}/\0" for folder in {path.rpartition("/")[0] for path in chosen})
     return sorted(name for name in GENERATED if f"/{name}/" not in text)
 
 

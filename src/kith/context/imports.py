@@ -5,6 +5,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from posixpath import commonprefix, normpath, splitext
 from typing import Final
 
@@ -130,6 +131,7 @@ class Resolver:
         self._python_folders = {_folder(path) for path in files if path.endswith((".py", ".pyi"))}
         self._go_folders = {_folder(path) for path in files if path.endswith(".go")}
         self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._scripts: dict[str, tuple[str, ...]] = {}
 
     def resolve(self, path: str, imports: Iterable[str]) -> Iterator[tuple[str, bool]]:
         """The files that a file's imports mean, and whether each is imported later than the module.
@@ -229,16 +231,23 @@ class Resolver:
 
     # --- JavaScript, Go, Rust ----------------------------------------------------------------
 
-    def _find_script(self, folder: str, name: str) -> Iterator[str]:
-        place = normpath(folder + name)
-        found = [*self._scripts_at(self._mains.get(place, place)), *self._scripts_at(place)]
-        yield from found[:1]
+    def scripts_at(self, places: Iterable[str]) -> Iterator[str]:
+        """The scripts that imports of these paths mean; the paths begin at the top, and lack an ending."""
+        for place in places:
+            yield from self._script_at(place)
 
-    def _scripts_at(self, place: str) -> Iterator[str]:
-        base, ending = splitext(place)
-        typed = [base + other for other in _TYPED.get(ending, ())]
-        candidates = (*(place + ending for ending in _SCRIPT_FILES), *typed)
-        return (path for path in candidates if path in self._files)
+    def _find_script(self, folder: str, name: str) -> Iterator[str]:
+        return iter(self._script_at(normpath(folder + name)))
+
+    def _script_at(self, place: str) -> tuple[str, ...]:
+        """The script that an import of a path means, or of a package's folder; nothing or one."""
+        found = self._scripts.get(place)
+        if found is None:
+            main = self._mains.get(place)
+            candidates = (*(_candidates(main) if main else ()), *_candidates(place))
+            found = tuple(islice((path for path in candidates if path in self._files), 1))
+            self._scripts[place] = found
+        return found
 
     def _find_package(self, folder: str, name: str) -> Iterator[str]:
         for place, module in self._go_modules.items():
@@ -273,6 +282,13 @@ class Resolver:
                 return "src/"
             folder = _folder(folder.rstrip("/"))
         return folder
+
+
+def _candidates(place: str) -> Iterator[str]:
+    """The files that an import of a path of a script may mean, the likeliest first."""
+    yield from (place + ending for ending in _SCRIPT_FILES)
+    base, ending = splitext(place)
+    yield from (base + other for other in _TYPED.get(ending, ()))
 
 
 def _name_modules(files: Sequence[str], known: frozenset[str]) -> dict[str, list[str]]:

@@ -1,5 +1,6 @@
 """Excerpts of files around what a task speaks of, sized to a budget of tokens."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -11,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.context.budget import estimate_tokens
-from kith.context.explanations import find_explanations
+from kith.context.explanations import count_leading_comment, find_explanations
 from kith.context.symbols import Symbol, find_symbols
 from kith.context.task_words import Words, find_words, is_common, named_paths, stem, stems_of
 
 _LONGEST_LINE = 240  # characters; what is longer is generated or data
-_LONGEST_SPAN = 80  # lines of one definition
+_LONGEST_SPAN = 80  # lines of one definition, without what explains it
 _LONGEST_NAME = 60
 _LEAST = 60  # tokens; less holds no excerpt worth reading
 _AROUND = 2  # lines before and after a mention
@@ -34,8 +35,8 @@ _OUTLINE, _MEMBERS = 16, 5  # parts of the room: for what a file defines, for th
 _RARE: Final = 2  # files
 _CLASS: Final = 12  # lines of a class, without its members
 _TICKS: Final = re.compile("`{3,}")
-_NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 3.0, 4.0  # see `_definitions`
-_WORTH = 1.0
+_NAMED, _SAID, _HELD, _MENTIONED = 10.0, 4.0, 5.0, 6.0  # see `_definitions`
+_WORTH = 0.5
 _TELLING: Final = 3  # words of a task, of which a body has to hold a part
 _SHORT = 25  # lines
 _ABOUT_WORDS: Final = frozenset(map(stem, ("comment", "docstring", "document")))  # such a task needs them
@@ -138,7 +139,7 @@ class _File(Struct, frozen=True):
         wordy = frozenset[int]()
         if _ABOUT_WORDS.isdisjoint(words.stems):
             wordy = find_explanations(self.path, self.lines)
-        shown = _choose(_spans(words, symbols, self.lines), self.lines, spare, wordy)
+        shown = _choose(_spans(words, symbols, self.lines, wordy), self.lines, spare, wordy)
         if not shown:
             return ""
         pieces = [self.lines[first - 1 : last] for first, last in shown]
@@ -221,16 +222,18 @@ def _pieces(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return pieces
 
 
-def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> list[_LineRange]:
+def _spans(
+    words: Words, symbols: Sequence[Symbol], lines: Sequence[str], wordy: frozenset[int]
+) -> list[_LineRange]:
     """Choose the spans to show, best first: definitions that the task names, then other mentions."""
-    exact, places = list[re.Pattern[str]](), list[int]()
+    exact, places, top = list[re.Pattern[str]](), list[int](), count_leading_comment(lines)
     for text in words.exact:
         pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-        found = [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+        found = [number for number, line in enumerate(lines, 1) if number > top and pattern.search(line)]
         if len(found) <= _OFTEN or not is_common(text):
             exact.append(pattern)
             places += found[:_MENTIONS]
-    spans = _definitions(words, exact, symbols, lines)
+    spans = _definitions(words, exact, symbols, lines, wordy)
     for number in places:
         around = max(1, number - _AROUND), min(len(lines), number + _AROUND)
         spans.append(_LineRange(_MENTIONED, *around, exact=True))
@@ -238,14 +241,18 @@ def _spans(words: Words, symbols: Sequence[Symbol], lines: Sequence[str]) -> lis
 
 
 def _definitions(
-    words: Words, exact: Sequence[re.Pattern[str]], symbols: Sequence[Symbol], lines: Sequence[str]
+    words: Words,
+    exact: Sequence[re.Pattern[str]],
+    symbols: Sequence[Symbol],
+    lines: Sequence[str],
+    wordy: frozenset[int],
 ) -> list[_LineRange]:
     """The definitions whose name or body has to do with the task.
 
     In bodies a word counts by how few of the file's definitions have it.
     """
     ends = [
-        min(last, symbol.first + (_CLASS if symbol.last > last else _LONGEST_SPAN))
+        min(last, symbol.first + _CLASS) if symbol.last > last else _end_of_code(symbol.first, last, wordy)
         for symbol, last in _own_lines(symbols)
     ]
     bodies = ["\n".join(lines[symbol.first - 1 : end]) for symbol, end in zip(symbols, ends, strict=True)]
@@ -267,6 +274,12 @@ def _definitions(
         if score >= _WORTH and not cut:
             spans.append(_LineRange(score, symbol.first, end))
     return spans
+
+
+def _end_of_code(first: int, last: int, wordy: frozenset[int]) -> int:
+    """The last line to show of a definition; what explains it at length does not count as a part of it."""
+    code = (number for number in range(first, last + 1) if number not in wordy)
+    return next(itertools.islice(code, _LONGEST_SPAN, None), last)
 
 
 def _own_lines(symbols: Sequence[Symbol]) -> Iterator[tuple[Symbol, int]]:

@@ -47,6 +47,8 @@ _ENDINGS: Final = (
     "e",
     "y",
 )
+_DOUBLING: Final = frozenset({"ings", "ing", "ers", "ors", "er", "or", "ed"})
+_DOUBLED: Final = lazy_pattern(r"[a-z]{2}([bdfgmnprt])\1$")
 _QUOTED: Final = lazy_pattern(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’\n]+)’")
 _PATH: Final = lazy_pattern(
     r"(?<![\w/.@+-])(?:\.{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.\w{1,8}(?!\w)|(?<![\w.@+-])(?:[\w.@+-]+/)+"
@@ -192,10 +194,15 @@ def stems_of(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A lower-case word without its ending, where at least three letters remain."""
+    """A lower-case word without its ending, where at least three letters remain.
+
+    A consonant that the ending doubled is single again, so that "splitter" and "split" meet (Porter, An
+    algorithm for suffix stripping, 1980, step 1b).
+    """
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
+            short = word.removesuffix(ending)
+            return short[:-1] if ending in _DOUBLING and _DOUBLED.search(short) else short
     return word
 
 

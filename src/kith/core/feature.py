@@ -141,6 +141,8 @@ class Feature(Struct, frozen=True):
     hooks: Lazy[Any] | None = None
     # Finds linters and type checkers of a project: gates.linters.LinterFinder.
     linters: Lazy[Any] | None = None
+    # Finds the tests of projects of one kind: gates.toolchain.Ecosystem.
+    ecosystems: tuple[Lazy[Any], ...] = ()
     # Does a task without a model, where it can: agent.tasks.Shortcut.
     shortcut: Lazy[Any] | None = None
     # Edits that need no model, by name: agent.ready_edits.MoreEdits.

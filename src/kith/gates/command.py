@@ -5,13 +5,14 @@ import re
 from kith.core.evidence import CheckEvidence, combine
 from kith.core.run import Gate, Run
 from kith.core.values import Changes, Verdict
-from kith.gates.toolchains import Toolchain
+from kith.gates.runners.python import UNITTEST
+from kith.gates.toolchain import COMMAND, Toolchain
 
 
 def name_command(command: str) -> Toolchain:
     """A command that a person named: the whole of it is what tests the tree."""
     plain = re.fullmatch(r"python3? -m unittest(?: [^;&|<>$`\n]*)?", command)
-    return Toolchain(command, "", "named", command, "unittest" if plain else "command")
+    return Toolchain(command, "", "named", command, UNITTEST if plain else COMMAND)
 
 
 def not_allowed(toolchain: Toolchain) -> Gate:

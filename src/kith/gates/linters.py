@@ -15,7 +15,7 @@ from kith.core.run import Gate, Run
 from kith.core.values import SYMLINK, Changes, Finding, Ran, Verdict
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.edits.rows import changed_lines
-from kith.gates.toolchains import Read
+from kith.gates.toolchain import Read
 
 # What a linter is to kith: a command for some paths, and how to read what it prints.
 

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from kith.core.toml_text import inner_table, read_toml
-from kith.gates.toolchains import Read
+from kith.gates.toolchain import Read
 
 # The packages that a project says it needs, and the Python that it is for.
 

@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Final, Literal
 
@@ -188,3 +189,21 @@ class ProjectPaths(Struct, frozen=True):
             f"{path}:{line}{f' in {name}' if name else ''}" for path, line, name in frames[-FRAMES:]
         )
         return CaseResult(id, outcome, message.strip()[:MESSAGE], path, line, shown, seconds, error[:ERROR])
+
+
+def worst_of(cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
+    """One result for each id: a test that passes and then breaks in its teardown is told twice."""
+    kept: dict[str, CaseResult] = {}
+    for case in cases:
+        before = kept.get(case.id)
+        if before is None or (case.outcome in ("failed", "error") and not before.message):
+            kept[case.id] = case
+    return tuple(kept.values())
+
+
+def tell_apart(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:
+    """Number tests of one name in their order: several programs print into one output."""
+    seen = Counter[str]()
+    for case in cases:
+        seen[case.id] += 1
+        yield case if seen[case.id] == 1 else replace(case, id=f"{case.id} ({seen[case.id]})")

@@ -17,7 +17,7 @@ from kith.core.run import Gate, Run
 from kith.core.values import Change, Changes, Verdict
 from kith.edits.hunks import keep_hunks, split_hunks
 from kith.edits.rows import touched_lines
-from kith.gates.toolchains import BUILD_FOLDER
+from kith.gates.toolchain import BUILD_FOLDER
 
 # What a project's files say about how its tests are run and counted, apart from all else they say.
 

@@ -42,7 +42,7 @@ from kith.memory.caches import Stamp, find_place, is_storable, remove, settle
 from kith.memory.database import BUSY, distrust, is_damaged, write_ahead
 from kith.memory.workers import Crew
 
-_VERSION: Final = 2  # of everything below and of what context/outline.py finds
+_VERSION: Final = 3  # of everything below and of what context/outline.py finds
 _SCHEMA: Final = """
 CREATE TABLE files (
   id INTEGER PRIMARY KEY,
@@ -249,10 +249,12 @@ class Index:
         return frozenset(name for (name,) in self._read("SELECT name FROM commits"))
 
     def put_commits(self, names: Sequence[str], new: Sequence[Commit]) -> None:
-        """Keep the commits called `names`, of which `new` are not known yet; forget all others."""
-        gone = [(name,) for name in self.commit_names().difference(names)]
-        stems = [" ".join(find_words(each.message).stems) for each in new]
+        """Keep the commits called `names`, of which `new` were not known; forget all others."""
+        stems = {each.name: " ".join(find_words(each.message).stems) for each in new}
         with self._change():
+            known = {name for (name,) in self._db.execute("SELECT name FROM commits")}  # of another kith, too
+            gone = [(name,) for name in known.difference(names)]
+            added = [each for each in new if each.name not in known]
             for table, key in (("messages", "rowid"), ("touched", "id")):
                 self._db.executemany(
                     f"DELETE FROM {table} WHERE {key} = (SELECT id FROM commits WHERE name = ?)", gone
@@ -260,9 +262,9 @@ class Index:
             self._db.executemany("DELETE FROM commits WHERE name = ?", gone)
             ((highest,),) = self._db.execute("SELECT coalesce(max(id), 0) FROM commits").fetchall()
             commits, messages, touched = list[Any](), list[Any](), list[Any]()
-            for id, (each, said) in enumerate(zip(new, stems, strict=True), highest + 1):
+            for id, each in enumerate(added, highest + 1):
                 commits.append((id, each.name, each.at))
-                messages.append((id, said))
+                messages.append((id, stems[each.name]))
                 touched += ((id, path) for path in each.paths if is_storable(path))
             self._db.executemany("INSERT INTO commits VALUES (?, ?, ?)", commits)
             self._db.executemany("INSERT INTO messages (rowid, stems) VALUES (?, ?)", messages)

@@ -41,7 +41,7 @@ async def apply_patch(text: str, run: Run) -> ToolResult:
     except EditError as error:
         return refused(str(error))
     names = ", ".join(visible(change.path) for change in changes)
-    return told(f"Changed {names}.", names)
+    return told(f"Changed {names}.", f"patched {names}")
 
 
 async def apply_edits(tree: Workspace, edits: Sequence[Edit], known: frozenset[str]) -> Changes:

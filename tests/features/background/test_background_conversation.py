@@ -10,12 +10,12 @@ import pytest
 from confined import find_abilities
 from outside import Serve
 from outside_fixtures import PRICES
-from played_screen import Beside, Seen, Stop, converse
+from played_screen import Beside, Made, Seen, Stop, converse
 from waiting import running
 
 HELLO = {"calls": [{"name": "background", "args": {"command": "echo hello; sleep 97531"}}]}
 STARTED = Seen("background  1 running")
-END = {"text": "It is over.", "delay": 1.5}
+END = {"text": "It is over."}
 
 
 @pytest.fixture(autouse=True)
@@ -30,24 +30,28 @@ def shown(repository: Path, *said: str, replies: Sequence[Any] = (HELLO, END)) -
 
 
 def test_a_person_sees_reads_and_stops_what_the_model_started(repository: Path) -> None:
+    tried = Made(repository.parent / "tried")
     listed = [STARTED, Seen("1 job"), Beside("/jobs"), Seen("\n1 running, ")]
     read = [Beside("/jobs 1"), Seen("\n  hello")]
     stopped = [Beside("/jobs stop 1"), Seen("\n1 stopped after ")]
     wrong = [Beside("/jobs 4"), Beside("/jobs x"), Beside("/jobs stop")]
-    text = shown(repository, "serve", *listed, *read, *stopped, *wrong)
+    said = ["serve", *listed, *read, *stopped, *wrong, Seen("/jobs lists, /jobs N"), tried]
+    text = shown(repository, *said, replies=[HELLO, {**END, "when": tried}])
     assert "There is no background process '4'" in text
     assert text.count("/jobs lists, /jobs N") == 2
     assert not running("sleep\00097531")
 
 
 def test_a_person_starts_one_and_the_model_hears_of_it(repository: Path) -> None:
+    started = Made(repository.parent / "started")
     replies = [
         {"calls": [{"name": "bash", "args": {"command": "echo begun"}}]},
-        {"text": "", "calls": [{"name": "bash", "args": {"command": "true"}}], "delay": 1.5},
+        {"text": "", "calls": [{"name": "bash", "args": {"command": "true"}}], "when": started},
         {"expect": "in the background, as process 1: echo mine", "calls": [background(1)]},
         {"expect": "mine", "text": "I see it."},
     ]
-    text = shown(repository, "serve", Seen("begun"), Beside("/jobs start echo mine; exit 4"), replies=replies)
+    start = [Beside("/jobs start echo mine; exit 4"), Seen(": echo mine; exit 4"), started]
+    text = shown(repository, "serve", Seen("begun"), *start, replies=replies)
     assert ": echo mine; exit 4" in text and "I see it." in text
     assert "Background process 1 ended, exit code 4, " in text
 

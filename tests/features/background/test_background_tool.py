@@ -183,6 +183,7 @@ def events_of(home: Path, session: str) -> list[Event]:
     return [record.event for record in log.events(session)]
 
 
+@pytest.mark.slow
 def test_a_model_serves_fetches_reads_and_stops(
     kith: Kith, script: Any, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,8 @@ from kith.core.values import Change, Changes, Ran, Verdict
 from kith.features.build.judging import Measure, coverage_gate
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
+from runners import RUNNERS
 
 RAN = Ran("pytest", 0, "", 1.0)
 
@@ -88,7 +89,9 @@ def test_with_the_real_tools(tmp_path: Path) -> None:
         "pyproject.toml": "[tool.pytest.ini_options]\n",
     }
     root = make_repository(tmp_path / "project", files)
-    toolchain = Toolchain("pytest", "Python", "", f"{PYTHON} -m pytest -q", "pytest", coverage="--source=.")
+    toolchain = Toolchain(
+        "pytest", "Python", "", f"{PYTHON} -m pytest -q", RUNNERS["pytest"], coverage="--source=."
+    )
 
     async def measure(run: Run) -> SuiteReport:
         return await run_suite(run, toolchain, LIMITS, coverage=True)

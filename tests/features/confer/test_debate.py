@@ -69,6 +69,7 @@ def test_who_agrees_says_no_more(kith: Kith) -> None:
     assert [each["role"] for each in told["said"]].count("assistant") == 2
 
 
+@pytest.mark.slow
 def test_one_question_compares_approaches_without_common_words(kith: Kith) -> None:
     other = RIGHT.replace("Divide by the length in mean.", "Leave out the plus one.")
     told = confer(kith, "What is wrong?", one=[RIGHT, "Same."], two=[other, "Same."])

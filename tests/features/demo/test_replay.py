@@ -65,6 +65,20 @@ def test_a_surprise_and_the_end_are_told() -> None:
         play(Replay("replay/x", []), Prompt("", (say("go"),)))
 
 
+def test_a_reply_waits_for_a_file(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    model = Replay("replay/x", [{"text": "Now.", "when": str(go)}])
+
+    async def run() -> str:
+        asking = asyncio.ensure_future(model(Prompt("", (say("go"),)), lambda event: None))
+        done, _ = await asyncio.wait((asking,), timeout=0.05)
+        assert not done
+        go.touch()
+        return (await asking).message.text
+
+    assert asyncio.run(run()) == "Now."
+
+
 def test_scripted_errors_stop_and_usage() -> None:
     error = {"text": "busy", "retryable": True, "after_s": 3}
     model = Replay(

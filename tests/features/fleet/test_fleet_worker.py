@@ -50,6 +50,7 @@ store = "{folder}/store"
 free_mb = 0
 """
 SOON_S = 120
+LOOK_S = 0.5  # between two looks, each a process: more of them would take a core from the workers
 
 
 class Fleet:
@@ -99,7 +100,7 @@ class Fleet:
         end = time.monotonic() + SOON_S
         while not done(run := self.one(batch)):
             assert time.monotonic() < end, run
-            time.sleep(0.1)
+            time.sleep(LOOK_S)
         return run
 
     def until_asked(self, step: int) -> None:
@@ -353,7 +354,7 @@ def test_a_worker_removes_what_ended_long_ago(
         end = time.monotonic() + SOON_S
         while json.loads(fleet.kith("fleet", "status", "--json").stdout)["batches"]:
             assert time.monotonic() < end
-            time.sleep(0.1)
+            time.sleep(LOOK_S)
     assert not list((tmp_path / "fleet" / "store").glob("*/*"))
 
 

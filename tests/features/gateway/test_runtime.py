@@ -183,8 +183,8 @@ def test_strangers_and_nonsense_are_refused_and_anybody_sees_the_health(playing:
 
 
 @pytest.mark.slow
-def test_the_queue_is_bounded_and_told(playing: Start) -> None:
-    slow = {"text": "Slow.", "delay": 1.5}
+def test_the_queue_is_bounded_and_told(playing: Start, tmp_path: Path) -> None:
+    slow = {"text": "Slow.", "when": str(tmp_path / "refused")}
     runtime = playing(slow, "Quick.", options=("--queue", "1"))
     answers: list[httpx2.Response] = []
     asking = [threading.Thread(target=lambda: answers.append(runtime.ask())) for _ in range(2)]
@@ -194,6 +194,7 @@ def test_the_queue_is_bounded_and_told(playing: Start) -> None:
     runtime.until(waiting=1)
     refused = runtime.ask()
     assert refused.status_code == 429 and int(refused.headers["retry-after"]) >= 1
+    (tmp_path / "refused").touch()
     for each in asking:
         each.join()
     assert sorted(each.json()["text"] for each in answers) == ["Quick.", "Slow."]
@@ -218,8 +219,8 @@ def test_a_client_that_leaves_makes_room(playing: Start) -> None:
 
 
 @pytest.mark.slow
-def test_an_end_lets_running_answers_end_and_sends_the_others_away(playing: Start) -> None:
-    runtime = playing({"text": "Slow but whole.", "delay": 1.5}, "Never.")
+def test_an_end_lets_running_answers_end_and_sends_the_others_away(playing: Start, tmp_path: Path) -> None:
+    runtime = playing({"text": "Slow but whole.", "when": str(tmp_path / "sent away")}, "Never.")
     answers: dict[str, httpx2.Response] = {}
     running = threading.Thread(target=lambda: answers.update(running=runtime.ask(stream=True)))
     waiting = threading.Thread(target=lambda: answers.update(waiting=runtime.ask()))
@@ -228,8 +229,9 @@ def test_an_end_lets_running_answers_end_and_sends_the_others_away(playing: Star
     waiting.start()
     runtime.until(waiting=1)
     runtime.process.send_signal(signal.SIGTERM)
-    running.join()
     waiting.join()
+    (tmp_path / "sent away").touch()
+    running.join()
     assert pieces(answers["running"].text)[-1][1]["text"] == "Slow but whole."
     assert answers["waiting"].status_code == 503
     assert runtime.process.wait(60) == 0

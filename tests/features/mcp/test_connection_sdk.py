@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -18,6 +17,7 @@ pytest.importorskip("mcp")
 
 from kith.features.mcp.connection import Address, Connection, ServerError, ServerPlace, ServerProgram
 from kith.features.mcp.schemas import plain_schema
+from waiting import until
 
 HERE = SUPPORT
 COMMAND = (sys.executable, str(HERE / "sdk_server.py"))
@@ -29,12 +29,12 @@ def address() -> Iterator[Address]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen([*COMMAND, "http", str(port)], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+
+    def answers() -> bool:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.05)
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    until(answers)
     yield Address(f"http://127.0.0.1:{port}/mcp", here=True)
     server.terminate()
     server.wait(60)

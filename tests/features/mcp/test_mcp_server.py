@@ -24,6 +24,7 @@ from kith.context.budget import estimate_tokens
 from kith.core.values import Answer
 from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
+from waiting import until
 
 OLD, NEW = "(len(numbers) + 1)", "max(len(numbers), 1)"
 BLOCK = f"""\
@@ -384,9 +385,7 @@ def test_the_change_of_a_task_waits_for_a_person_when_the_agent_is_gone(
     waiting = asyncio.run(look())
     assert OLD in (repository / "utils.py").read_text()
     assert asyncio.run(somebody_answers(home, Answer("all", by="the page"))) == waiting["session"]
-    end, log = time.monotonic() + 60, the_log(home)
-    while not log.past(waiting["session"]).ended and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: the_log(home).past(waiting["session"]).ended)
     assert NEW in (repository / "utils.py").read_text()
 
 

@@ -51,6 +51,11 @@ def whole(repository: Path) -> list[Event]:
     return events_of(project, result.report["session"])
 
 
+def turn_of(events: list[Event]) -> int:
+    """The number, from 1, of the event that hands the task to the other model."""
+    return next(n for n, each in enumerate(events, 1) if isinstance(each, Routed) and each.after)
+
+
 def heard(events: list[Event], thread: str) -> int:
     """How many replies of a model are in a thread; kith's own closing words are none."""
     said = [each.message for each in events if isinstance(each, Said) and each.thread == thread]
@@ -106,7 +111,7 @@ def check_end(repository: Path, events: list[Event], number: int) -> None:
 @pytest.mark.usefixtures("sandbox")
 def test_cut_where_one_model_follows_another(repository: Path, scripts: Path) -> None:
     events = whole(repository)
-    turn = next(n for n, each in enumerate(events, 1) if isinstance(each, Routed) and each.after)
+    turn = turn_of(events)
     for number in (turn, turn + 1):
         session = cut(repository, scripts, number)
         assert session
@@ -119,12 +124,15 @@ def test_cut_where_one_model_follows_another(repository: Path, scripts: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(5))
+@pytest.mark.parametrize("start", range(3))
 @pytest.mark.usefixtures("sandbox")
 def test_cut_after_any_kind_of_event_the_right_model_ends_it(
     repository: Path, scripts: Path, start: int
 ) -> None:
-    for number in find_cuts(whole(repository))[start::5]:  # five tests share them
+    """From shortly before the other model takes over; `test_tasks_resumed.py` cuts a task with one model."""
+    events = whole(repository)
+    before = turn_of(events) - 4
+    for number in (before + each for each in find_cuts(events[before:])[start::3]):  # three tests share them
         session = cut(repository, scripts, number)
         assert session
         check_end(repository, go_on(repository, scripts, session), number)

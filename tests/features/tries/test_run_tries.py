@@ -21,6 +21,7 @@ def run(kith: Kith, *words: str, code: int = 0) -> dict[str, Any]:
     return kith.run("--yes", "-m", "ollama/standin", *words, "fix mean", code=code)
 
 
+@pytest.mark.slow
 def test_the_first_proven_try_ends_them_and_is_applied(kith: Kith, serve: Serve) -> None:
     server = serve([COMMENT, DONE, edit(), DONE, COMMENT, DONE])
     report = run(kith, "--best-of", "3")

@@ -30,14 +30,37 @@ def asked(folder: Path, comment: str, path: str = "utils.py") -> None:
     file.write_text(f"{file.read_text()}{comment}\n")
 
 
-def watch(folder: Path, do: Callable[[], Awaitable[None]], beside: bool = False) -> None:
+class Heard:
+    """What kith has said so far."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture, self._said = capture, ["", ""]
+
+    def out(self) -> str:
+        return self._look()[0]
+
+    def err(self) -> str:
+        return self._look()[1]
+
+    def _look(self) -> list[str]:
+        now = self._capture.readouterr()
+        self._said = [self._said[0] + now.out, self._said[1] + now.err]
+        return self._said
+
+
+@pytest.fixture
+def heard(capfd: pytest.CaptureFixture[str]) -> Heard:
+    return Heard(capfd)
+
+
+def watch(folder: Path, heard: Heard, do: Callable[[], Awaitable[None]], beside: bool = False) -> None:
     """Let a person do things while kith watches; then Ctrl-C."""
 
     async def both() -> None:
         project = Project.open(folder, {"check": ("none",)})
         watching = asyncio.ensure_future(Watch(project, yes=True, beside=beside, pause_s=0.05).follow())
         try:
-            await asyncio.sleep(0.3)
+            await soon(lambda: WATCHING in heard.err())
             await do()
         finally:
             assert not watching.done() or watching.result()
@@ -50,7 +73,7 @@ def holds(file: Path, words: str) -> Callable[[], bool]:
     return lambda: words in file.read_text()
 
 
-def test_a_task_is_done_and_its_comment_removed(kith: Kith, stand_in: StandIn) -> None:
+def test_a_task_is_done_and_its_comment_removed(kith: Kith, stand_in: StandIn, heard: Heard) -> None:
     file = kith.folder / "utils.py"
     server = stand_in([edit("# name it AI!\n", "LIMIT = 3\n"), DONE])
 
@@ -59,12 +82,12 @@ def test_a_task_is_done_and_its_comment_removed(kith: Kith, stand_in: StandIn) -
         await soon(holds(file, "LIMIT = 3\n"))
         await soon(lambda: len(server.requests) == 2)
 
-    watch(kith.folder, person)
+    watch(kith.folder, heard, person)
     assert "AI!" not in file.read_text()
     assert "# name it AI!" in str(server.requests[0]["messages"][-1])
 
 
-def test_a_comment_that_is_left_goes_back_to_the_model(kith: Kith, stand_in: StandIn) -> None:
+def test_a_comment_that_is_left_goes_back_to_the_model(kith: Kith, stand_in: StandIn, heard: Heard) -> None:
     file = kith.folder / "utils.py"
     add, remove = edit("# name it AI!\n", "# name it AI!\nLIMIT = 3\n"), edit("# name it AI!\n", "")
     server = stand_in([add, DONE, remove, DONE])
@@ -73,13 +96,13 @@ def test_a_comment_that_is_left_goes_back_to_the_model(kith: Kith, stand_in: Sta
         asked(kith.folder, "# name it AI!")
         await soon(holds(file, "LIMIT = 3\n"))
 
-    watch(kith.folder, person)
+    watch(kith.folder, heard, person)
     assert "AI!" not in file.read_text()
     assert "still there" in str(server.requests[2]["messages"][-1])
 
 
 @pytest.mark.slow
-def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn, capfd: Any) -> None:
+def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn, heard: Heard) -> None:
     """Comments that are saved meanwhile are the next task, and what the model writes is none."""
     file = kith.folder / "utils.py"
     model_writes = edit("# now do it AI!\n", "LIMIT = 3\n# and do more AI!\n")
@@ -88,7 +111,7 @@ def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn,
 
     async def person() -> None:
         asked(kith.folder, "\n<!-- as here AI -->", "README.md")
-        await asyncio.sleep(0.8)
+        await soon(lambda: "README.md:5: noted" in heard.err())
         assert not server.requests
         asked(kith.folder, "# now do it AI!")
         await soon(lambda: len(server.requests) == 3)
@@ -97,28 +120,25 @@ def test_notes_of_several_files_wait_for_the_task(kith: Kith, stand_in: StandIn,
         await soon(holds(file, "NEXT = 4\n"))
         await asyncio.sleep(0.8)
 
-    watch(kith.folder, person)
+    watch(kith.folder, heard, person)
     first = str(server.requests[0]["messages"][-1])
     assert "as here AI" in first and "now do it AI!" in first
     assert len(server.requests) == 5 and "and do more AI!" in file.read_text()
-    assert "README.md:5: noted" in capfd.readouterr().err
 
 
-def test_a_question_is_answered_in_the_terminal(kith: Kith, stand_in: StandIn, capfd: Any) -> None:
+def test_a_question_is_answered_in_the_terminal(kith: Kith, stand_in: StandIn, heard: Heard) -> None:
     before = (kith.folder / "utils.py").read_text()
-    server = stand_in(["It is the mean."])
+    stand_in(["It is the mean."])
 
     async def person() -> None:
         asked(kith.folder, "# what is it AI?")
-        await soon(lambda: server.requests)
-        await asyncio.sleep(0.5)
+        await soon(lambda: "It is the mean." in heard.out())
 
-    watch(kith.folder, person)
-    assert "It is the mean." in capfd.readouterr().out
+    watch(kith.folder, heard, person)
     assert (kith.folder / "utils.py").read_text() == f"{before}# what is it AI?\n"
 
 
-def test_a_question_can_be_answered_beside_the_code(kith: Kith, stand_in: StandIn) -> None:
+def test_a_question_can_be_answered_beside_the_code(kith: Kith, stand_in: StandIn, heard: Heard) -> None:
     file = kith.folder / "utils.py"
     stand_in([edit("# what is it AI?\n", "# It is the mean.\n"), DONE])
 
@@ -126,7 +146,7 @@ def test_a_question_can_be_answered_beside_the_code(kith: Kith, stand_in: StandI
         asked(kith.folder, "# what is it AI?")
         await soon(holds(file, "# It is the mean.\n"))
 
-    watch(kith.folder, person, beside=True)
+    watch(kith.folder, heard, person, beside=True)
 
 
 # --- from outside ----------------------------------------------------------------------------------

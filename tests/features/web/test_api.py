@@ -1,7 +1,6 @@
 """Sessions over HTTP, from outside: begun, watched, answered, steered, stopped, taken back."""
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +123,15 @@ def a_stop_ends_the_work(api: Api) -> None:
 
 
 def words_steer_and_begin_the_next_task(api: Api) -> None:
-    look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "delay": 1.5}
-    session = api.begin([look, {"text": "As you say.", "expect": "use tabs"}])
+    said = api.scripts / "said"
+    look = {"calls": [{"name": "read", "args": {"paths": ["utils.py"]}}], "when": str(said)}
+    session = api.begin([look, "As you say."])
     api.until(lambda: "Said" in {each["kind"] for each in api.events(session)})
-    time.sleep(0.2)  # the model is asked
     assert api.post(f"sessions/{session}/messages", {"words": "use tabs"}).status_code == 202
+    said.touch()
     assert api.ended(session)["text"] == "As you say."
+    told = [each["event"]["message"] for each in api.events(session) if each["kind"] == "Said"]
+    assert [each["role"] for each in told if "use tabs" in str(each)] == ["user"]
     more = api.post(f"sessions/{session}/messages", {"words": "And now?", "model": api.script(["Later."])})
     after = more.json()["position"]
     api.until(lambda: api.get(f"sessions/{session}")["text"] == "Later.")

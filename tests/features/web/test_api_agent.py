@@ -144,13 +144,14 @@ def test_turns_alternate_and_a_person_speaks_first() -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_is_a_sentence_and_a_long_task_goes_on(api: Api) -> None:
+def test_a_failure_is_a_sentence_and_a_long_task_goes_on(api: Api, tmp_path: Path) -> None:
     failed = ask(api, [{"error": "The server is on fire."}])
     assert not failed["success"] and "on fire" in failed["error"]
     unknown = ask(api, [], model="replay/nowhere.json")
     assert not unknown["success"] and "nowhere.json" in unknown["error"]
-    late = ask(api, [{"text": "Late.", "delay": 1.5}], timeout_s=0.3)
+    late = ask(api, [{"text": "Late.", "when": str(tmp_path / "late")}], timeout_s=0.3)
     assert not late["success"] and "still at work" in late["error"]
+    (tmp_path / "late").touch()
     assert api.ended(late["data"]["session"])["text"] == "Late."
     refused = api.post("agent", {"prompt": "Hi", "context": [{"role": "judge", "content": "x"}]})
     assert refused.status_code == 422 and refused.json()["detail"].startswith("body.context.0.role")

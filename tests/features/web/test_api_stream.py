@@ -69,11 +69,12 @@ def a_reader_that_comes_back_goes_on_where_it_was(api: Api) -> None:
 
 
 @pytest.mark.slow
-def test_a_stream_goes_on_after_a_restart_of_the_server(api: Api) -> None:
-    session = api.begin([LOOK, {**TALK, "delay": 3}])
+def test_a_stream_goes_on_after_a_restart_of_the_server(api: Api, tmp_path: Path) -> None:
+    session = api.begin([LOOK, {**TALK, "when": str(tmp_path / "restarted")}])
     with reading(api, f"sessions/{session}/events") as told:
         first = next(told)
     api.serve.restart()
+    (tmp_path / "restarted").touch()
     with reading(api, f"sessions/{session}/events?follow=no", **{"Last-Event-ID": first["id"]}) as told:
         rest = [each for each in told if each["at"]]
     assert rest[-1]["kind"] == "RunEnded" and rest[-1]["event"]["status"] == "done"

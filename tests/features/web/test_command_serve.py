@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -16,9 +17,11 @@ from pathlib import Path
 import pytest
 
 from api_client import Api
+from begetter import Begotten
 from kith.features.web.tokens import ServerNote, read_note
 from outside import Kith, StandIn
 from serving import Serving
+from waiting import until
 
 Start = Callable[..., Serving]
 EDIT = {
@@ -200,29 +203,23 @@ def test_a_question_is_answered_by_another_command(
 ) -> None:
     api = Api(serve, tmp_path)
     model = api.script([EDIT, "Mended."])
-    told: list[subprocess.CompletedProcess[str]] = []
-    watching = threading.Thread(
-        target=lambda: told.append(kith("client", "run", "-m", model, "Mend mean()", code=3))
-    )
-    watching.start()
-    id = ""
+    words = ["client", "run", "-m", model, "Mend mean()"]
+    watching = Begotten(words, kith.folder, serve.environ, tmp_path / "watched.txt")
     until = time.monotonic() + 60
-    while time.monotonic() < until and not id:
-        waiting = [each["id"] for each in api.get("sessions")["sessions"]]
-        id = next((each for each in waiting if api.get(f"sessions/{each}")["question"]), "")
+    while not (told := re.search(r"kith client answer (\w+) yes", watching.out.read_text())):
+        assert time.monotonic() < until, watching.out.read_text()
+        time.sleep(0.05)
+    id = told[1]
     kith("client", "answer", id, "no")
-    watching.join()
-    assert f"kith client answer {id} yes" in told[0].stderr
+    assert watching.wait(60) == 3
     assert "waits for no answer" in kith("client", "answer", id, "yes", code=2).stderr
 
 
 @pytest.mark.slow
 def test_a_session_is_stopped(serve: Serving, kith: Kith, tmp_path: Path) -> None:
     api = Api(serve, tmp_path)
-    id = api.begin([{"text": "Too late.", "delay": 30}])
-    until = time.monotonic() + 60
-    while time.monotonic() < until and api.get(f"sessions/{id}")["position"] == "0":
-        time.sleep(0.1)
+    id = api.begin([{"text": "Too late.", "delay": 600}])
+    api.until(lambda: api.get(f"sessions/{id}")["position"] != "0")
     kith("client", "stop", id)
     assert kith("client", "watch", id, code=None).returncode != 0
     assert api.get(f"sessions/{id}")["status"] == "interrupted"
@@ -294,8 +291,5 @@ def test_the_page_is_opened_in_a_browser_if_asked(
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", str(browser))
     serve = start_serving("--open")
-    end = time.monotonic() + 30
-    while not (seen.exists() and seen.read_text()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: seen.exists() and seen.read_text())
     assert seen.read_text().startswith(serve.url)

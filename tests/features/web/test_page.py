@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browsing import EDIT, NEW, OLD, Play, Tabs, call, open_browser, player
+from waiting import until
 
 pytestmark = [
     pytest.mark.disturbed("a browser that starts or draws late"),
@@ -53,15 +53,6 @@ def begin(serving, words: str, **more) -> str:
 
 def now(serving, session: str) -> dict:
     return serving.client.get(f"/api/sessions/{session}").raise_for_status().json()
-
-
-def until(what, seconds: float = 60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not happen")
 
 
 TWO = {"calls": [EDIT["calls"][0], call("write", path="notes.txt", content="not wanted\n")]}
@@ -153,13 +144,13 @@ def test_a_reload_and_a_restart_in_mid_stream_lose_nothing_and_double_nothing(
     assert shown() == words
 
 
-def test_words_steer_the_model_and_esc_esc_stops_it(tabs, play, start_serving):
+def test_words_steer_the_model_and_esc_esc_stops_it(tabs, play, start_serving, tmp_path):
+    sent = tmp_path / "sent"
     look = {"calls": [call("read", paths=["utils.py"])]}
     play(
         look,
-        look | {"delay": 2.5},
-        {"text": "As you say.", "expect": "use tabs", "delay": 0.3},
-        {"text": "Never.", "delay": 60},
+        look | {"when": str(sent)},
+        "As you say.",
     )
     serving = start_serving()
     session = begin(serving, "Look")
@@ -168,10 +159,13 @@ def test_words_steer_the_model_and_esc_esc_stops_it(tabs, play, start_serving):
     tab.see("#log .step")
     tab.press("/")
     tab.page.keyboard.type("use tabs")
-    tab.press("Control+Enter")
+    with tab.page.expect_response("**/messages"):
+        tab.press("Control+Enter")
+    sent.touch()
     tab.see("#log", "As you say.")
     tab.see("#receipt", "Receipt")
     assert "use tabs" in tab.see("#log .words >> nth=1")
+    sent.unlink()  # the script begins anew, and waits again
     tab.page.locator("textarea[name=words]").fill("And then?")
     tab.page.get_by_role("button", name="Send").click()
     tab.see("#actions", "Stop")

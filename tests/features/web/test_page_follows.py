@@ -106,8 +106,8 @@ def test_a_question_is_brought_into_view(tabs, session, start_serving) -> None:
     tab.page.wait_for_function(shown)
 
 
-def test_sent_words_are_seen_at_once_and_once(tabs, play, start_serving) -> None:
-    play({"text": "One.", "delay": 6}, {"text": "Two.", "expect": "use tabs"})
+def test_sent_words_are_seen_at_once_and_once(tabs, play, start_serving, tmp_path) -> None:
+    play({"text": "One.", "when": str(tmp_path / "sent")}, {"text": "Two.", "expect": "use tabs"})
     tab = tabs(start_serving())
     tab.page.locator("#task").fill("Look at utils.py")
     tab.press("Control+Enter")
@@ -120,8 +120,10 @@ def test_sent_words_are_seen_at_once_and_once(tabs, play, start_serving) -> None
     tab.page.locator("#progress").wait_for()  # the model reads: words come after its reply from here on
     tab.press("/")
     tab.page.keyboard.type("use tabs")
-    tab.press("Control+Enter")
-    assert tab.page.locator("#sent").inner_text().count("use tabs") == 1
+    with tab.page.expect_response("**/messages"):
+        tab.press("Control+Enter")
+        assert tab.page.locator("#sent").inner_text().count("use tabs") == 1
+    (tmp_path / "sent").touch()
     tab.see("#log", "Two.")
     tab.page.wait_for_function("() => !document.querySelector('#sent li')")
     assert tab.page.locator("#session").inner_text().count("use tabs") == 1

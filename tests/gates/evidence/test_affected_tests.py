@@ -7,7 +7,8 @@ import pytest
 from kith.core.values import Change, Ran
 from kith.gates.evidence.affected_tests import Reach, affected_files, choose_sources, find_reach
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains.toolchain import Runner, Toolchain
+from kith.gates.toolchain import Toolchain
+from runners import RUNNERS
 
 PYTHON = {
     "pkg/__init__.py": "from pkg.b import g\n",
@@ -230,11 +231,13 @@ def test_what_all_tests_depend_on_concerns_all(path: str) -> None:
 
 def test_ids_are_known_by_their_files() -> None:
     found = Reach(frozenset({"tests/test_a.py"}))
-    assert found.covers("tests/test_a.py::test_x[1]", "pytest")
-    assert not found.covers("tests/test_b.py::test_x", "pytest")
-    assert found.covers("tests.test_a.T.test_x", "unittest") and found.covers("test_a.T.test_x", "unittest")
-    assert not found.covers("tests.test_ab.T.test_x", "unittest")
-    assert found.covers("anything", "ctest") and not Reach().covers("anything", "ctest")
+    assert found.covers("tests/test_a.py::test_x[1]", RUNNERS["pytest"])
+    assert not found.covers("tests/test_b.py::test_x", RUNNERS["pytest"])
+    assert found.covers("tests.test_a.T.test_x", RUNNERS["unittest"]) and found.covers(
+        "test_a.T.test_x", RUNNERS["unittest"]
+    )
+    assert not found.covers("tests.test_ab.T.test_x", RUNNERS["unittest"])
+    assert found.covers("anything", RUNNERS["ctest"]) and not Reach().covers("anything", RUNNERS["ctest"])
 
 
 def test_sources_are_read_and_documents_are_not() -> None:
@@ -248,8 +251,8 @@ def test_sources_are_read_and_documents_are_not() -> None:
         ("unittest", ["pkg.tests.test_a.TestA.test_a", "tests.test_b.TestB.test_b"]),
     ],
 )
-def test_what_the_command_leaves_out_stays_out(runner: Runner, ids: list[str]) -> None:
-    toolchain = Toolchain("", "Python", "", "run", runner)
+def test_what_the_command_leaves_out_stays_out(runner: str, ids: list[str]) -> None:
+    toolchain = Toolchain("", "Python", "", "run", RUNNERS[runner])
     before = SuiteReport(Ran("run", 0, "", 1.0), tuple(CaseResult(id, "passed") for id in ids))
     reached = Reach(frozenset({"pkg/tests/test_a.py", "bench/test_speed.py", "extra/test_new.py"}))
     changes = (Change("pkg/a.py", b"1", b"2"), Change("extra/test_new.py", None, b"def test_a(): ..."))
@@ -264,19 +267,20 @@ def test_a_run_that_was_stopped_does_not_tell_what_is_left_out(ids: list[str]) -
     ran = Ran("run", 124, "", 60.0, timed_out=True)
     before = SuiteReport(ran, tuple(CaseResult(id, "passed") for id in ids))
     changes = (Change("a.py", b"1", b"2"),)
-    toolchain = Toolchain("", "Python", "", "run", "pytest")
+    toolchain = Toolchain("", "Python", "", "run", RUNNERS["pytest"])
     assert affected_files(toolchain, before, Reach(frozenset({"test_a.py"})), changes) == ["test_a.py"]
 
 
 def test_tests_of_another_folder_say_nothing_of_a_project_in_a_folder() -> None:
     app, top = (
-        Toolchain("npm test", "JavaScript", "", "npm test", "node", folder=each) for each in ("app", "")
+        Toolchain("npm test", "JavaScript", "", "npm test", RUNNERS["node"], folder=each)
+        for each in ("app", "")
     )
     changes = (Change("api/a.js", b"1", b"2"),)
     for reach in (Reach(frozenset({"api/a.test.js"})), Reach(whole=True)):
-        assert not reach.inside(app, changes).covers("app/adds", "node")
+        assert not reach.inside(app, changes).covers("app/adds", RUNNERS["node"])
         assert reach.inside(top, changes) == reach
-    assert Reach(frozenset({"app/a.test.js"})).inside(app, changes).covers("app/adds", "node")
+    assert Reach(frozenset({"app/a.test.js"})).inside(app, changes).covers("app/adds", RUNNERS["node"])
 
 
 def test_a_plain_word_is_no_name_of_a_source() -> None:

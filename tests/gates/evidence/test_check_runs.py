@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from gating import LIMITS, judge, make_repository
 from kith.agent.checks import KeptResults
+from kith.agent.ecosystems import ecosystems
 from kith.core.run import Gate, Run
 from kith.core.values import Answer, Change, Changes, Question, Ran
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
@@ -21,11 +22,15 @@ from kith.gates.evidence.check_runs import Before, Bench, read_choice
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import PYTHON, Toolchain, find_candidates
+from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchains import find_candidates
 from kith.trees.local import open_tree
+from runners import RUNNERS
 
-WITH_TOOL = Toolchain("unittest", "Python", "", "sh installed/tool && python3 -m unittest test_a", "unittest")
-WITHOUT = Toolchain("unittest", "Python", "", "python3 -m unittest test_b", "unittest")
+WITH_TOOL = Toolchain(
+    "unittest", "Python", "", "sh installed/tool && python3 -m unittest test_a", RUNNERS["unittest"]
+)
+WITHOUT = Toolchain("unittest", "Python", "", "python3 -m unittest test_b", RUNNERS["unittest"])
 TEST = "import unittest\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n"
 
 
@@ -106,7 +111,7 @@ def test_a_long_suite_that_nearly_passes_ends_the_choice(
     root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
     names = " ".join(name.removesuffix(".py") for name in files)
     group = [
-        Toolchain("unittest", "Python", "", f"{before}python3 -m unittest {names}", "unittest")
+        Toolchain("unittest", "Python", "", f"{before}python3 -m unittest {names}", RUNNERS["unittest"])
         for before in ("", "true && ")
     ]
     kept = KeptResults(tmp_path / "cache", tmp_path / "state")
@@ -147,7 +152,7 @@ def test_a_built_package_is_tested_where_there_may_be_one(
     files = {"src/pkg/__init__.py": "", "test_a.py": PASSES, "test_b.py": other}
     root = make_repository(tmp_path / "project", {**files, ".gitignore": "__pycache__\n"})
     line = f"{PYTHON} -m pytest -q"
-    sources = Toolchain("pytest", "Python", "", line, "pytest", env=(("PYTHONPATH", "src"),))
+    sources = Toolchain("pytest", "Python", "", line, RUNNERS["pytest"], env=(("PYTHONPATH", "src"),))
     events = list[ShellCommand]()
 
     class Noted:
@@ -183,7 +188,7 @@ def test_a_built_package_is_tested_where_there_may_be_one(
 @pytest.mark.usefixtures("sandbox")
 def test_a_long_command_that_names_no_test_does_not_end_the_choice(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"test_b.py": TEST, ".gitignore": "__pycache__\n"})
-    broken = Toolchain("make check", "", "", "exit 2", "command")
+    broken = Toolchain("make check", "", "", "exit 2", RUNNERS["command"])
     tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
 
     async def choose() -> Toolchain:
@@ -251,7 +256,7 @@ def test_examples_that_cannot_be_loaded_do_not_fail_a_long_suite(tmp_path: Path)
 
     def gate(home: Run) -> Gate:
         bench = Bench(home.workspace, LIMITS, long_s=0.0)
-        command = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
+        command = Toolchain("pytest", "Python", "", "python3 -m pytest -q", RUNNERS["pytest"])
         return evidence_gate(bench, Check((command,), found=True), Claims("simplify f"))
 
     verdict = judge(root, {"lib.py": "def f(a):\n    return 1 + a\n"}, gate)
@@ -297,7 +302,7 @@ def test_no_build_of_the_user_hides_a_breakage(tmp_path: Path, ignored: str, mor
 
     async def work() -> list[int]:
         run = Run(lambda event, path: None, _nobody, tree)
-        (group,) = find_candidates(tuple(files), lambda path: files[path].encode())
+        (group,) = find_candidates(tuple(files), lambda path: files[path].encode(), ecosystems())
         before = await bench.before(run, group)
         reports = [await bench.after(run, before, changes) for changes in breaking]
         return [before.report.ran.code, *(min(report.ran.code, 1) for report in reports)]
@@ -309,7 +314,7 @@ def test_no_build_of_the_user_hides_a_breakage(tmp_path: Path, ignored: str, mor
 @pytest.mark.usefixtures("sandbox")
 def test_the_same_is_started_in_one_way_where_that_ends_well(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "project", {"test_a.py": TEST})
-    other = Toolchain("make test", "C", "", "python3 -m unittest test_a", "unittest")
+    other = Toolchain("make test", "C", "", "python3 -m unittest test_a", RUNNERS["unittest"])
     tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
     run = Run(lambda event, path: None, _nobody, tree)
     for line, name, chosen in (("true", "make test", 0), ("false", "make test", 1), ("true", "make", 1)):
@@ -324,7 +329,7 @@ def test_a_script_that_only_defines_tests_is_no_way_to_run_them(tmp_path: Path) 
     files = {"test/test_a.py": text, "test/test_b.py": starts}
     tree = open_tree(make_repository(tmp_path / "project", files), tmp_path / "state", tmp_path / "cache")
     run = Run(lambda event, path: None, _nobody, tree)
-    runner = Toolchain("none", "Python", "", "false", "pytest")
+    runner = Toolchain("none", "Python", "", "false", RUNNERS["pytest"])
     for name, chosen in (("test_a", 0), ("test_b", 1)):
         script = Toolchain(f"test/{name}.py", "Python", "", f"{PYTHON} test/{name}.py")
         group = (runner, script)
@@ -343,7 +348,7 @@ def test_where_all_tests_are_skipped_another_way_to_start_them_is_tried(tmp_path
     run = Run(lambda event, path: None, _nobody, tree)
     line = "python3 -m unittest test_a"
     skipped, passing = (
-        Toolchain("unittest", "Python", "", each, "unittest") for each in (line, f"ALL=1 {line}")
+        Toolchain("unittest", "Python", "", each, RUNNERS["unittest"]) for each in (line, f"ALL=1 {line}")
     )
     assert asyncio.run(Bench(tree, LIMITS).before(run, (skipped, passing))).toolchain == passing
 

@@ -52,6 +52,11 @@ DEAR = {
     *("a table of parameters is altered", "new tests that the command does not collect"),
     *("the first tests of a project", "new tests that unittest does not discover"),
     *("a required package, and no tests", "a required package of a check that is a script"),
+    *("a command that does more than to run tests", "make test", "an exit code that is the goal"),
+    *("a command whose other half fails now", "a module of others is missing everywhere"),
+    *("an exit code, green before", "sources that know that they are tested"),
+    "an exit code that is 0 with failures that tests count which use the change",
+    "linters stand before the tests of a Makefile",
 }
 pytestmark = pytest.mark.usefixtures("sandbox")
 

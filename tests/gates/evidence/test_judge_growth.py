@@ -16,10 +16,11 @@ from kith.gates.evidence.check_runs import Before, Bench
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, Outcome, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.trees.local import open_tree
+from runners import RUNNERS
 
-PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
+PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", RUNNERS["pytest"])
 LIB = "def f(a):\n    return a + 1\n"
 CODE = Change("lib.py", LIB.encode(), f"import nowhere\n\n\n{LIB}".encode())
 IN_ONE_FILE = 10

@@ -17,10 +17,11 @@ from kith.gates.evidence.check_runs import Before, Bench
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
 from kith.gates.reports import CaseResult, SuiteReport
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.trees.local import open_tree
+from runners import RUNNERS
 
-PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", "pytest")
+PYTEST = Toolchain("pytest", "Python", "", "python3 -m pytest -q", RUNNERS["pytest"])
 FILES = {
     "lib.py": "def f(a):\n    return a + 1\n",
     "test_lib.py": "from lib import f\n\n\ndef test_f():\n    assert f(1) == 2\n",

@@ -10,8 +10,8 @@ from kith.gates.evidence.changed_tests import Claims
 from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.judge import evidence_gate
 from kith.gates.evidence.judged_change import Check
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.toolchain import Toolchain
+from runners import RUNNERS
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -26,10 +26,10 @@ pytestmark = pytest.mark.usefixtures("sandbox")
 )
 @pytest.mark.parametrize(("text", "ok"), [("true\n", True), ("echo broken; exit 2\n", False)])
 def test_a_build_without_tests_may_not_break(
-    tmp_path: Path, runner: Runner, said: str, text: str, ok: bool
+    tmp_path: Path, runner: str, said: str, text: str, ok: bool
 ) -> None:
     root = make_repository(tmp_path / "project", {"build": ":\n"})
-    made = Toolchain("x", "", "", f"sh build && echo '{said}'", runner)
+    made = Toolchain("x", "", "", f"sh build && echo '{said}'", RUNNERS[runner])
 
     def gate(run: Run) -> Gate:
         return evidence_gate(Bench(run.workspace, LIMITS), Check((made,), found=True), Claims())

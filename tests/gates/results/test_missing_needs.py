@@ -5,15 +5,15 @@ import pytest
 from kith.core.values import Ran
 from kith.gates.reports import CaseResult
 from kith.gates.results.missing_needs import PYPI, Blocked, blocked_cases, why_blocked
-from kith.gates.toolchains import PYTHON, Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.toolchain import PYTHON, Toolchain
+from runners import RUNNERS
 
 PROJECT = Toolchain(
     "pytest",
     "Python",
     "",
     f"{PYTHON} -m pytest -q",
-    "pytest",
+    RUNNERS["pytest"],
     own=("pkg", "tests"),
     generated=("pkg._speed",),
     requires=("attrs", "hypothesis", "vitest", "@scope/name"),
@@ -22,9 +22,16 @@ PROJECT = Toolchain(
 PIP = f"{PYTHON} -m pip install"
 
 
-def of_output(output: str, runner: Runner = "pytest", code: int = 2, name: str = "pytest") -> Blocked | None:
+def of_output(output: str, runner: str = "pytest", code: int = 2, name: str = "pytest") -> Blocked | None:
     toolchain = Toolchain(
-        name, "", "", "run", runner, own=PROJECT.own, requires=PROJECT.requires, absent=PROJECT.absent
+        name,
+        "",
+        "",
+        "run",
+        RUNNERS[runner],
+        own=PROJECT.own,
+        requires=PROJECT.requires,
+        absent=PROJECT.absent,
     )
     return why_blocked(toolchain, Ran("npm test" if runner == "jest" else "run", code, output, 1.0), ())
 
@@ -112,7 +119,7 @@ def of_output(output: str, runner: Runner = "pytest", code: int = 2, name: str =
     ],
 )
 def test_a_run_that_could_not_begin(output: str, kind: str, what: str, install: str) -> None:
-    runner: Runner = "cargo" if "serde" in output else "pytest"
+    runner: str = "cargo" if "serde" in output else "pytest"
     name = "npm test" if "vitest" in output else "pytest"
     found = of_output(output, runner, name=name)
     assert found and (found.kind, found.what, found.install) == (kind, what, install)
@@ -195,7 +202,9 @@ def test_a_submodule_tells_where_it_comes_from() -> None:
 @pytest.mark.parametrize("header", ["doctest.h", "doctest/doctest.h"])
 def test_a_header_may_be_that_of_a_submodule(header: str) -> None:
     folder = "extern/doctest"
-    made = Toolchain("ctest", "C++", "", "run", "ctest", absent=((folder, "https://example.org/d.git"),))
+    made = Toolchain(
+        "ctest", "C++", "", "run", RUNNERS["ctest"], absent=((folder, "https://example.org/d.git"),)
+    )
     said = f"test.cpp:3:10: fatal error: {header}: No such file or directory\n"
     install = f"git submodule update --init {folder}"
     blocked = why_blocked(made, Ran("run", 2, said, 1.0), ())

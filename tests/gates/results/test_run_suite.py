@@ -10,17 +10,19 @@ from pathlib import Path
 import pytest
 
 from gating import LIMITS, in_trial, make_repository, write_all
+from kith.agent.ecosystems import ecosystems
 from kith.core.run import Run
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ExecLimits, Trial
 from kith.gates.evidence.feedback import explain_report, first_fault
 from kith.gates.reports import SuiteReport
-from kith.gates.results import run_unittest
 from kith.gates.results.missing_needs import Blocked, blocked_cases, why_blocked
 from kith.gates.results.report_commands import compose
 from kith.gates.results.run import run_suite, why_no_results
-from kith.gates.toolchains import BUILD_FOLDER, Toolchain, choose_clues, find_candidates, find_toolchains
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.runners import run_unittest
+from kith.gates.toolchain import BUILD_FOLDER, Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates, find_toolchains
+from runners import RUNNERS
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -82,8 +84,8 @@ class Broken(unittest.TestCase):
 
 async def find(run: Run) -> Toolchain:
     files = await run.workspace.files()
-    contents = {path: await run.workspace.read(path) for path in choose_clues(files)}
-    (toolchain,) = find_toolchains(files, contents.get)
+    contents = {path: await run.workspace.read(path) for path in choose_clues(files, ecosystems())}
+    (toolchain,) = find_toolchains(files, contents.get, ecosystems())
     return toolchain
 
 
@@ -241,7 +243,7 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
 
     async def work(home: Run, run: Run) -> SuiteReport:
         contents = {path: text.encode() for path, text in files.items()}
-        ((first, _),) = find_candidates(contents, contents.get)
+        ((first, _),) = find_candidates(contents, contents.get, ecosystems())
         return await run_suite(run, first, LIMITS)
 
     report = in_trial(make_repository(tmp_path / "project", files), work)
@@ -275,10 +277,8 @@ def test_variables_are_for_programs_that_tests_start_too(tmp_path: Path) -> None
         ("command", "", False),
     ],
 )
-def test_a_command_that_ends_well_without_a_test_says_nothing(
-    runner: Runner, output: str, none: bool
-) -> None:
-    made = Toolchain("x", "", "", "run", runner)
+def test_a_command_that_ends_well_without_a_test_says_nothing(runner: str, output: str, none: bool) -> None:
+    made = Toolchain("x", "", "", "run", RUNNERS[runner])
     problem = "`run` found no tests" if none else ""
     assert why_no_results(made, Ran("run", 0, output, 1.0), ()) == problem
     assert why_no_results(made, Ran("run", 1, output, 1.0), ()) == ""
@@ -367,7 +367,7 @@ def test_wrong(): assert 0
 def test_what_can_run_runs_and_the_rest_is_told(tmp_path: Path) -> None:
     async def work(home: Run, run: Run) -> tuple[list[Blocked | None], dict[str, str], frozenset[str]]:
         contents = {path: text.encode() for path, text in LACKING.items()}
-        ((first, second),) = find_candidates(contents, contents.get)
+        ((first, second),) = find_candidates(contents, contents.get, ecosystems())
         whole, rest = await run_suite(run, first, LIMITS), await run_suite(run, second, LIMITS)
         why = [why_blocked(each, told.ran, told.cases) for each, told in ((first, whole), (second, rest))]
         lacks = blocked_cases(rest.cases, second)

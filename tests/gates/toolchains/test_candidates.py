@@ -2,12 +2,15 @@
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_candidates
+from kith.agent.ecosystems import ecosystems
+from kith.gates.toolchain import PYTHON, Ecosystem, Read, Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 from kith.gates.toolchains.manifests import REMOVE_OBJECTS
 
 PYTEST = "import pytest\n\ndef test_a():\n    assert True\n"
@@ -17,8 +20,8 @@ PLAIN = f"{PYTHON} -m pytest -q"
 
 def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
     contents = {path: text.encode() for path, text in tree.items()}
-    clues = {path: contents[path] for path in choose_clues(contents)}
-    return [list(group) for group in find_candidates(contents, clues.get)]
+    clues = {path: contents[path] for path in choose_clues(contents, ecosystems())}
+    return [list(group) for group in find_candidates(contents, clues.get, ecosystems())]
 
 
 def lines(tree: Mapping[str, str]) -> list[str]:
@@ -150,7 +153,7 @@ def test_what_cannot_be_understood_is_left_alone(text: str) -> None:
 
 
 def test_chosen_tests_take_the_place_of_stated_folders() -> None:
-    from kith.gates.toolchains.toolchain import narrow
+    from kith.gates.toolchain import narrow
 
     ((first, *_),) = groups(
         {"tox.ini": "[testenv]\ncommands = pytest -k 'not x' a\n", "a/test_a.py": PYTEST, "test_b.py": ""}
@@ -362,7 +365,7 @@ def test_a_program_of_tests_that_ctest_is_not_told_of() -> None:
     inner += "set_target_properties(FOO_TESTS PROPERTIES OUTPUT_NAME tests)"
     tree = {"CMakeLists.txt": "project(foo)\nadd_subdirectory(test)", "test/CMakeLists.txt": inner}
     ((first,),) = groups(tree)
-    assert (first.runner, first.run) == ("program", ".kith-build/test/tests")
+    assert (first.runner.name, first.run) == ("program", ".kith-build/test/tests")
     assert first.build.endswith("--target FOO_TESTS")
     tree["test/CMakeLists.txt"] = (
         "set(N unit)\nset(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)\nadd_executable(${N} a.cpp)"
@@ -379,7 +382,7 @@ def test_tests_with_a_project_of_their_own() -> None:
     tree["CMakeLists.txt"] = "project(a)\nenable_testing()\nadd_subdirectory(tests)"
     assert lines(tree)[0].startswith("cmake -S . -B .kith-build ")
     ((first,),) = groups({"utf8.h": "", "test/CMakeLists.txt": "project(t)\nadd_executable(t1 main.c)\n"})
-    assert (first.runner, first.run, first.build[-11:]) == ("program", ".kith-build/t1", "--target t1")
+    assert (first.runner.name, first.run, first.build[-11:]) == ("program", ".kith-build/t1", "--target t1")
 
 
 def test_a_preset_is_another_way() -> None:
@@ -408,7 +411,7 @@ def test_a_preset_is_another_way() -> None:
 )
 def test_a_target_that_tests_without_ctest(script: str, target: str) -> None:
     found = groups({"CMakeLists.txt": f"project(a C)\n{script}\n"})
-    run = [each.run for group in found for each in group if each.runner != "ctest"]
+    run = [each.run for group in found for each in group if each.runner.name != "ctest"]
     assert run == ([f"cmake --build .kith-build --target {target}"] if target else [])
 
 
@@ -555,7 +558,7 @@ def test_make_that_starts_python_tests_is_no_second_suite(recipe: str) -> None:
 def test_scripts_of_a_package(scripts: dict[str, str], found: list[tuple[str, str]]) -> None:
     (group,) = groups({"package.json": json.dumps({"scripts": scripts})})
     lines = [" && ".join((*each.first, each.test, *each.last)) for each in group]
-    assert [(line, each.runner) for line, each in zip(lines, group, strict=True)] == found
+    assert [(line, each.runner.name) for line, each in zip(lines, group, strict=True)] == found
 
 
 @pytest.mark.parametrize(
@@ -599,3 +602,23 @@ def test_workspaces() -> None:
         "cargo test --offline --workspace --no-fail-fast"
     ]
     assert lines({"go.work": "use ./a\n", "a/go.mod": ""}) == ["go test $(go list -m -f '{{.Dir}}/...')"]
+
+
+def test_when_an_ecosystem_is_asked() -> None:
+    def known(name: str, asked: Literal["always", "late", "last"]) -> Ecosystem:
+        def find(files: Collection[str], read: Read) -> list[Toolchain]:
+            return [Toolchain(name, "", "", name)] if read("x.toml") else []
+
+        return Ecosystem(find, r"x\..*", asked)
+
+    kinds = (known("always", "always"), known("late", "late"), known("last", "last"))
+
+    def asked(tree: Mapping[str, bytes], kinds: Sequence[Ecosystem]) -> list[str]:
+        read = {path: tree[path] for path in choose_clues(tree, kinds)}
+        return [group[0].run for group in find_candidates(tree, read.get, kinds)]
+
+    tree = {"x.toml": b"[x]\n"}
+    assert asked(tree, kinds) == ["always", "late"]
+    assert asked(tree, kinds[2:]) == ["last"]
+    assert asked({**tree, "Makefile": b"test:\n\t./run\n"}, kinds) == ["always", "make test"]
+    assert asked({"y.toml": b""}, ()) == []

@@ -4,17 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from kith.gates.toolchains import (
-    PYTHON,
-    Toolchain,
-    choose_clues,
-    find_candidates,
-    find_nested,
-    folders_beside,
-)
+from kith.agent.ecosystems import ecosystems
+from kith.gates.toolchain import PYTHON, Toolchain, enter, narrow
+from kith.gates.toolchains import choose_clues, find_candidates, find_nested, folders_beside
 from kith.gates.toolchains.nested import MOST_PROJECTS, project_folders, split_by_folder
 from kith.gates.toolchains.python import read_settings
-from kith.gates.toolchains.toolchain import directly, enter, narrow
 
 TEST = "def test_a():\n    assert True\n"
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
@@ -31,8 +25,8 @@ BOTH = {
 
 def groups(tree: Mapping[str, str]) -> list[list[Toolchain]]:
     contents = {path: text.encode() for path, text in tree.items()}
-    clues = {path: contents[path] for path in choose_clues(contents)}
-    return [list(group) for group in find_candidates(contents, clues.get)]
+    clues = {path: contents[path] for path in choose_clues(contents, ecosystems())}
+    return [list(group) for group in find_candidates(contents, clues.get, ecosystems())]
 
 
 def lines(tree: Mapping[str, str]) -> list[list[str]]:
@@ -100,7 +94,7 @@ def test_of_many_projects_those_that_a_change_touches_are_checked() -> None:
     tree = {f"service{n}/package.json": NODE for n in range(MOST_PROJECTS + 1)}
     assert groups(tree) == []
     assert folders_beside(tree, [], ["service1/a.js", "README.md", "service12/a.js"]) == ["service1"]
-    ((only,),) = find_nested("service1", tree, lambda path: tree[path].encode())
+    ((only,),) = find_nested("service1", tree, lambda path: tree[path].encode(), ecosystems())
     assert only.test == "cd service1 && npm test"
     del tree["service0/package.json"]
     assert len(groups(tree)) == MOST_PROJECTS
@@ -123,10 +117,13 @@ def test_tests_are_named_from_the_top_and_chosen_by_those_names() -> None:
     assert narrow(pytest_, ["frontend/a.test.js"]) == pytest_
     assert pytest_.holds("backend/a.py") and not pytest_.holds("backend2/a.py")
     tree = {"my app/setup.py": "", "my app/test_a.py": UNITTEST}
-    by_unittest = next(each for each in groups(tree)[0] if each.runner == "unittest")
+    by_unittest = next(each for each in groups(tree)[0] if each.runner.name == "unittest")
     assert narrow(by_unittest, ["my app.test_a.T.test_a"]).run.endswith("-k '*test_a.T.test_a'")
-    beside = directly(by_unittest, ["my app/test_a.py"])
-    assert beside and beside.test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"
+    start = by_unittest.runner.direct
+    assert (
+        start
+        and start(by_unittest, ["my app/test_a.py"]).test == f"cd 'my app' && {PYTHON} -m unittest test_a.py"
+    )
 
 
 def test_tests_beside_the_projects_start_at_the_top() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from kith.memory.inbox import Inbox, open_question
 from kith.memory.log import LOG_FILE, Log
 from mending import DONE, NEW, OLD, edit
 from tmux_screen import KITH, TWO, Screen, no_terminal_is_left  # noqa: F401
+from waiting import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -101,11 +101,10 @@ def test_while_the_editor_is_open(repository: Path, log: Log, editor: str, tmp_p
     command = "vi" if editor == "vi" else f"'python3 {sleeping}'"
     terminal = Terminal(repository, log, [edit(), DONE], before=f"EDITOR={command}")
     terminal.screen.press("e")
-    until = time.monotonic() + 60
-    while editor != "vi" and not (tmp_path / "pid").exists() and time.monotonic() < until:
-        time.sleep(0.05)
     if editor == "vi":
         terminal.screen.wait("~")
+    else:
+        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     terminal.answer("all")
     terminal.ends()
     if editor != "vi":

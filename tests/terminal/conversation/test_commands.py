@@ -17,7 +17,7 @@ from kith.terminal.conversation.commands.settings import roles
 from kith.terminal.conversation.slash_commands import find_command, groups, slash_commands
 from mending import DONE, NEW, OLD, edit
 from places import ROOT
-from played_screen import Beside, Stop, converse
+from played_screen import Beside, Made, Seen, Stop, converse
 
 COMMANDS = slash_commands()
 
@@ -192,8 +192,10 @@ def test_words_after_a_stop_go_on_in_the_same_trial(repository: Path) -> None:
 
 
 def test_what_only_looks_need_not_wait_and_all_else_does(repository: Path) -> None:
-    slow = {"text": "It is a mean.", "delay": 1.0}
-    said = ["what is it?", Beside("/todo"), Beside("/mode plan"), Beside("/diff"), Beside("/save")]
+    seen = Made(repository.parent / "seen")
+    slow = {"text": "It is a mean.", "when": seen}
+    looks = [Beside("/todo"), Beside("/mode plan"), Beside("/diff"), Seen("Nothing was changed yet.")]
+    said = ["what is it?", *looks, Beside("/save"), seen]
     screen, talk = converse(repository, said, [slow])
     before, after = screen.text.split("It is a mean.")
     assert "The list is empty." in before and "plan mode:" in before and "Nothing was changed yet." in before

@@ -152,11 +152,14 @@ def test_words_while_it_works_steer_the_model(talk: Talk) -> None:
 
 
 @pytest.mark.slow
-def test_steering_stands_apart_from_the_replies_around_it(talk: Talk) -> None:
-    terminal = talk(bash("true"), {"text": "The first reply.", "delay": 3.0}, "The second one.")
+def test_steering_stands_apart_from_the_replies_around_it(talk: Talk, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    terminal = talk(bash("true"), {"text": "The first reply.", "when": str(said)}, "The second one.")
     terminal.say("begin")
     terminal.wait("$ true exit 0")
     terminal.say("and be brief")
+    terminal.wait("heard at the next step")
+    said.touch()
     terminal.wait("The second one.")
     lines = [line.rstrip() for line in terminal.settle().split("\n")]
     first, begin = lines.index("  The first reply."), lines.index("> begin")
@@ -211,11 +214,16 @@ def test_shift_tab_changes_the_mode_and_plan_changes_nothing(repository: Path, t
 
 @pytest.mark.disturbed("keys that reach a terminal late")
 @pytest.mark.slow
-def test_what_was_typed_before_a_question_is_no_answer_to_it(repository: Path, talk: Talk) -> None:
-    terminal = talk(edit() | {"delay": 2.0}, DONE, "Second.")
+def test_what_was_typed_before_a_question_is_no_answer_to_it(
+    repository: Path, talk: Talk, tmp_path: Path
+) -> None:
+    typed = tmp_path / "typed"
+    terminal = talk(edit() | {"when": str(typed)}, DONE, "Second.")
     terminal.say("fix mean")
-    time.sleep(0.7)
+    terminal.wait("> fix mean")
     terminal.type("a")
+    terminal.wait("> a")
+    typed.touch()
     terminal.wait("Apply this change?")
     time.sleep(1.0)
     assert OLD in utils(repository), "it is in the line, where it was written"

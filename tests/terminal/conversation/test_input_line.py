@@ -2,7 +2,6 @@
 
 import asyncio
 import string
-import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from kith.terminal.conversation.history import LineHistory, Pastes
 from kith.terminal.conversation.input_line import MOST_ROWS, InputLine, Menu
 from kith.terminal.conversation.line_context import make_line_context
 from kith.terminal.conversation.slash_commands import slash_commands
+from waiting import until
 
 FILES = ("README.md", "docs/my notes.md", "src/app/main.py", "src/app/remain.py", "src/maintain/x.py")
 PATHS = Paths.of(FILES, ("build/", "main.log"))
@@ -249,13 +249,6 @@ async def test_searching_takes_a_line_or_leaves_everything_as_it_was() -> None:
 
 
 # --- in a project ----------------------------------------------------------------------------
-
-
-def until(check: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_line_learns_of_its_project(repository: Path) -> None:

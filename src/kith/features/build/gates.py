@@ -11,7 +11,7 @@ from kith.edits import summarise
 from kith.edits.rows import changed_lines
 from kith.gates.evidence.feedback import write_exit
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 
 def size_gate(max_files: int, max_lines: int) -> Gate:

@@ -18,7 +18,7 @@ from kith.gates.limits import limits_gate
 from kith.gates.linters import lint_gate, types_gate
 from kith.gates.reports import Coverage, SuiteReport
 from kith.gates.soundness import soundness_gate
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.gates.untouched import find_unlocked, is_test_file, untouched_gate
 
 # The gate for coverage: enough of the code, and of what the change wrote, is run by the tests.

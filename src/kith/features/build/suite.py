@@ -18,7 +18,7 @@ from kith.gates.evidence.check_runs import may_be_flaky, pass_alone
 from kith.gates.evidence.feedback import explain_report
 from kith.gates.reports import SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 GATE: Final = "tests"
 LETTER_CHARS: Final = 6_000  # of what failed, for a model

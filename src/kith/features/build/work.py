@@ -23,7 +23,7 @@ from kith.core.values import Change, Changes, say
 from kith.core.workspace import ExecLimits, SizeLimits, Trial
 from kith.features.build.state import Build
 from kith.gates.linters import Linter
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 # What a person may choose about a build.
 
@@ -144,7 +144,7 @@ async def alone(work: Work, changes: Changes) -> AsyncIterator[Work]:
 @asynccontextmanager
 async def beside(work: Work, changes: Changes) -> AsyncIterator[Work]:
     """`alone` where that costs little; what has to be built is built in the one trial, bit by bit."""
-    if not all(each.runner in _COMPILE_NOTHING for each in await work.toolchains()):
+    if not all(each.runner.name in _COMPILE_NOTHING for each in await work.toolchains()):
         yield work
         return
     async with alone(work, changes) as fresh:

@@ -9,6 +9,7 @@ is a text, or:
      "stop": "length",                                  end, tools or length; by default the calls decide
      "usage": {"input": 900, "output": 20},             tokens, and "cached"; estimated by default
      "delay": 0.5,                                      seconds before it answers
+     "when": "/tmp/go",                                 it answers once this file exists
      "expect": "2 passed",                              regular expression that the last message must match
      "error": {"text": "...", "retryable": true}}       fail instead (also overflow, after_s; or a text)
 """
@@ -34,6 +35,7 @@ from kith.models.sources import Source
 from kith.settings import Settings
 
 CHARS_PER_TOKEN = 4  # of English and code, roughly
+_WHEN_S, _LOOK_S = 600.0, 0.01  # for a file that a reply waits for, and between two looks
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "text": str,
     "thinking": str,
@@ -41,6 +43,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "stop": str,
     "usage": dict,
     "delay": (int, float),
+    "when": str,
     "expect": str,
     "error": (str, dict),
 }
@@ -87,7 +90,7 @@ class Replay(Struct):
         reply = self.replies[self._played]
         self._played += 1
         self._check(reply, prompt)
-        await asyncio.sleep(reply.get("delay", 0))
+        await _wait(reply)
         if "error" in reply:
             raise _scripted(reply["error"])
         usage = self._read(prompt)
@@ -146,6 +149,18 @@ def _sent(prompt: Prompt) -> str:
         prompt, lambda call: {"args": dict(call.args)}, lambda result, name: {name: result.text}
     )
     return json.dumps([tool_rows(prompt.tools), rows], ensure_ascii=False)
+
+
+async def _wait(reply: Mapping[str, Any]) -> None:
+    """Wait before the answer, as the script says. Raises ModelError if a file is never there."""
+    await asyncio.sleep(reply.get("delay", 0))
+    if "when" in reply:
+        try:
+            async with asyncio.timeout(_WHEN_S):
+                while not Path(reply["when"]).exists():
+                    await asyncio.sleep(_LOOK_S)
+        except TimeoutError:
+            raise ModelError(f"the script waits for {reply['when']}, which does not exist") from None
 
 
 async def _stream(draft: Draft, reply: Mapping[str, Any]) -> int:

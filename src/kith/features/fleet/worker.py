@@ -17,6 +17,7 @@ from msgspec import Struct
 from kith.agent.models import list_all, places_of
 from kith.core.errors import BusyError, KithError, NoModelError
 from kith.core.event_loop import handle_signal, hangups, leave
+from kith.core.processes import happens
 from kith.features.fleet.attempts import PUBLISH_QUEUE
 from kith.features.fleet.database import Fleet, open_fleet
 from kith.features.fleet.engine import free_forgotten_jobs, make_app, make_worker, run_engine
@@ -35,6 +36,7 @@ from kith.settings import Settings
 
 _LONG_S: Final = 24 * 3600.0  # a result is not thrown away because the database is away for a night
 _LAST_S: Final = 4.0  # for results and leases, once the worker is to end
+_MARK_S: Final = 2.0  # to tell others that it drains and is gone, which they would find out
 _FRESH_S: Final = 3.0  # before a worker that failed starts again
 _CONNECTIONS: Final = 4
 _PR_SET_DUMPABLE: Final = 4  # prctl(2): /proc/PID/environ belongs to root then
@@ -102,7 +104,7 @@ async def run_worker(wanted: Wanted, settings: Settings, say: Say) -> None:
                     await leave(search)
         finally:
             with suppress(KithError):
-                await Fleet(fleet.pool, 5.0).leave(name)
+                await Fleet(fleet.pool, _MARK_S).leave(name)
 
 
 def hide_environment() -> None:
@@ -243,7 +245,7 @@ async def _serve(
                 await run_engine(engine)
             except Exception as error:
                 say(f"The worker starts again: {error}")
-                await asyncio.sleep(_FRESH_S)
+                await happens(over, _FRESH_S)
             finally:
                 await leave(*beside)
         await leave(*lasting)
@@ -255,8 +257,8 @@ async def _stop_engine(over: asyncio.Event, end: Callable[[], None]) -> None:
 
 
 async def _wait_for_space(machine: Machine, over: asyncio.Event) -> None:
-    while not machine.has_space() and not over.is_set():
-        await asyncio.sleep(_SPACE_S)
+    while not machine.has_space() and not await happens(over, _SPACE_S):
+        pass
 
 
 async def _watch_space(machine: Machine, end: Callable[[], None]) -> None:
@@ -271,7 +273,7 @@ async def _drain(machine: Machine, wanted: Wanted, stop: asyncio.Event, say: Say
     await stop.wait()
     say("Draining: no new run begins.")
     with suppress(KithError):
-        await Fleet(machine.fleet.pool, 5.0).seen(machine.name, True)
+        await Fleet(machine.fleet.pool, _MARK_S).seen(machine.name, True)
     await asyncio.sleep(wanted.grace_s)
     machine.stop.set()
     machine.fleet.patience_s = _LAST_S  # whoever ends a worker does not wait for a database

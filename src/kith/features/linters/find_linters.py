@@ -31,7 +31,7 @@ from kith.features.linters.package_linters import (
     make_go_vet,
 )
 from kith.gates.linters import Linter, LinterFinder
-from kith.gates.toolchains import Read
+from kith.gates.toolchain import Read
 
 _CLUES: Final = frozenset({".mypy.ini", "mypy.ini", "package.json", "pyproject.toml", "setup.cfg"})
 _RUFF: Final = "ruff.toml"

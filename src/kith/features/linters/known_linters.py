@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kith.core.values import Finding, Severity
 from kith.gates.linters import Linter
-from kith.gates.toolchains import BUILD_FOLDER
+from kith.gates.toolchain import BUILD_FOLDER
 from kith.gates.toolchains.cmake import configure_line
 
 

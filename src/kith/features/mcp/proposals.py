@@ -19,7 +19,7 @@ from kith.gates.command import name_command
 from kith.gates.evidence.feedback import explain_report
 from kith.gates.failure_output import distil
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.memory.applied import find_applied, short_id
 from kith.tools.veiled import hide
 

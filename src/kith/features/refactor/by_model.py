@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.agent.attempt import Outcome, TaskProgress, attempt
+from kith.agent.ecosystems import ecosystems
 from kith.agent.judges import Judges
 from kith.agent.relay import Leg
 from kith.agent.roles import Cast
@@ -124,9 +125,10 @@ async def _find_callers(run: Run, suggestion: RefactoringSuggestion) -> list[str
 async def is_executed(run: Run, suggestion: RefactoringSuggestion, limits: ExecLimits) -> bool | None:
     """Tell whether the project's tests run a line of the smell; None when that cannot be measured."""
     files = await run.workspace.files()
-    clues = await read_readable(run.workspace, choose_clues(files))
+    clues = await read_readable(run.workspace, choose_clues(files, ecosystems()))
     smell = suggestion.smell
-    toolchains = [each for each in find_toolchains(files, clues.get) if each.holds(smell.path)]
+    found = find_toolchains(files, clues.get, ecosystems())
+    toolchains = [each for each in found if each.holds(smell.path)]
     if not toolchains:
         return None
     async with run.workspace.trial() as trial:

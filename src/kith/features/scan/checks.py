@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kith.agent.ecosystems import ecosystems
 from kith.agent.linters import find_linters, lint_clues
 from kith.core.codec import decode, encode
 from kith.core.events import Progress
@@ -17,8 +18,9 @@ from kith.features.scan.facts import ScanCache, keep, recall
 from kith.features.scan.report import Commands, Covered, LintFindings, Survey
 from kith.gates.linters import Linter, allowed_linters, run_linter
 from kith.gates.reports import ProjectPaths
-from kith.gates.results.run import read_coverage
-from kith.gates.toolchains import PYTHON, choose_clues, find_toolchains
+from kith.gates.results.coverage import read_coverage
+from kith.gates.toolchain import PYTHON
+from kith.gates.toolchains import choose_clues, find_toolchains
 
 QUICK_FILES: Final = 2_000  # files that linters look at without being asked to
 _QUICK_S: Final = 20.0  # seconds that all of them may take together then
@@ -37,7 +39,7 @@ _LCOV: Final = ("lcov.info", "coverage/lcov.info", "coverage.lcov", "build/lcov.
 
 async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
     """Find how the project is configured, built and tested, as its own files say."""
-    contents = await read_readable(run.workspace, choose_clues(files))
+    contents = await read_readable(run.workspace, choose_clues(files, ecosystems()))
     return tuple(
         Commands(
             each.name,
@@ -45,7 +47,7 @@ async def find_commands(run: Run, files: Sequence[str]) -> tuple[Commands, ...]:
             each.why,
             *(line and each.from_top(line) for line in (each.configure, each.build, each.run)),
         )
-        for each in find_toolchains(files, contents.get)
+        for each in find_toolchains(files, contents.get, ecosystems())
     )
 
 

@@ -85,7 +85,7 @@ async def score_tests(
     async def do(run: Run) -> Outcome:
         if not await _may_run(run, [place.toolchain.test]):
             return Outcome("rejected", "The tests were not allowed to run.")
-        only = tests if place.toolchain.runner in ("pytest", "unittest") else ()
+        only = tests if place.toolchain.runner.direct else ()
         limits = ExecLimits(seconds=project.settings.check_timeout)
         async with run.workspace.trial() as trial:
             told.score = await mutation_score(

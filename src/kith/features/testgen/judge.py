@@ -28,6 +28,7 @@ from kith.features.testgen.mutation import (
 from kith.features.testgen.target import CodeUnderTest
 from kith.gates.evidence.feedback import explain_report
 from kith.gates.reports import CaseResult, Coverage, SuiteReport
+from kith.gates.runners.python import PYTEST
 from kith.gates.suites import Part
 
 # The results of writing tests: what was kept and why, what was not, and what nothing covers.
@@ -194,7 +195,7 @@ def _trouble(bench: MutationBench, report: SuiteReport) -> str:
     """The reason why no test at all can run here, whatever a model does; "" when one could."""
     if report.problem:
         return "" if "no tests" in report.problem else report.problem
-    if bench.toolchain.runner == "pytest" and report.ran.code == _PYTEST_USAGE and not report.cases:
+    if bench.toolchain.runner is PYTEST and report.ran.code == _PYTEST_USAGE and not report.cases:
         said = [line for line in report.ran.output.splitlines() if "error:" in line.lower()]
         return f"`{report.ran.command}` cannot begin: {said[0].strip() if said else 'its options are wrong'}"
     return ""

@@ -19,7 +19,7 @@ from kith.gates.suites import (
     Part,
     find_parts,
 )
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import COMMAND, Toolchain
 
 # How much longer than on the code as it is: the tests themselves, and what they need to begin and be built.
 _SLOWER, _SLOWER_START, _LEAST_SECONDS = 10, 3, 3.0
@@ -182,12 +182,12 @@ class MutationBench(Struct, frozen=True):
     @property
     def all(self) -> tuple[str, ...]:
         """The names that run the file, and as little beside it as the runner can."""
-        return (self.out,) if self.toolchain.runner in ("pytest", "unittest") else ()
+        return (self.out,) if self.toolchain.runner.direct else ()
 
     @property
     def whole(self) -> bool:
         """True if the runner does not report single tests: then the file is judged as one test."""
-        return self.toolchain.runner == "command"
+        return self.toolchain.runner is COMMAND
 
     def parts(self, text: bytes) -> tuple[Part, ...]:
         """The tests of a file. Raises SyntaxError."""

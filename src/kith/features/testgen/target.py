@@ -10,13 +10,16 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kith.agent.ecosystems import ecosystems
 from kith.context.symbols import find_symbols
 from kith.core.errors import TreeError, UsageError
 from kith.core.values import Change
 from kith.core.workspace import ShellCommand, Trial, Workspace
 from kith.edits import split_hunks
 from kith.features.testgen.mutants import Lines, can_mutate
-from kith.gates.toolchains import PYTHON, Toolchain, choose_clues, find_toolchains
+from kith.gates.runners.python import PYTEST, UNITTEST
+from kith.gates.toolchain import PYTHON, Toolchain
+from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.gates.untouched import is_test_file
 
 
@@ -132,13 +135,13 @@ async def find_place(
 
 async def runnable(trial: Trial, place: TestLocation) -> TestLocation:
     """The same place; where nothing was tested before and pytest is not installed, unittest's."""
-    if place.toolchain.runner != "pytest" or place.example:
+    if place.toolchain.runner is not PYTEST or place.example:
         return place
     if not (await trial.check(ShellCommand(f"{PYTHON} -c 'import pytest'"))).code:
         return place
     files = sorted({*await trial.files(), place.out})
-    found = find_toolchains(files, {place.out: b"import unittest\n"}.get)
-    own = next((each for each in found if each.runner == "unittest"), place.toolchain)
+    found = find_toolchains(files, {place.out: b"import unittest\n"}.get, ecosystems())
+    own = next((each for each in found if each.runner is UNITTEST), place.toolchain)
     return replace(place, toolchain=own)
 
 
@@ -153,9 +156,9 @@ async def _toolchain(
 ) -> Toolchain:
     planned = sorted({*files, out})  # a first file of tests makes a project one that pytest can test
     contents: dict[str, bytes] = {}
-    for path in choose_clues(planned):
+    for path in choose_clues(planned, ecosystems()):
         contents[path] = (await _text(tree, path)).encode() if path in files else b""
-    found = find_toolchains(planned, contents.get)
+    found = find_toolchains(planned, contents.get, ecosystems())
     if commands:
         return _named(" && ".join(commands), found)
     languages = _LANGUAGES.get(splitext(target.path)[1], _COMPILED)
@@ -171,7 +174,7 @@ async def _toolchain(
 def _named(line: str, found: Sequence[Toolchain]) -> Toolchain:
     """A person's own command; what pytest and unittest say of each test is read all the same."""
     plain = _PYTHON_LINE.fullmatch(line)
-    own = next((each for each in found if plain and each.runner == plain["runner"]), None)
+    own = next((each for each in found if plain and each.runner.name == plain["runner"]), None)
     if plain and own:
         return replace(own, why="named", folder="", run=f"{plain['variables']}{PYTHON}{plain['rest']}")
     return Toolchain(line, "", "named", line)

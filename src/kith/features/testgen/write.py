@@ -31,6 +31,7 @@ from kith.features.testgen.mutation import WHOLE, MutationBench, mutants_of, try
 from kith.features.testgen.target import CodeUnderTest, TestLocation, runnable
 from kith.gates.reports import Coverage
 from kith.gates.results.run import run_suite
+from kith.gates.toolchain import COMMAND
 from kith.view.lines import count
 
 # Word the prompts for the tester: the task, then what was dropped, missed and not run.
@@ -50,7 +51,7 @@ def first_prompt(target: CodeUnderTest, place: TestLocation, there: bytes, windo
     `there` is what the file of tests holds already.
     """
     room = (window or ASSUMED_WINDOW) * CHARS_PER_TOKEN // 3
-    kind = place.toolchain.name if place.toolchain.runner != "command" else "a program that exits with 0"
+    kind = place.toolchain.name if place.toolchain.runner is not COMMAND else "a program that exits with 0"
     task = (
         f"# Task\nWrite tests ({kind}) for {target.label} into {place.out}; nothing else may change.\n"
         f"They are run with `{place.toolchain.test}`. {_import_hint(target)}"

@@ -14,17 +14,17 @@ from kith.context.source import NO_CODE, language_of
 from kith.core.values import Changes
 from kith.core.workspace import Workspace
 from kith.gates.evidence.inline_tests import holds_tests
+from kith.gates.evidence.source_facts import KnownSources, SourceFacts, text_of
 from kith.gates.evidence.source_users import MANIFESTS, find_users, has_imports, module_name
 from kith.gates.reports import SuiteReport, file_of
+from kith.gates.runners.python import PYTEST
+from kith.gates.toolchain import Runner, Toolchain
 from kith.gates.toolchains.python import test_modules
-from kith.gates.toolchains.toolchain import OF_UNITTEST, Runner, Toolchain
 from kith.gates.untouched import is_test_file
 
 _MOST_READ: Final = 4_000  # sources whose imports are followed; in a larger tree only names are looked for
-_MOST_BYTES: Final = 1_000_000  # of one source file
 _LOADS_ALL: Final = frozenset({"conftest.py", "CMakeLists.txt", "Makefile", "GNUmakefile", "makefile"})
 _FEW: Final = 100  # sources whose imports are followed in any case
-_BY_FILE: Final[frozenset[Runner]] = frozenset({"pytest", *OF_UNITTEST})  # their ids tell a test's file
 
 IsTest = Callable[[str], bool]
 
@@ -40,7 +40,7 @@ class Reach(Struct, frozen=True, dict=True):
 
     def covers(self, id: str, runner: Runner) -> bool:
         """True if a test reaches the change; where its id does not tell its file, if any test does."""
-        if self.whole or runner not in _BY_FILE:
+        if self.whole or not runner.by_file:
             return bool(self)
         return file_of(id) in self.tests or not self._modules.isdisjoint(modules_of(id))
 
@@ -73,13 +73,15 @@ def holders_of(id: str) -> Iterator[str]:
     yield from modules_of(id)
 
 
-async def read_reach(home: Workspace, changes: Changes, is_test: IsTest = is_test_file) -> Reach:
-    """The tests of the tree `home` that reach a change of it."""
+async def read_reach(
+    home: Workspace, changes: Changes, known: KnownSources, is_test: IsTest = is_test_file
+) -> Reach:
+    """The tests of the tree `home`, whose sources are `known`, that reach a change of it."""
     gone = {change.path for change in changes}
     paths = [path for path in choose_sources(await home.files()) if path not in gone]
     contents = await home.read_many(paths)
     contents |= {change.path: change.after for change in changes if change.after is not None}
-    return await asyncio.to_thread(find_reach, contents, changes, is_test)
+    return await asyncio.to_thread(find_reach, contents, changes, is_test, known)
 
 
 def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, changes: Changes) -> list[str]:
@@ -88,7 +90,7 @@ def affected_files(toolchain: Toolchain, before: SuiteReport, reach: Reach, chan
     What the command left out before, such as benchmarks outside `testpaths`, stays out; a run that was
     stopped does not tell what that is.
     """
-    if toolchain.runner not in _BY_FILE or reach.whole:
+    if not toolchain.runner.by_file or reach.whole:
         return []
     gone = {change.path for change in changes if change.after is None}
     held = {name for case in before.cases for name in holders_of(case.id)}
@@ -106,7 +108,7 @@ def seconds_in(report: SuiteReport, files: Sequence[str]) -> float:
 def tests_in(ids: Iterable[str], files: Iterable[str]) -> frozenset[str]:
     """Those of pytest's or unittest's tests that are in the files."""
     reach = Reach(frozenset(files))
-    return frozenset(id for id in ids if reach.covers(id, "pytest"))
+    return frozenset(id for id in ids if reach.covers(id, PYTEST))
 
 
 def choose_sources(files: Collection[str]) -> list[str]:
@@ -115,26 +117,34 @@ def choose_sources(files: Collection[str]) -> list[str]:
     return sources if len(sources) <= _MOST_READ else [path for path in sources if is_test_file(path)]
 
 
-def find_reach(contents: Mapping[str, bytes], changes: Changes, is_test: IsTest = is_test_file) -> Reach:
+def find_reach(
+    contents: Mapping[str, bytes],
+    changes: Changes,
+    is_test: IsTest = is_test_file,
+    known: KnownSources | None = None,
+) -> Reach:
     """The tests that import or include a changed file, also through others, or name one that is no code.
 
-    `contents` are the sources of the tree with the change in it (`choose_sources`).
+    `contents` are the sources of the tree with the change in it (`choose_sources`); `known` remembers them.
     """
     changed = {change.path for change in changes}
     if any(basename(path) in _LOADS_ALL or path.endswith(".cmake") for path in changed):
         return Reach(whole=True)
-    texts = {path: _text(data) for path, data in contents.items() if _is_code(path)}
+    code = {path: data for path, data in contents.items() if _is_code(path)}
+    texts = {path: text_of(data) for path, data in code.items()}
     only_tests = all(is_test(path) for path in texts.keys() - changed)
     if only_tests and len(texts) > _FEW:
         names = {module_name(path) if _is_code(path) else basename(path) for path in changed}
         return Reach(_naming(names, {path: text for path, text in texts.items() if is_test(path)}))
-    manifests = {path: _text(data) for path, data in contents.items() if basename(path) in MANIFESTS}
-    users = find_users({**dict.fromkeys(changed, ""), **texts}, manifests)
+    manifests = {path: text_of(data) for path, data in contents.items() if basename(path) in MANIFESTS}
+    facts = dict.fromkeys(changed, SourceFacts()) | (known or KnownSources()).look(code)
+    users = find_users({**dict.fromkeys(changed, ""), **texts}, facts, manifests)
     names = {basename(path) for path in changed if not has_imports(path)}
     names |= {module_name(path) for path in changed if only_tests and _is_code(path)}
     reached = _closure({*changed, *_naming(names, texts)}, users)
-    code = {path: texts.get(path, "") for path in reached if _is_code(path)}
-    return Reach(frozenset(path for path, text in code.items() if is_test(path) or holds_tests(path, text)))
+    sources = {path: texts.get(path, "") for path in reached if _is_code(path)}
+    tests = (path for path, text in sources.items() if is_test(path) or holds_tests(path, text))
+    return Reach(frozenset(tests))
 
 
 def _is_code(path: str) -> bool:
@@ -157,7 +167,3 @@ def _closure(start: Collection[str], users: Mapping[str, set[str]]) -> set[str]:
             found.add(user)
             waiting.append(user)
     return found
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace") if len(data) <= _MOST_BYTES else ""

@@ -21,11 +21,11 @@ from kith.core.patterns import lazy_pattern
 from kith.core.run import Run
 from kith.core.values import Changes
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
+from kith.gates.evidence.source_facts import KnownSources
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
 from kith.gates.suites import is_inert
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import PYTHON, enter
+from kith.gates.toolchain import COMMAND, PYTHON, Toolchain, enter
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
@@ -87,9 +87,12 @@ class Bench:
         environment: NameEnvironment = lambda folder: "",
         long_s: float = LONG_S,
         least_s: float = 0.0,
+        spare_s: float = SPARE_S,
     ) -> None:
-        self.home, self.limits, self.long_s, self.least_s = home, limits, long_s, least_s
+        self.home, self.limits, self.long_s = home, limits, long_s
+        self.least_s, self.spare_s = least_s, spare_s
         self._kept, self._read_digests, self._environment = kept, digests, environment
+        self.sources = KnownSources(kept, home.root)
         self._before: dict[tuple[Toolchain, ...], asyncio.Task[Before]] = {}
         self._after: dict[tuple[Toolchain, Changes, tuple[str, ...]], SuiteReport] = {}
         self._digests: Mapping[str, str] | None = None
@@ -166,7 +169,7 @@ class Bench:
         """
         if before.ran.timed_out or not before.cases:
             return self.limits.seconds
-        return max(GROWTH * before.ran.seconds + SPARE_S, self.least_s)
+        return max(GROWTH * before.ran.seconds + self.spare_s, self.least_s)
 
     # --- the untouched tree ------------------------------------------------------------------
 
@@ -307,7 +310,7 @@ class Bench:
             str(self.home.root),
             self._environment(toolchain.folder),
             toolchain.test,
-            toolchain.runner,
+            toolchain.runner.name,
             toolchain.clean,
         )
         rows = [*told, self._trees[changes]]
@@ -417,7 +420,7 @@ async def _lacks_package(home: Workspace, toolchain: Toolchain) -> bool:
 
 async def _only_defines(home: Workspace, toolchain: Toolchain) -> bool:
     """True for a script that only defines what it tests: it needs a runner, and succeeds without one."""
-    words = shlex.split(toolchain.run) if toolchain.runner == "command" else []
+    words = shlex.split(toolchain.run) if toolchain.runner == COMMAND else []
     if words[:1] != [PYTHON] or not words[1:2] or not words[1].endswith(".py"):
         return False
     path = f"{toolchain.folder}/{words[1]}" if toolchain.folder else words[1]

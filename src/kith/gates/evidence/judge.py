@@ -20,7 +20,7 @@ from kith.gates.evidence.judged_change import MISSING, Check, JudgedChange, repl
 from kith.gates.evidence.smoke import look_without_tests
 from kith.gates.reports import SuiteReport, file_of, join_reports
 from kith.gates.results.missing_needs import why_blocked
-from kith.gates.toolchains.toolchain import directly
+from kith.gates.runners.python import PYTEST
 
 
 def evidence_gate(bench: Bench, check: Check, claims: Claims) -> Gate:
@@ -45,7 +45,8 @@ async def _decide(judged: JudgedChange) -> Verdict:
         without_tests and not was.ok and not _tests_of_change(judged)
     ):
         return await _blocked(judged, missing)
-    reach = await read_reach(judged.bench.home, judged.changes, judged.is_test)
+    bench = judged.bench
+    reach = await read_reach(bench.home, judged.changes, bench.sources, judged.is_test)
     reach = reach.inside(judged.before.toolchain, judged.changes)
     if (affected := await before_affected(judged, reach)) is not None:
         return await _judge_tests(
@@ -107,7 +108,7 @@ async def _after(judged: JudgedChange, reach: Reach) -> SuiteReport:
         return replace(first, cases=(*first.cases, *rest))  # the others are taken to be as they were
     deleted = {change.path for change in judged.changes if change.after is None}
     others = sorted({file_of(case.id) for case in rest} - deleted)
-    if judged.before.toolchain.runner == "pytest" and others:
+    if judged.before.toolchain.runner is PYTEST and others:
         second = await judged.run_with(judged.changes, only=others)
         if second.cases or second.ran.timed_out:
             return join_reports(first, second)
@@ -116,7 +117,7 @@ async def _after(judged: JudgedChange, reach: Reach) -> SuiteReport:
 
 def _tests_of_change(judged: JudgedChange) -> tuple[Change, ...]:
     """The files of Python that the change leaves with tests in them."""
-    if directly(judged.before.toolchain, ["a"]) is None:
+    if judged.before.toolchain.runner.direct is None:
         return ()
     request = judged.claims.request
     python = (each for each in judged.changes if each.after is not None and each.path.endswith(".py"))
@@ -141,9 +142,9 @@ async def _collect(
 
     Where the request does not speak of tests they may be data: then only those that pass count.
     """
-    toolchain = directly(judged.before.toolchain, paths)
-    assert toolchain is not None
-    direct = replace(judged.before, toolchain=toolchain)
+    start = judged.before.toolchain.runner.direct
+    assert start is not None
+    direct = replace(judged.before, toolchain=start(judged.before.toolchain, paths))
     now = await judged.bench.after(judged.run, direct, judged.changes)
     fresh = [case for case in now.cases if case.id not in after.by_id]
     if not re.search(r"\btests?\b", judged.claims.request, re.I) and not any(
@@ -152,7 +153,7 @@ async def _collect(
         fresh = [case for case in fresh if case.outcome == "passed"]
     was = judged.before.report
     if old := [each.path for each in judged.tests.files if each.path in paths]:
-        then = replace(judged.before, toolchain=directly(judged.before.toolchain, old) or toolchain)
+        then = replace(judged.before, toolchain=start(judged.before.toolchain, old))
         known = await judged.bench.after(judged.run, then, ())
         was = replace(was, cases=(*was.cases, *(case for case in known.cases if case.id not in was.by_id)))
     judged = replace(judged, before=replace(judged.before, report=was))

@@ -18,7 +18,7 @@ from kith.gates.evidence.compare import find_callers, removed_names, touched_nam
 from kith.gates.evidence.edited_tests import EditedTests
 from kith.gates.reports import SuiteReport
 from kith.gates.results.uninstalled import Required, read_required
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 from kith.gates.untouched import is_test_file
 
 MISSING: Final = 5  # things that are missing here, in one receipt

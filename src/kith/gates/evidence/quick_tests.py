@@ -10,7 +10,7 @@ from kith.gates.evidence.check_runs import Bench
 from kith.gates.evidence.compare import compare
 from kith.gates.reports import CaseResult
 from kith.gates.results.uninstalled import find_uninstalled, read_required
-from kith.gates.toolchains import Toolchain
+from kith.gates.toolchain import Toolchain
 
 _MOST_AGAIN: Final = 5  # failures that are run again, as they may be flaky
 
@@ -29,7 +29,9 @@ async def find_new_failures(
     was = before.report
     only: Sequence[str] = ()
     if was.ran.seconds > seconds:
-        only = affected_files(before.toolchain, was, await read_reach(bench.home, changes), changes)
+        only = affected_files(
+            before.toolchain, was, await read_reach(bench.home, changes, bench.sources), changes
+        )
         if not only or seconds_in(was, only) > seconds:
             return ()
     after = await bench.after(run, before, changes, only=only)

@@ -1,8 +1,8 @@
 """Find where imports of JavaScript lead that name a package of the project or an alias of a folder."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from posixpath import basename, dirname, join, normpath, relpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import basename, dirname, join, normpath
 from typing import Any, Final
 
 from msgspec import Struct
@@ -53,14 +53,16 @@ def read_aliases(manifests: Mapping[str, str]) -> Aliases:
     return Aliases(packages, tuple(paths))
 
 
-def find_relative(path: str, text: str, aliases: Aliases) -> Iterator[str]:
-    """The imports of a script that name a package or an alias, each as the relative paths it may mean."""
+def find_names(text: str) -> Iterator[str]:
+    """The names in the imports of a script that are no relative paths."""
+    return (name for _, name in _IMPORT.findall(text))
+
+
+def find_places(path: str, names: Iterable[str], aliases: Aliases) -> Iterator[str]:
+    """The paths from the top, without endings, that a script's imports of packages and aliases may mean."""
     folder = dirname(path)
-    for name in {name for _, name in _IMPORT.findall(text)}:
-        for place in _places(folder, name, aliases):
-            if not place.startswith("../"):
-                found = relpath(place or ".", folder or ".")
-                yield found if found.startswith(".") else f"./{found}"
+    for name in names:
+        yield from (place for place in _places(folder, name, aliases) if not place.startswith("../"))
 
 
 def _places(folder: str, name: str, aliases: Aliases) -> Iterator[str]:

@@ -18,8 +18,7 @@ from kith.core.values import Change, Changes, Verdict
 from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.results.uninstalled import read_required
 from kith.gates.soundness.imports import SCRIPTS, find_imports
-from kith.gates.toolchains import PYTHON, Toolchain
-from kith.gates.toolchains.toolchain import enter, quote_folder
+from kith.gates.toolchain import PYTHON, Toolchain, enter, quote_folder
 from kith.gates.untouched import is_test_file
 
 NAME: Final = "tests"

@@ -1,18 +1,18 @@
 """Find which sources of a project use which others: what they import, and what they name."""
 
-import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from posixpath import basename, dirname, splitext
 from typing import Any, Final
 
-from kith.context.imports import SCRIPT_ENDINGS, Resolver, find_imports, imports_of_module
+from kith.context.imports import SCRIPT_ENDINGS, Resolver, find_imports
 from kith.context.source import CPP_ENDINGS
 from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table, read_toml
-from kith.gates.evidence.script_imports import PACKAGE, TS_CONFIGS, find_relative, read_aliases
+from kith.gates.evidence.script_imports import PACKAGE, TS_CONFIGS, find_places, read_aliases
+from kith.gates.evidence.source_facts import SourceFacts
 from kith.gates.toolchains.manifests import parse_object
 
 _CRATE: Final = "Cargo.toml"
@@ -23,15 +23,10 @@ _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod"})  # sources that sta
 _FOLLOWED: Final = frozenset({*PYTHON_ENDINGS, *CPP_ENDINGS, *SCRIPT_ENDINGS, ".go", ".rs"})
 _WORD: Final = lazy_pattern(r"\w+")
 _DASHED: Final = lazy_pattern(r"\b\w+(?:-\w+)+")
-# At most so many parts, and none from the middle of a word: long lines of data hold no names.
-_DOTTED: Final = lazy_pattern(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9}")
-_QUOTED: Final = lazy_pattern(r"""(?:["'`]|-m[ \t]+)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*){1,9})""")
-_IMPORTED: Final = lazy_pattern(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.M)
 # Where a plain word such as `data` is the name of a source, and no word of its language.
 _IMPORTING: Final = lazy_pattern(r"\b(?:import|require|use|using|include|source|load|alias|autoload)|:as\b")
 _PLAIN: Final = lazy_pattern(r"(?<=[/\\])\w+|(?<!\w)\w+(?=:\w)")
 _FILE: Final = lazy_pattern(r"(?<![\w-])[\w-]+\.\w+")
-_SCRIPT: Final = lazy_pattern(r"""["'`\s]([\w./-]*[\w-]\.(?:py|[cm]?[jt]s|rb|php|pl))["'`\s]""")
 _FIXTURE: Final = lazy_pattern(
     r"^@(?:pytest[._])?(?:\w+\.)?fixture\b(.{0,2000}?)^(?:async )?def (\w+)", re.M | re.S
 )
@@ -54,23 +49,26 @@ def module_name(path: str) -> str:
     return basename(dirname(path)) or name if name in _OF_FOLDERS else name
 
 
-def find_users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mapping[str, set[str]]:
+def find_users(
+    texts: Mapping[str, str], facts: Mapping[str, SourceFacts], manifests: Mapping[str, str]
+) -> Mapping[str, set[str]]:
     """For each file those that use it directly; the files of a Go package use each other.
 
-    A header uses the source that implements it. `manifests` are the files of these names.
+    A header uses the source that implements it. `facts` are those of the texts, `manifests` the files of
+    these names.
     """
     users = defaultdict[str, set[str]](set)
     resolver = Resolver(sorted(texts), go_modules=_go_modules(manifests), mains=_mains(manifests))
     python = {path: text for path, text in texts.items() if path.endswith(".py")}
     pairs = (
-        _by_imports(texts, manifests, resolver),
+        _by_imports(facts, manifests, resolver),
         _by_crate({path: text for path, text in texts.items() if path.endswith(".rs")}, manifests),
         _by_name({path: text for path, text in texts.items() if not has_imports(path)}),
-        _by_path(texts),
-        _by_dotted_name(python, manifests, resolver),
+        _by_path(texts, facts),
+        _by_dotted_name(python, facts, manifests, resolver),
         _by_fixture(python),
         _by_django(python, resolver),
-        _by_walk(python, resolver),
+        _by_walk(python, facts, resolver),
     )
     for found in pairs:
         for used, user in found:
@@ -88,25 +86,15 @@ def find_users(texts: Mapping[str, str], manifests: Mapping[str, str]) -> Mappin
 _Uses = Iterator[tuple[str, str]]  # what is used, and who uses it
 
 
-def _by_imports(texts: Mapping[str, str], manifests: Mapping[str, str], resolver: Resolver) -> _Uses:
+def _by_imports(facts: Mapping[str, SourceFacts], manifests: Mapping[str, str], resolver: Resolver) -> _Uses:
     aliases = read_aliases(manifests)
-    for path, text in sorted(texts.items()):
-        imports = _imports(path, text)
-        if splitext(path)[1].lower() in SCRIPT_ENDINGS:
-            imports += tuple(find_relative(path, text, aliases))
-        for target, _ in resolver.resolve(path, imports):
+    for path, own in sorted(facts.items()):
+        targets = {target for target, _ in resolver.resolve(path, own.imports)}
+        targets.update(resolver.scripts_at(find_places(path, own.packages, aliases)))
+        for target in targets:
             yield target, path
             if _implements(path, target):
                 yield path, target
-
-
-def _imports(path: str, text: str) -> tuple[str, ...]:
-    if splitext(path)[1].lower() not in PYTHON_ENDINGS:
-        return find_imports(path, text)
-    try:
-        return imports_of_module(ast.parse(text), text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
 
 
 def _implements(path: str, header: str) -> bool:
@@ -149,14 +137,14 @@ def _by_name(texts: Mapping[str, str]) -> _Uses:
             yield from ((target, path) for target in named[word] - {path})
 
 
-def _by_path(texts: Mapping[str, str]) -> _Uses:
+def _by_path(texts: Mapping[str, str], facts: Mapping[str, SourceFacts]) -> _Uses:
     """The sources that hold the path of one other, to start it as a program; imports have paths, too."""
     named = defaultdict[str, list[str]](list)
     for path in texts:
         if module_name(path) == splitext(basename(path))[0]:
             named[basename(path)].append(path)
-    for path, text in texts.items():
-        for found in set(_SCRIPT.findall(text)):
+    for path, own in facts.items():
+        for found in own.programs:
             inside = re.sub(r"^(?:\.{0,2}/)+", "", found)
             ends = [each for each in named.get(basename(inside), ()) if f"/{each}".endswith(f"/{inside}")]
             if len(ends) == 1:
@@ -166,7 +154,12 @@ def _by_path(texts: Mapping[str, str]) -> _Uses:
 # --- Python ----------------------------------------------------------------------------------
 
 
-def _by_dotted_name(texts: Mapping[str, str], manifests: Mapping[str, str], resolver: Resolver) -> _Uses:
+def _by_dotted_name(
+    texts: Mapping[str, str],
+    facts: Mapping[str, SourceFacts],
+    manifests: Mapping[str, str],
+    resolver: Resolver,
+) -> _Uses:
     """The sources with a module's whole name: `-m pkg.cli`, a setting, an attribute of a package.
 
     A command that the project installs is its module.
@@ -175,9 +168,8 @@ def _by_dotted_name(texts: Mapping[str, str], manifests: Mapping[str, str], reso
     commands = _commands(manifests)
     quoted = re.compile(rf"""["']({"|".join(map(re.escape, commands))})["'\s]""") if commands else None
     for path, text in texts.items():
-        known = heads.intersection(_IMPORTED.findall(text))
-        names = {name for name in _DOTTED.findall(text) if name.partition(".")[0] in known}
-        names |= {name for name in _QUOTED.findall(text) if name.partition(".")[0] in heads}
+        named = (*facts[path].dotted, *facts[path].quoted)
+        names = {name for name in named if name.partition(".")[0] in heads}
         names |= {commands[each] for each in quoted.findall(text)} if quoted else set()
         for name in names:
             while "." in name:
@@ -208,23 +200,29 @@ def _by_fixture(texts: Mapping[str, str]) -> _Uses:
         for_all = any("autouse" in options for options, _ in found)
         folder = path.removesuffix("conftest.py")
         for other, words in texts.items():
-            if other.startswith(folder) and (for_all or not names.isdisjoint(_WORD.findall(words))):
+            if other.startswith(folder) and (for_all or _holds_word(words, names)):
                 yield path, other
+
+
+def _holds_word(text: str, words: Collection[str]) -> bool:
+    likely = {word for word in words if word in text}  # far quicker than to divide a text into its words
+    return bool(likely) and not likely.isdisjoint(_WORD.findall(text))
 
 
 def _by_django(texts: Mapping[str, str], resolver: Resolver) -> _Uses:
     """Tests with Django's client name addresses; what these lead to is in the settings."""
-    named = {name for text in texts.values() for name in _SETTINGS.findall(text)}
+    naming = (text for text in texts.values() if "DJANGO_SETTINGS_MODULE" in text)  # sooner than a pattern
+    named = {name for text in naming for name in _SETTINGS.findall(text)}
     for path, text in texts.items() if named else ():
         if _OF_DJANGO.search(text):
             yield from ((target, path) for target, _ in resolver.resolve(path, named) if target != path)
 
 
-def _by_walk(texts: Mapping[str, str], resolver: Resolver) -> _Uses:
+def _by_walk(texts: Mapping[str, str], facts: Mapping[str, SourceFacts], resolver: Resolver) -> _Uses:
     """The sources that import a package and ask which modules it has."""
     for path, text in texts.items():
-        if _WALKS.search(text):
-            imported = (target for target, _ in resolver.resolve(path, _imports(path, text)))
+        if any(name in text for name in ("walk_packages", "iter_modules")) and _WALKS.search(text):
+            imported = (target for target, _ in resolver.resolve(path, facts[path].imports))
             for folder in {dirname(target) for target in imported if basename(target) == "__init__.py"}:
                 yield from ((other, path) for other in texts if other.startswith(f"{folder}/"))
 

@@ -22,7 +22,7 @@ from kith.gates.packages import (
 )
 from kith.gates.reports import CaseResult
 from kith.gates.results.missing_elsewhere import find_missing_elsewhere
-from kith.gates.toolchains import PYTHON, Toolchain
+from kith.gates.toolchain import PYTHON, Toolchain
 from kith.gates.toolchains.python import normal_name
 
 PYPI: Final = ("pypi.org", "files.pythonhosted.org")
@@ -204,12 +204,12 @@ def npm_install(what: str, toolchain: Toolchain | None = None) -> Blocked:
 def _packages(text: str, toolchain: Toolchain) -> Blocked | None:
     package = NO_PACKAGE.search(text)
     if package:
-        named = next(filter(None, package.groups()), "") or toolchain.runner
+        named = next(filter(None, package.groups()), "") or toolchain.runner.name
         parts = unquote(named).split("/")
         name = "/".join(parts[: 2 if named.startswith("@") else 1])
         return npm_install(name, toolchain) if name in toolchain.requires else None
     crate = _NO_CRATE.search(text)
-    if crate and toolchain.runner == "cargo":
+    if crate and toolchain.runner.name == "cargo":
         return Blocked("import", crate[1] or crate[2] or crate[3], "cargo fetch", _CRATES)
     module = _NO_GO_MODULE.search(text)
     if module:

@@ -7,8 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.reports import CaseResult, Outcome, ProjectPaths
-from kith.gates.results.python import read_lines, tell_apart, worst_of
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths, tell_apart, worst_of
+from kith.gates.runners.python import read_lines
 
 # Each form is read only where another line shows that its program was at work: such words are said often.
 _AUTOMAKE_SUM: Final = lazy_pattern(

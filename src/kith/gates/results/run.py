@@ -1,12 +1,11 @@
 """Run a project's tests in a trial and read what they report, or say why they report nothing."""
 
 import asyncio
-import json
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,130 +15,14 @@ from kith.core.run import Run
 from kith.core.values import Ran, join_cut
 from kith.core.workspace import ExecLimits, ShellCommand, Trial
 from kith.gates.failure_output import clean_output, failing_tests
-from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport, seen_from_top
-from kith.gates.results.cpp import (
-    Program,
-    find_silent,
-    find_test_sources,
-    name_programs,
-    read_ctest,
-    read_googletest,
-    read_program,
-)
-from kith.gates.results.other_languages import (
-    SOURCES,
-    go_output,
-    js_sources,
-    read_cargo,
-    read_go,
-    read_js,
-    read_reports,
-    read_rspec,
-)
+from kith.gates.reports import CaseResult, Coverage, ProjectPaths, SuiteReport, seen_from_top, worst_of
+from kith.gates.results.coverage import read_coverage
 from kith.gates.results.printed_lines import read_printed
-from kith.gates.results.python import read_pytest, read_unittest, worst_of
-from kith.gates.results.report_commands import BUILT, REPORTS, compose, leaves_reports
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import OF_UNITTEST, narrow
+from kith.gates.results.report_commands import BUILT, REPORTS, SOURCES, compose, leaves_reports
+from kith.gates.runners.cpp import read_googletest
+from kith.gates.runners.python import read_pytest
+from kith.gates.toolchain import Program, Toolchain, narrow
 
-# What coverage tools report: coverage.py's, gcovr's and gcov's JSON.
-
-
-_FAULTS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-
-
-def read_coverage(files: Mapping[str, bytes], place: ProjectPaths) -> Coverage | None:
-    """The project's own files, by whichever report there is; None when there is none that can be read."""
-    for name, read in (("coverage.json", _coverage_py), ("gcovr.json", _gcovr), ("gcov.jsonl", _gcov)):
-        if name in files:
-            try:
-                return read(files[name], place)
-            except _FAULTS:
-                continue
-    return None
-
-
-def _coverage_py(data: bytes, place: ProjectPaths) -> Coverage | None:
-    """https://coverage.readthedocs.io/en/latest/commands/cmd_json.html"""
-    ran: dict[str, frozenset[int]] = {}
-    missed: dict[str, frozenset[int]] = {}
-    branches: dict[str, tuple[int, int]] = {}
-    for name, told in json.loads(data)["files"].items():
-        path = place.locate(name)
-        if not path:
-            continue
-        ran[path], missed[path] = _numbers(told["executed_lines"]), _numbers(told["missing_lines"])
-        summary = told["summary"]
-        if summary.get("num_branches"):
-            branches[path] = (int(summary["covered_branches"]), int(summary["num_branches"]))
-    return Coverage(ran, missed, branches) if ran else None
-
-
-def _numbers(lines: Iterable[Any]) -> frozenset[int]:
-    return frozenset(int(line) for line in lines)
-
-
-def _gcovr(data: bytes, place: ProjectPaths) -> Coverage | None:
-    """https://gcovr.com/en/stable/output/json.html; old versions say `file`, some say `filename`."""
-    told = json.loads(data)["files"]
-    return _counted(((each.get("file") or each["filename"], each["lines"]) for each in told), place)
-
-
-def _gcov(data: bytes, place: ProjectPaths) -> Coverage | None:
-    """One JSON document a line, for each object: `gcov --json-format`, in GCC's manual."""
-    documents = [json.loads(line) for line in data.splitlines() if line.strip()]
-    told = [each for document in documents for each in document["files"]]
-    return _counted(((each["file"], each["lines"]) for each in told), place)
-
-
-def _counted(files: Iterable[tuple[str, Any]], place: ProjectPaths) -> Coverage | None:
-    """Lines with their counts, as gcov and gcovr agree on; a header is told once for each object."""
-    counts: dict[str, dict[int, int]] = {}
-    taken: dict[str, dict[tuple[int, int], bool]] = {}
-    for name, lines in files:
-        path = place.locate(str(name))
-        if not path:
-            continue
-        for number, count, branches in _lines(lines):
-            seen = counts.setdefault(path, {})
-            seen[number] = seen.get(number, 0) + count
-            for at, hit in enumerate(branches):
-                paths = taken.setdefault(path, {})
-                paths[number, at] = hit or paths.get((number, at), False)
-    if not counts:
-        return None
-    return Coverage(
-        {path: frozenset(line for line, count in seen.items() if count) for path, seen in counts.items()},
-        {path: frozenset(line for line, count in seen.items() if not count) for path, seen in counts.items()},
-        {path: (sum(hits.values()), len(hits)) for path, hits in taken.items()},
-    )
-
-
-def _lines(lines: Any) -> Iterator[tuple[int, int, list[bool]]]:
-    """(line, count, which branches were taken), without the branches that only an exception takes."""
-    for line in lines:
-        if line.get("gcovr/noncode") or line.get("gcovr/excluded"):
-            continue
-        branches = [bool(each["count"]) for each in line.get("branches", ()) if not each.get("throw")]
-        yield int(line["line_number"]), int(line["count"]), branches
-
-
-# Run a project's tests in a trial and read what they report, or say why they report nothing.
-
-
-# Which report is read how, and what it means that there is none.
-
-_READERS: Final[Mapping[str, Callable[[Mapping[str, bytes], ProjectPaths], tuple[CaseResult, ...]]]] = {
-    "pytest": read_pytest,
-    **dict.fromkeys(OF_UNITTEST, read_unittest),
-    "cargo": read_cargo,
-    "go": read_go,
-    **dict.fromkeys(("node", "jest", "vitest", "mocha"), read_js),
-    "program": read_program,
-    "junit": read_reports,
-    "phpunit": read_reports,
-    "rspec": read_rspec,
-}
 _NOT_COLLECTED: Final = re.compile(
     r"^(?:[^\n]*: (?:fatal )?error: |error(?:\[E\d+\])?: |CMake Error|make: \*\*\* No rule)"
     r"|^_+ ERROR collecting |\[(?:build|setup) failed\]|Interrupted: \d+ errors? during collection",
@@ -151,15 +34,9 @@ def read_cases(
     toolchain: Toolchain, files: Mapping[str, bytes], place: ProjectPaths, ran: Ran
 ) -> tuple[CaseResult, ...]:
     """Every test that is known of; where there is no report, the failures that the output names."""
-    read = _READERS.get(toolchain.runner)
-    if toolchain.runner == "django" and "unittest.xml" not in files:
-        read = None
-    if toolchain.runner == "ctest":
-        cases = read_ctest(files, place, ran.output)
-    elif read:
-        cases = read(files, place)
-    else:
-        cases = _read_any(files, place, ran)
+    read = toolchain.runner.read
+    found = read(files, place, ran) if read else None
+    cases = _read_any(files, place, ran) if found is None else found
     if cases or ran.code == 0:
         return cases
     shown = shorten(ran, ExecLimits().output)
@@ -198,8 +75,8 @@ def was_built(
 
 
 def repair_output(toolchain: Toolchain, files: Mapping[str, bytes], ran: Ran) -> Ran:
-    """Put Go's output back, which is written to its report."""
-    told = go_output(files)[-20_000:] if toolchain.runner == "go" else ""
+    """Put the output back that a runner such as Go's writes to its report."""
+    told = toolchain.runner.printed(files)[-20_000:] if toolchain.runner.printed else ""
     return replace(ran, output=ran.output + told) if told else ran
 
 
@@ -216,8 +93,8 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` could not run: pytest is not installed for this Python"
     if _found_none(toolchain, ran):
         return f"`{ran.command}` found no tests"
-    if ran.code == 0 and toolchain.runner in ("pytest", "unittest") and leaves_reports():
-        # These two report even when there is nothing to say: somebody ended the process before they could.
+    if ran.code == 0 and toolchain.runner.always_reports and leaves_reports():
+        # Somebody ended the process before it could.
         return f"`{ran.command}` ended without a test report"
     return ""
 
@@ -242,12 +119,10 @@ _MAKE_SAYS: Final = lazy_pattern(
 
 
 def _found_none(toolchain: Toolchain, ran: Ran) -> bool:
-    if toolchain.runner == "pytest":
-        return ran.code == 5
-    if toolchain.runner in OF_UNITTEST:
-        return "Ran 0 tests" in ran.output or ran.code == 5
-    if ran.code or toolchain.runner in ("cargo", "go"):  # these two name all of their tests
-        return not ran.code and leaves_reports()
+    if toolchain.runner.found_none:
+        return toolchain.runner.found_none(ran)
+    if ran.code:
+        return False
     said = [_MAKE_SAYS.fullmatch(line) for line in ran.output.strip().splitlines()]
     if _SAYS_NONE.search(ran.output):
         return not _SAYS_SOME.search(ran.output)
@@ -260,15 +135,12 @@ def why_unmeasured(toolchain: Toolchain, ran: Ran) -> str:
         return f"kith cannot measure the coverage of `{toolchain.test}`"
     if ran.timed_out:
         return "the tests timed out before their coverage could be measured"
-    if toolchain.runner == "ctest":
-        return "neither gcovr nor gcov could measure the coverage"
-    return "coverage.py is not installed for this Python, or it found nothing to measure"
+    return toolchain.runner.unmeasured
 
 
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 256_000_000  # of all reports together
 _MOST_PRINTED: Final = 4_000_000  # bytes of the output that are searched for names of tests
-_QUICK_S: Final = 5.0  # a program that took longer is not asked again for the names of its cases
 
 
 async def run_suite(
@@ -292,16 +164,13 @@ async def run_suite(
     files = await _read_reports(trial, toolchain.folder)
     printed = repair_output(toolchain, files, printed)
     ran = shorten(printed, limits.output)
-    if toolchain.runner == "ctest":
-        files = {**files, **await _ask_again(trial, toolchain.folder, find_silent(files, _QUICK_S), limits)}
-    elif toolchain.runner == "program" and not any(name.startswith("googletest/") for name in files):
-        asked = name_programs(chosen.run, ran.output)
-        files = {**files, **await _ask_again(trial, toolchain.folder, asked, limits)}
+    if again := chosen.runner.again:
+        files |= await _ask_again(trial, toolchain.folder, again(chosen, files, ran), limits)
     top = f"{toolchain.folder}/" if toolchain.folder else ""
     there = frozenset(path.removeprefix(top) for path in await trial.files() if path.startswith(top))
     place = ProjectPaths(files.get("root", b"").decode("utf-8", "replace").strip(), there)
-    if _READERS.get(toolchain.runner) is read_js:
-        wanted = await asyncio.to_thread(js_sources, files, place)
+    if wants := toolchain.runner.wants:
+        wanted = await asyncio.to_thread(wants, files, place)
         known = await trial.read_many([f"{top}{path}" for path in wanted])
         files |= {f"{SOURCES}{path.removeprefix(top)}": data for path, data in known.items()}
     # A large report takes seconds to read, and a face must stay alive meanwhile.
@@ -331,7 +200,7 @@ def _read_parts(toolchain: Toolchain, files: Mapping[str, bytes], most: int) -> 
 def _read(
     toolchain: Toolchain, files: Mapping[str, bytes], place: ProjectPaths, ran: Ran
 ) -> tuple[tuple[CaseResult, ...], Coverage | None, tuple[str, ...]]:
-    sources = find_test_sources(files, place) if toolchain.runner == "ctest" else ()
+    sources = toolchain.runner.sources(files, place) if toolchain.runner.sources else ()
     return read_cases(toolchain, files, place, ran), read_coverage(files, place), tuple(sorted(sources))
 
 

@@ -11,11 +11,10 @@ from kith.core.workspace import Workspace
 from kith.gates.packages import Declared, distribution_of, is_manifest, read_declared
 from kith.gates.reports import SuiteReport
 from kith.gates.results.missing_needs import NO_MODULE, NO_PACKAGE, PYPI, npm_install
-from kith.gates.toolchains import PYTHON
+from kith.gates.toolchain import PYTHON, read_text
 from kith.gates.toolchains.manifests import NODE_CLUES, packages_in, parse_object
 from kith.gates.toolchains.nested import project_folders, reader_in, split_by_folder
 from kith.gates.toolchains.python import normal_name, own_modules, required_by, requirement_files
-from kith.gates.toolchains.toolchain import read_text
 
 _ENDS: Final = 20_000  # characters of a command's output, from its end
 

@@ -22,7 +22,7 @@ from kith.gates.soundness.fault import Fault, Suspect, Suspects
 from kith.gates.soundness.find_faults import find_suspects
 from kith.gates.soundness.syntax import PYTHON as PYTHON_ENDINGS
 from kith.gates.soundness.syntax import is_readable
-from kith.gates.toolchains.toolchain import PYTHON
+from kith.gates.toolchain import PYTHON
 
 # The gate for changes that cannot be right, whatever any test says; the project's own tools confirm it.
 
@@ -204,7 +204,7 @@ def write_letter(faults: Sequence[Fault]) -> str:
     """The faults as a message to the model. Its first line is all that people see, so a fault is in it."""
     lines = [f"{each.path}:{each.line}: {word_fault(each)}" for each in faults[:_TOLD]]
     more = f" (1 of {len(faults)} faults)" if len(faults) > 1 else ""
-    parts = [f"Your change cannot work as it is: {lines[0]}{more}"]
+    parts = [f"The change cannot work as it is: {lines[0]}{more}"]
     if len(faults) > _TOLD:
         lines.append(f"and {len(faults) - _TOLD} more")
     if more:

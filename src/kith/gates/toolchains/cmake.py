@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchains.toolchain import BUILD_FOLDER, Read, Toolchain, matching, read_text
+from kith.gates.runners.cpp import CTEST, PROGRAM
+from kith.gates.toolchain import BUILD_FOLDER, COMMAND, Read, Toolchain, matching, read_text
 
 # Which of a CMake project's own options make it build its tests, and which build what no test needs.
 
@@ -51,7 +52,6 @@ def test_options(text: str) -> Mapping[str, str]:
     return {**chosen, **dict.fromkeys(needless, "OFF")}
 
 
-COVERAGE_FOLDER: Final = f"{BUILD_FOLDER}/coverage"  # built on its own: its objects count what runs
 PRESET_FOLDER: Final = f"{BUILD_FOLDER}/preset"  # its generator may be another one
 # Most time goes into building, so nothing is optimised and nothing is described for a debugger.
 _QUICK: Final = " -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0"
@@ -145,7 +145,7 @@ def _of_preset(files: Collection[str], read: Read) -> Iterator[Toolchain]:
             _language(files),
             f"{_PRESETS} has {name}",
             ctest_line(PRESET_FOLDER),
-            "ctest",
+            CTEST,
             line,
             build_line(PRESET_FOLDER),
         )
@@ -157,7 +157,7 @@ def _ctest_toolchain(why: str, source: str, options: str, files: Collection[str]
         _language(files),
         why,
         ctest_line(BUILD_FOLDER),
-        "ctest",
+        CTEST,
         configure_line(options, source),
         build_line(BUILD_FOLDER),
         coverage="--coverage",
@@ -170,7 +170,7 @@ def _target_toolchain(target: str, options: str, files: Collection[str]) -> Tool
         _language(files),
         f"CMakeLists.txt has a target {target}",
         f"cmake --build {BUILD_FOLDER} --target {target}",
-        "command",
+        COMMAND,
         configure_line(f"{_QUICK}{options}"),
         build_line(BUILD_FOLDER),
     )
@@ -186,7 +186,7 @@ def _program_toolchain(
         _language(files),
         f"{_TOP if source == '.' else f'{source}/{_TOP}'} builds {programs[0][0]}",
         " && ".join(shlex.quote(f"{BUILD_FOLDER}/{path}") for _, path in programs),
-        "program",
+        PROGRAM,
         configure_line(f"{_QUICK}{options}", source),
         f"{build_line(BUILD_FOLDER)} --target {targets}",
         coverage="--coverage",

@@ -1,4 +1,4 @@
-"""Find the toolchains of projects with one manifest: package.json, Cargo.toml, go.mod and the Makefile."""
+"""Find the toolchains of projects with one manifest: package.json and the Makefile."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchains.toolchain import Read, Runner, Toolchain, read_text
+from kith.gates.runners.javascript import JEST, MOCHA, NODE, VITEST
+from kith.gates.toolchain import COMMAND, Read, Runner, Toolchain, read_text
 
 NODE_CLUES: Final = ("package.json",)
 _MANAGERS: Final = {
@@ -40,10 +41,10 @@ _STARTS_SCRIPTS: Final = lazy_pattern(r"\s*(?:run-[sp]|npm-run-all2?)\s+([^*]*)"
 # What a script does when a command fails, or a command that is of use to the next ones only.
 _NOT_IN_TURN: Final = lazy_pattern(r"[|;]|(?<!&)&(?!&)|^(?:cd|pushd|export|set|source|\.)\s|^[({]")
 _RUNNERS: Final[tuple[tuple[str, Runner], ...]] = (
-    (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", "node"),
-    (r"jest\b", "jest"),
-    (r"vitest\b", "vitest"),
-    (r"mocha\b", "mocha"),
+    (r"node\s+(?:--?[\w-]+(?:=\S+)?\s+)*--test\b", NODE),
+    (r"jest\b", JEST),
+    (r"vitest\b", VITEST),
+    (r"mocha\b", MOCHA),
 )
 _REQUIRED: Final = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 _MOST: Final = 4
@@ -91,10 +92,10 @@ def _toolchains(
             runner = _runner(part)
             # A manager other than npm may be missing where the packages themselves are there.
             program = _WRAPPED.sub("", part).split(" ")[0]
-            if runner != "command" and (part != script or manager != "npm"):
-                found = Toolchain(f"{alone} {runner}", language, f"{why} with it", _alone(part), runner)
+            if runner is not COMMAND and (part != script or manager != "npm"):
+                found = Toolchain(f"{alone} {runner.name}", language, f"{why} with it", _alone(part), runner)
                 yield replace(found, first=first, last=last)
-            elif runner == "command" and program in _PRINTS and (_PRINTS[program] or part != script):
+            elif runner is COMMAND and program in _PRINTS and (_PRINTS[program] or part != script):
                 line = _alone(part) + _PRINTS[program]
                 found = Toolchain(f"{alone} {program}", language, f"{why} with it", line)
                 yield replace(found, first=first, last=last)
@@ -164,9 +165,9 @@ def _runner(script: str) -> Runner:
     """Return the runner of a script's last command, to which package managers pass options."""
     last = re.split(r"&&|;", script)[-1].strip()
     if re.search(r"[|&]", last):
-        return "command"
+        return COMMAND
     bare = _WRAPPED.sub("", last)
-    return next((runner for pattern, runner in _RUNNERS if re.match(pattern, bare)), "command")
+    return next((runner for pattern, runner in _RUNNERS if re.match(pattern, bare)), COMMAND)
 
 
 def _alone(part: str) -> str:
@@ -174,38 +175,6 @@ def _alone(part: str) -> str:
     bare = _WRAPPED.sub("", part)
     return bare if bare.startswith("node ") else f"npx --no-install {bare}"
 
-
-# Rust's and Go's toolchains: one manifest, one command.
-
-OTHER_CLUES: Final = ("Cargo.toml",)
-
-
-def find_cargo(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """All packages of a workspace, and all their programs of tests although an earlier one fails."""
-    if "Cargo.toml" not in files:
-        return ()
-    text = read_text(read, "Cargo.toml")
-    workspace = " --workspace" if re.search(r"^\[workspace\]", text, re.M) else ""
-    whole = Toolchain(
-        "cargo test", "Rust", "Cargo.toml", f"cargo test --offline{workspace} --no-fail-fast", "cargo"
-    )
-    if not workspace or not re.search(r"^\[package\]", text, re.M):
-        return (whole,)
-    top = Toolchain("cargo test", "Rust", "Cargo.toml", "cargo test --offline --no-fail-fast", "cargo")
-    return (whole, top)
-
-
-def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
-    """All packages of the module; of a workspace, of all its modules."""
-    if "go.work" in files:
-        line = "go test $(go list -m -f '{{.Dir}}/...')"
-        return (Toolchain("go test", "Go", "go.work", line, "go"),)
-    if "go.mod" not in files:
-        return ()
-    return (Toolchain("go test", "Go", "go.mod", "go test ./...", "go"),)
-
-
-# Make's toolchain: a target of the Makefile that tests, or what of it does nothing but test.
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 INNER_MAKEFILES: Final = ("tests/Makefile", "test/Makefile")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kith.gates.toolchains.toolchain import Read
+from kith.gates.toolchain import Read
 
 MOST_PROJECTS: Final = 4  # with more of them, all suites would take too long for one change
 _MANIFESTS: Final = frozenset(

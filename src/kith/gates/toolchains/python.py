@@ -13,16 +13,16 @@ from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
 from kith.core.toml_text import inner_table
-from kith.gates.toolchains.stated_commands import Stated
-from kith.gates.toolchains.toolchain import (
-    OF_UNITTEST,
+from kith.gates.runners.python import DJANGO, PYTEST, UNITTEST
+from kith.gates.toolchain import (
+    COMMAND,
     PYTHON,
     Read,
-    Runner,
     Toolchain,
     matching,
     read_text,
 )
+from kith.gates.toolchains.stated_commands import Stated
 
 # How a project has pytest called: by its configuration, and by the commands that it states.
 
@@ -59,7 +59,7 @@ def plain_env(env: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     return tuple(pair for pair in env if pair[0] not in ("PYTHONPATH", "PATH", "HOME", "COVERAGE_FILE"))
 
 
-PYTEST: Final = f"{PYTHON} -m pytest -q"
+PYTEST_LINE: Final = f"{PYTHON} -m pytest -q"
 
 # pytest's own options, which work without any plugin: those that take a value, then those that do not.
 _VALUED: Final = lazy_pattern(
@@ -174,7 +174,7 @@ def lenient_line(settings: PytestSettings) -> str:
     if not strange and not settings.plugins:
         return ""
     without = f"-o {shlex.quote(f'addopts={shlex.join(kept)}')}"
-    return f"{PYTEST} {without}{' -o required_plugins=' * settings.plugins} {_RELAXED}"
+    return f"{PYTEST_LINE} {without}{' -o required_plugins=' * settings.plugins} {_RELAXED}"
 
 
 def _is_own(word: str) -> bool:
@@ -218,15 +218,15 @@ def stated_pytest(stated: Stated, files: Collection[str]) -> Toolchain | None:
     targets = [path for word in others if (path := in_tree(word, files))]
     if any("::" in word for word in others) or (others and not targets):
         targets = []
-    line = " ".join(filter(None, (PYTEST, shlex.join(options), shlex.join(targets))))
-    if line == PYTEST:
+    line = " ".join(filter(None, (PYTEST_LINE, shlex.join(options), shlex.join(targets))))
+    if line == PYTEST_LINE:
         return None
     return Toolchain(
         "pytest",
         "Python",
         f"{stated.where} says so",
         line,
-        "pytest",
+        PYTEST,
         env=plain_env(stated.env),
         targets=shlex.join(targets),
     )
@@ -374,19 +374,19 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
     kinds = [_is_unittest(text) for path, text in sources.items() if path in tests]
     plain_unittest = not settings.where and not conftest and bool(kinds) and all(kinds)
     why = settings.where or conftest or (f"{tests[0]} is a test module" if tests else "")
-    line = f"{PYTEST} {_LONE}" if lone and tests and not settings.names_files else PYTEST
-    by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, line, "pytest")]
+    line = f"{PYTEST_LINE} {_LONE}" if lone and tests and not settings.names_files else PYTEST_LINE
+    by_pytest = [*asked[:1], Toolchain("pytest", "Python", why, line, PYTEST)]
     if settings.test_paths or not why or (asked and 2 * _reached(asked[0], tests) < len(tests)):
         by_pytest.reverse()
     if asked and _is_all_of(asked[0], tests):
         by_pytest.pop()
     lenient = lenient_line(settings)
     if lenient:
-        by_pytest.insert(1, Toolchain("pytest", "Python", f"{why}, without plugins", lenient, "pytest"))
+        by_pytest.insert(1, Toolchain("pytest", "Python", f"{why}, without plugins", lenient, PYTEST))
     found = by_pytest if why else by_pytest[1:]
     if of_unittest:
         why = f"{tests[0]} uses unittest"
-        own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), "unittest")
+        own = Toolchain("unittest", "Python", why, _unittest_line(tests, files), UNITTEST)
         found = [own, *found] if plain_unittest else [*found[:2], own, *found[2:]]
     # Beside other tests pytest leaves a module out that is called test.py and started as a script.
     names = {each.name for each in scripts[:1]}
@@ -398,7 +398,7 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
 
 def _reached(stated: Toolchain, tests: list[str]) -> int:
     """Count the test modules that a stated command runs; none if it chooses tests by name or by mark."""
-    targets, options = shlex.split(stated.targets), shlex.split(stated.run.removeprefix(PYTEST))
+    targets, options = shlex.split(stated.targets), shlex.split(stated.run.removeprefix(PYTEST_LINE))
     if any(_CHOOSES.match(" ".join(pair)) for pair in zip(options, [*options[1:], ""], strict=True)):
         return 0
     folders = tuple(f"{target}/" for target in targets)
@@ -412,7 +412,7 @@ def _reached(stated: Toolchain, tests: list[str]) -> int:
 
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
     """True if a stated command only names the place of all tests."""
-    whole = stated.run == f"{PYTEST} {stated.targets}" and not stated.env
+    whole = stated.run == f"{PYTEST_LINE} {stated.targets}" and not stated.env
     return whole and bool(tests) and _reached(stated, tests) == len(tests)
 
 
@@ -426,9 +426,9 @@ def _complete(
     complete = [
         replace(
             each,
-            coverage=measure if each.runner in ("pytest", *OF_UNITTEST) else "",
+            coverage=measure if each.runner in (PYTEST, UNITTEST, DJANGO) else "",
             # pytest's own `pythonpath` helps no other runner.
-            env=_with_roots(() if settings.finds_sources and each.runner == "pytest" else folders, each.env),
+            env=_with_roots(() if settings.finds_sources and each.runner is PYTEST else folders, each.env),
             own=needs.own,
             generated=needs.generated,
             requires=needs.requires,
@@ -512,7 +512,7 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     where, env = f"{stated.where} says so", _script_env(stated.env, words[:1], files)
     if unittest:
         line = shlex.join([PYTHON, *words])
-        return Toolchain("unittest", "Python", where, line, "unittest", env=plain_env(stated.env))
+        return Toolchain("unittest", "Python", where, line, UNITTEST, env=plain_env(stated.env))
     if words[:3] == ["-m", "django", "test"]:
         return _django("django test", words, where, env)
     if words[1:2] == ["test"] and words[0] in files and f"/{words[0]}".endswith("/manage.py"):
@@ -524,7 +524,7 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
         return None
     of_django = path in DJANGO_SCRIPTS and all(each in read_text(read, path) for each in _HANDS_ON)
     line = shlex.join([PYTHON, *words])
-    runner: Runner = "django" if of_django else "command"
+    runner = DJANGO if of_django else COMMAND
     name = path if words[0] == path else line
     return Toolchain(name, "Python", where, line, runner, env=env)
 
@@ -532,7 +532,7 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
 def _django(name: str, words: list[str], where: str, env: tuple[tuple[str, str], ...]) -> Toolchain:
     """Django's own runner, which asks nothing."""
     words = [*words, *(["--noinput"] if "--noinput" not in words else [])]
-    return Toolchain(name, "Python", where, shlex.join([PYTHON, *words]), "django", env=env)
+    return Toolchain(name, "Python", where, shlex.join([PYTHON, *words]), DJANGO, env=env)
 
 
 def _script_env(

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kith.gates.toolchain import Read, matching, read_text
 from kith.gates.toolchains.manifests import MAKEFILES, TARGETS, recipe_lines
-from kith.gates.toolchains.toolchain import Read, matching, read_text
 
 _SETTINGS: Final = ("tox.ini", "setup.cfg", "pyproject.toml", "hatch.toml", "pixi.toml", "noxfile.py")
 _PAGES: Final = ("AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md", "CONTRIBUTING.rst", ".github/CONTRIBUTING.md")

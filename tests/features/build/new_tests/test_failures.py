@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating import LIMITS, in_trial, make_repository, write_all
+from kith.agent.ecosystems import ecosystems
 from kith.core.run import Run
 from kith.core.values import Ran
 from kith.core.workspace import Trial
@@ -32,8 +33,8 @@ def suite(files: Mapping[str, str], tests: Mapping[str, str | None], tmp_path: P
         assert isinstance(run.workspace, Trial)
         await write_all(run.workspace, tests)
         listed = await run.workspace.files()
-        clues = {path: await run.workspace.read(path) for path in choose_clues(listed)}
-        return await run_suite(run, find_toolchains(listed, clues.get)[0], LIMITS)
+        clues = {path: await run.workspace.read(path) for path in choose_clues(listed, ecosystems())}
+        return await run_suite(run, find_toolchains(listed, clues.get, ecosystems())[0], LIMITS)
 
     return in_trial(root, work)
 

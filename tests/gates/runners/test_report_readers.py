@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,11 +11,11 @@ from msgspec.structs import replace
 from kith.core.values import Ran
 from kith.gates.evidence.changed_tests import Claims
 from kith.gates.reports import CaseResult, ProjectPaths, SuiteReport
-from kith.gates.results.cpp import find_programs
+from kith.gates.results.coverage import read_coverage
 from kith.gates.results.junit import parse_xml, read_junit
-from kith.gates.results.run import read_cases, read_coverage, repair_output, was_built, why_no_results
-from kith.gates.toolchains import Toolchain
-from kith.gates.toolchains.toolchain import Runner
+from kith.gates.results.run import read_cases, repair_output, was_built, why_no_results
+from kith.gates.runners.cpp import find_programs
+from kith.gates.toolchain import Toolchain
 from recorded import (
     CARGO,
     CATCH2,
@@ -37,6 +36,7 @@ from recorded import (
     VERBOSE,
     VITEST,
 )
+from runners import RUNNERS
 
 FILES = frozenset(
     {
@@ -53,10 +53,10 @@ PLACE = ProjectPaths("/work tree/p", FILES)
 FAILED = Ran("tests", 1, "", 1.0)
 
 
-def read(runner: Runner, files: Mapping[str, str], output: str = "") -> tuple[CaseResult, ...]:
+def read(runner: str, files: Mapping[str, str], output: str = "") -> tuple[CaseResult, ...]:
     ran = Ran("tests", 1, output, 1.0)
     contents = {name: text.encode() for name, text in files.items()}
-    return read_cases(Toolchain("tests", "", "", "tests", runner), contents, PLACE, ran)
+    return read_cases(Toolchain("tests", "", "", "tests", RUNNERS[runner]), contents, PLACE, ran)
 
 
 def brief(cases: tuple[CaseResult, ...]) -> list[tuple[str, str, str]]:
@@ -171,7 +171,7 @@ def test_go() -> None:
         ("example.org/n/half.TestLater", "skipped", ""),
     ]
     assert cases[0].message == "half/half.go:6: got 2, want 3" and cases[0].seconds == 0.25
-    go = Toolchain("go test", "Go", "go.mod", "go test ./...", "go")
+    go = Toolchain("go test", "Go", "go.mod", "go test ./...", RUNNERS["go"])
     assert "--- FAIL: TestHalf" in repair_output(go, {"go.jsonl": GO.encode()}, FAILED).output
 
 
@@ -185,8 +185,8 @@ NAMES = ("adds", "breaks", "later")
         ("jest", {"jest.json": JEST}, [f"a.test.js::outer {name}" for name in NAMES]),
     ],
 )
-def test_node_and_jest(runner: Runner, files: dict[str, str], ids: list[str]) -> None:
-    toolchain = Toolchain("npm test", "JavaScript", "", "npm test", runner)
+def test_node_and_jest(runner: str, files: dict[str, str], ids: list[str]) -> None:
+    toolchain = Toolchain("npm test", "JavaScript", "", "npm test", RUNNERS[runner])
     contents = {name: text.encode() for name, text in files.items()}
     cases = read_cases(toolchain, contents, PLACE, FAILED)
     assert [(case.id, case.outcome) for case in cases[3:]] == [("b.test.js", "error")] * (runner == "node")
@@ -237,7 +237,7 @@ def test_doctest_by_itself() -> None:
         ),
     ],
 )
-def test_a_panic_names_its_functions(runner: Runner, files: dict[str, str], frames: tuple[str, ...]) -> None:
+def test_a_panic_names_its_functions(runner: str, files: dict[str, str], frames: tuple[str, ...]) -> None:
     (case,) = read(runner, files)
     assert (case.outcome, case.error, case.frames) == ("failed", "panic", frames)
     assert "stack backtrace" not in case.message
@@ -354,19 +354,16 @@ REPORT = st.one_of(st.binary(max_size=200), st.lists(_WORDS, max_size=8).map(b""
 NAMES = st.sampled_from(
     [*_NAMES, "jest.json", "catch2/a.xml", "coverage.json", "gcovr.json", "gcov.jsonl", "built"]
 )
-RUNNERS: list[Runner] = [*get_args(Runner)]
 
 
 @given(
-    st.sampled_from(RUNNERS),
+    st.sampled_from(sorted(RUNNERS)),
     st.dictionaries(NAMES, REPORT, max_size=5),
     st.text(max_size=100),
     st.sampled_from([0, 1]),
 )
-def test_no_report_can_crash_the_reader(
-    runner: Runner, files: dict[str, bytes], output: str, code: int
-) -> None:
-    toolchain = Toolchain("t", "", "", "t", runner, build="b", coverage="--branch")
+def test_no_report_can_crash_the_reader(runner: str, files: dict[str, bytes], output: str, code: int) -> None:
+    toolchain = Toolchain("t", "", "", "t", RUNNERS[runner], build="b", coverage="--branch")
     ran = repair_output(toolchain, files, Ran("t", code, output, 1.0))
     cases = read_cases(toolchain, files, PLACE, ran)
     read_coverage(files, PLACE)

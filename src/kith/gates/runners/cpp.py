@@ -5,19 +5,24 @@ import posixpath
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
+from kith.core.values import Ran
 from kith.gates.failure_output import distil
-from kith.gates.reports import CaseResult, Outcome, ProjectPaths
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths, worst_of
 from kith.gates.results.junit import JUnitCase, read_junit
-from kith.gates.results.python import worst_of
+from kith.gates.results.report_commands import GOOGLETEST, REPORTS, reporting, steps
+from kith.gates.toolchain import BUILD_FOLDER, Program, Reports, Runner, Toolchain, plain_program
 from kith.gates.untouched import is_test_file
 
+COVERAGE_FOLDER: Final = f"{BUILD_FOLDER}/coverage"  # built on its own: its objects count what runs
+_MANY: Final = 200  # runs of one googletest program after which a file for each costs too much
+_QUICK_S: Final = 5.0  # a program that took longer is not asked again for the names of its cases
+_UNMEASURED: Final = "neither gcovr nor gcov could measure the coverage"
 _TOLD: Final = 1_200  # characters of what a test printed
 # CTest before 3.21 writes no report: `1/3 Test #1: name .....   Passed    0.00 sec`.
 _LINE: Final = lazy_pattern(
@@ -51,22 +56,6 @@ _THROWN: Final = lazy_pattern(
 # Lines about the cases of a failing program that passed: Unity's.
 _PASSING: Final = re.compile(r"^[^\n]*:PASS\n", re.M)
 _ASSERT: Final = lazy_pattern(r"^[^\s:]+: ([^:\n]+:\d+): (?=.*Assertion )", re.M)
-
-
-class Program(Struct, frozen=True):
-    """One program that CTest starts for one test only, so that its cases are this test's.
-
-    `reporting` are the options that make it leave a report: the last of them goes before the file's name.
-    """
-
-    test: str
-    command: tuple[str, ...]
-    folder: str
-    reporting: tuple[str, ...] = ()
-
-    @property
-    def report(self) -> str:
-        return f"{posixpath.basename(_plain(self.command[0]))}.xml"
 
 
 def read_googletest(files: Mapping[str, bytes], place: ProjectPaths) -> tuple[CaseResult, ...]:
@@ -222,7 +211,7 @@ def find_test_sources(files: Mapping[str, bytes], place: ProjectPaths) -> frozen
     try:
         tests = json.loads(files.get("ctest.json", b""))["tests"]
         rows = json.loads(files.get(COMPILED, b""))
-        started = {posixpath.basename(_plain(test["command"][0])) for test in tests if _is_test(test)}
+        started = {posixpath.basename(plain_program(test["command"][0])) for test in tests if _is_test(test)}
         started = _targets_of(started, files.get(LINKED, b"").decode("utf-8", "replace"))
         sources = [(_target(row), place.locate(_absolute(row))) for row in rows]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -251,7 +240,7 @@ def _target(row: Mapping[str, Any]) -> str:
 def _targets_of(programs: set[str], links: str) -> set[str]:
     """The targets of these programs, which may have other names; an unknown program is its target's."""
     names = {
-        target[1]: posixpath.basename(_plain(program[1]))
+        target[1]: posixpath.basename(plain_program(program[1]))
         for line in links.splitlines()
         if (target := _TARGET.search(line)) and (program := _LINKED.search(line))
     }
@@ -262,13 +251,109 @@ def _absolute(row: Mapping[str, Any]) -> str:
     return posixpath.join(_slashes(row["directory"]), _slashes(row["file"]))
 
 
-def _plain(program: str) -> str:
-    return _slashes(program).removesuffix(".exe")
-
-
 def _slashes(path: str) -> str:
     return path.replace("\\", "/")
 
 
 def _reporting(output: str) -> tuple[str, ...]:
     return next((options for sign, options in _FRAMEWORKS if sign.search(output)), ())
+
+
+# The lines that leave reports, and measure coverage.
+
+
+def _report_ctest(line: str) -> str:
+    chdir = re.search(r"cmake -E chdir (\S+) ctest", line)
+    folder = chdir[1] if chdir else BUILD_FOLDER
+    junit = line.replace("ctest ", f'ctest --output-junit "$PWD/{REPORTS}/ctest.xml" ', 1)
+    listed = f"{REPORTS}/ctest.json"
+    return (
+        f"cmake -E chdir {folder} ctest --show-only=json-v1 > {listed} 2>/dev/null\n"
+        f"cp {folder}/{COMPILED} {REPORTS} 2>/dev/null\n"
+        f"{{ find {folder} -path '*.dir/link.txt' -exec grep -Ho -e ' -o [^ ]*' {{}} +\n"
+        f"grep -o '^build [^:|]*: C[A-Z]*_EXECUTABLE_LINKER_[^ ]* [^ ]*' {folder}/build.ninja\n"
+        f"}} > {REPORTS}/{LINKED} 2>/dev/null\n"
+        f'[ "$(grep -c gtest_filter {listed})" -gt {_MANY} ] || export {GOOGLETEST}\n{junit}'
+    )
+
+
+def _measured_cmake(toolchain: Toolchain) -> str:
+    """A build of its own whose objects count; the compiler's own reader of these counts belongs to it."""
+    folder, flags = COVERAGE_FOLDER, f'"$CXXFLAGS {toolchain.coverage}"'
+    there = replace(
+        toolchain,
+        configure=toolchain.configure.replace(BUILD_FOLDER, folder),
+        build=toolchain.build.replace(BUILD_FOLDER, folder),
+        run=toolchain.run.replace(BUILD_FOLDER, folder),
+    )
+    configure = f"CFLAGS={flags} CXXFLAGS={flags} LDFLAGS={flags} {there.configure}"
+    forget = f"find {folder} -name '*.gcda' -delete"
+    lines = steps(configure, f"{there.build} && {forget}", reporting(there))
+    gcov = f"$(grep -q 'COMPILER:.*clang' {folder}/CMakeCache.txt && echo 'llvm-cov gcov' || echo gcov)"
+    gcovr = f'gcovr --json -o {REPORTS}/gcovr.json -r . --gcov-executable "{gcov}" {folder}'
+    plain = (
+        f"find \"$PWD/{folder}\" -name '*.gcda' -exec gcov --json-format --branch-probabilities --stdout"
+        f" {{}} + > {REPORTS}/gcov.jsonl"
+    )
+    choice = f"if command -v gcovr >/dev/null; then {gcovr}; else {plain}; fi"
+    return f"{lines}\ntests=$?\n({choice}) >/dev/null 2>&1\nexit $tests"
+
+
+def _report_program(line: str) -> str:
+    return f"export {GOOGLETEST}\n{line}"
+
+
+# The lines for some tests only.
+
+
+def _choose_ctest(line: str, only: tuple[str, ...]) -> str:
+    """An id `test::case` names a googletest or Catch2 case inside a test; only googletest's can be chosen.
+
+    A test may itself have such a name, so both readings are chosen.
+    """
+    if any("/" in test and re.search(r"\.(?:c|cc|cpp|cxx|h|hpp)$", test) for test in only):
+        return line
+    pairs = [test.partition("::") for test in only]
+    read = [name for name, _, case in pairs for name in (name, f"{name}::{case}" if case else name)]
+    names = "|".join(dict.fromkeys(map(_escape, read)))
+    cases = [case for _, _, case in pairs if case]
+    chosen = len(cases) == len(pairs) and all(re.fullmatch(r"[\w/]+\.[\w/]+", case) for case in cases)
+    prefix = f"GTEST_FILTER={shlex.quote(':'.join(cases))} " if chosen else ""
+    return f"{prefix}{line} -R {shlex.quote(f'^({names})$')}"
+
+
+def _escape(text: str) -> str:
+    """For the regular expressions of CMake, Go and Node, which agree on these characters."""
+    return re.sub(r"([.^$*+?()\[\]{}|\\])", r"\\\1", text)
+
+
+def _silent_in_ctest(toolchain: Toolchain, files: Reports, ran: Ran) -> Sequence[Program]:
+    return find_silent(files, _QUICK_S)
+
+
+def _silent_alone(toolchain: Toolchain, files: Reports, ran: Ran) -> Sequence[Program]:
+    if any(name.startswith("googletest/") for name in files):
+        return ()
+    return name_programs(toolchain.run, ran.output)
+
+
+CTEST: Final = Runner(
+    "ctest",
+    report=_report_ctest,
+    read=lambda files, place, ran: read_ctest(files, place, ran.output),
+    choose=_choose_ctest,
+    measure=_measured_cmake,
+    unmeasured=_UNMEASURED,
+    again=_silent_in_ctest,
+    sources=find_test_sources,
+    compiles=True,
+)
+# One test program of C or C++.
+PROGRAM: Final = Runner(
+    "program",
+    report=_report_program,
+    read=lambda files, place, ran: read_program(files, place),
+    measure=_measured_cmake,
+    unmeasured=_UNMEASURED,
+    again=_silent_alone,
+)

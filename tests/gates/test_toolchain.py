@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from kith.agent.ecosystems import ecosystems
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ShellCommand
-from kith.gates.toolchains import BUILD_FOLDER, PYTHON, Toolchain, choose_clues, find_toolchains
-from kith.gates.toolchains.toolchain import Runner, narrow
+from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, narrow
+from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.trees.local import open_tree
+from runners import RUNNERS
 
 UNITTEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
 PYTEST = "def test_a():\n    assert True\n"
@@ -21,7 +23,7 @@ NO_TESTS = 'echo "Error: no test specified" && exit 1'
 
 def commands(tree: Mapping[str, str]) -> list[str]:
     contents = {path: text.encode() for path, text in tree.items()}
-    return [check.test for check in find_toolchains(contents, contents.get)]
+    return [check.test for check in find_toolchains(contents, contents.get, ecosystems())]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_the_most_specific_come_first_and_make_does_not_repeat_them() -> None:
 
 
 def test_npm_wants_a_mark_before_options() -> None:
-    npm = Toolchain("npm test", "", "", "npm test", "jest")
+    npm = Toolchain("npm test", "", "", "npm test", RUNNERS["jest"])
     assert narrow(npm, ("a",)).run == "npm test -- -t '^(a)$'"
 
 
@@ -99,7 +101,7 @@ def test_scripts_of_a_cmake_project_are_its_own() -> None:
 
 
 def test_why_names_what_spoke_for_it() -> None:
-    (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n")
+    (check,) = find_toolchains(["CMakeLists.txt"], lambda path: b"include(CTest)\n", ecosystems())
     assert (check.name, check.why) == ("ctest", "CMakeLists.txt has include(CTest)")
 
 
@@ -112,9 +114,9 @@ def test_clues_are_what_is_read() -> None:
         asked.append(path)
         return tree[path].encode()
 
-    find_toolchains(tree, read)
-    assert set(asked) <= set(choose_clues(tree))
-    assert len(choose_clues(tree)) == 12
+    find_toolchains(tree, read, ecosystems())
+    assert set(asked) <= set(choose_clues(tree, ecosystems()))
+    assert len(choose_clues(tree, ecosystems())) == 12
 
 
 CMAKE = """\
@@ -139,7 +141,7 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
     async def run() -> tuple[Ran, Ran, Changes]:
         tree = open_tree(root, tmp_path / "state", tmp_path / "cache")
         contents = {path: await tree.read(path) for path in await tree.files()}
-        (check,) = find_toolchains(contents, contents.get)
+        (check,) = find_toolchains(contents, contents.get, ecosystems())
         async with tree.trial() as trial:
             failed = await trial.exec(ShellCommand(check.test))
             await trial.write("sample.c", b"int main(void) { return 0; }\n")
@@ -177,6 +179,6 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
         ("pytest", (), "run"),
     ],
 )
-def test_some_tests_only(runner: Runner, only: tuple[str, ...], run: str) -> None:
+def test_some_tests_only(runner: str, only: tuple[str, ...], run: str) -> None:
     line = "run ./..." if runner == "go" else "run"
-    assert narrow(Toolchain("t", "", "", line, runner, build="make"), only).test == f"make && {run}"
+    assert narrow(Toolchain("t", "", "", line, RUNNERS[runner], build="make"), only).test == f"make && {run}"

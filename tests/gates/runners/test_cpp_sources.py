@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kith.gates.reports import ProjectPaths
-from kith.gates.results.cpp import COMPILED, LINKED, find_test_sources
+from kith.gates.runners.cpp import COMPILED, LINKED, find_test_sources
 
 BUILD = "/p/.kith-build"
 # As `gtest_discover_tests`, `catch_discover_tests`, and two calls of `add_test` made them.

@@ -1,14 +1,27 @@
 """Read the reports of pytest and unittest, with ids in their own spelling."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
-from kith.gates.reports import CaseResult, Outcome, ProjectPaths
+from kith.core.values import Ran
+from kith.gates.reports import CaseResult, Outcome, ProjectPaths, worst_of
 from kith.gates.results.junit import JUnitCase, read_junit
+from kith.gates.results.report_commands import (
+    END_OF_SCRIPT,
+    PYTEST_OPTIONS,
+    REPORTS,
+    add_script,
+    reporting,
+)
+from kith.gates.toolchain import PYTHON, Runner, Toolchain, narrow
+
+_UNMEASURED: Final = "coverage.py is not installed for this Python, or it found nothing to measure"
+_RUN_UNITTEST: Final = Path(__file__).with_name("run_unittest.py")
 
 _CAPTURED: Final = re.compile(r"\n(?:Stdout|Stderr):\n.*", re.S)
 
@@ -127,19 +140,108 @@ def _last_words(traceback: str) -> str:
     return "\n".join(after[begin:])
 
 
-def worst_of(cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
-    """One result for each id: a test that passes and then breaks in its teardown is told twice."""
-    kept: dict[str, CaseResult] = {}
-    for case in cases:
-        before = kept.get(case.id)
-        if before is None or (case.outcome in ("failed", "error") and not before.message):
-            kept[case.id] = case
-    return tuple(kept.values())
+# The lines that leave reports, and measure coverage.
 
 
-def tell_apart(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:
-    """Number tests of one name in their order: several programs print into one output."""
-    seen = Counter[str]()
-    for case in cases:
-        seen[case.id] += 1
-        yield case if seen[case.id] == 1 else replace(case, id=f"{case.id} ({seen[case.id]})")
+def _report_pytest(line: str) -> str:
+    return f"{line} {PYTEST_OPTIONS}"
+
+
+def _report_unittest(line: str) -> str:
+    return f"{add_script(_RUN_UNITTEST)}{line.replace('-m unittest', f'{REPORTS}/run_unittest.py', 1)}"
+
+
+def _report_django(line: str) -> str:
+    """Run the script inside the runner; a project's own runner may start pytest, or only print."""
+    script = line.replace(f"{PYTHON} ", f"{PYTHON} {REPORTS}/run_unittest.py --script ", 1)
+    script += "" if re.search(r"\s(?:-v|--verbosity)", line) else " -v 2"  # so that every test is named
+    return f"{add_script(_RUN_UNITTEST)}export PYTEST_ADDOPTS={shlex.quote(PYTEST_OPTIONS)}\n{script}"
+
+
+def _measured_python(toolchain: Toolchain) -> str:
+    """coverage.py where the project's environment has it; only pytest-cov measures pytest's workers."""
+    reported = reporting(toolchain)
+    head, _, body = reported.rpartition(END_OF_SCRIPT)
+    measured = body.replace(PYTHON, f"{PYTHON} -m coverage run {toolchain.coverage}", 1)
+    choices = [f"if ! {_can_import('coverage')}; then {body}", f"else {measured}"]
+    if toolchain.runner.name == "pytest":
+        by_plugin = f"{body} --cov=. --cov-branch --cov-report="
+        alone = f"$({_can_import('xdist')} && echo '-n 0')"
+        choices[1:] = [f"elif {_can_import('pytest_cov')}; then {by_plugin}", f"else {measured} {alone}"]
+    told = f"{PYTHON} -m coverage json -q -i --fail-under=0 -o {REPORTS}/coverage.json >/dev/null 2>&1"
+    script = f"{head}{END_OF_SCRIPT}" if head else ""
+    return (
+        f'{script}export COVERAGE_FILE="$PWD/{REPORTS}/.coverage"\n'
+        f"{'; '.join(choices)}; fi\ntests=$?\n{told}\nexit $tests"
+    )
+
+
+def _can_import(module: str) -> str:
+    return f"{PYTHON} -c 'import {module}' 2>/dev/null"
+
+
+# The lines for some tests only.
+
+
+def _choose_pytest(line: str, only: tuple[str, ...]) -> str:
+    return f"{line} {shlex.join(only)}"
+
+
+def _choose_unittest(line: str, only: tuple[str, ...]) -> str:
+    """`-k` takes patterns over the dotted names; the start folder need not be a part of them."""
+    patterns = (f"*{test[:-3].rpartition('/')[2]}.*" if test.endswith(".py") else f"*{test}" for test in only)
+    return " ".join([line, *(f"-k {shlex.quote(pattern)}" for pattern in patterns)])
+
+
+def _unittest_on(toolchain: Toolchain, files: Sequence[str]) -> Toolchain:
+    named = shlex.join(toolchain.names_here(files))
+    return replace(toolchain, run=f"{PYTHON} -m unittest {named}", targets="")
+
+
+def _no_tests(ran: Ran) -> bool:
+    return ran.code == 5
+
+
+def _no_unittests(ran: Ran) -> bool:
+    return "Ran 0 tests" in ran.output or ran.code == 5
+
+
+PYTEST: Final = Runner(
+    "pytest",
+    report=_report_pytest,
+    in_folder=" --rootdir=.",  # a manifest at the tree's top would make pytest name its tests from there
+    read=lambda files, place, ran: read_pytest(files, place),
+    choose=_choose_pytest,
+    direct=narrow,
+    measure=_measured_python,
+    unmeasured=_UNMEASURED,
+    found_none=_no_tests,
+    always_reports=True,
+    by_file=True,
+)
+UNITTEST: Final = Runner(
+    "unittest",
+    report=_report_unittest,
+    read=lambda files, place, ran: read_unittest(files, place),
+    choose=_choose_unittest,
+    direct=_unittest_on,
+    measure=_measured_python,
+    unmeasured=_UNMEASURED,
+    found_none=_no_unittests,
+    always_reports=True,
+    by_file=True,
+    dotted=True,
+)
+# A script that hands its words on to Django, or Django's own.
+DJANGO: Final = Runner(
+    "django",
+    report=_report_django,
+    # A project's own runner may start pytest, or only print.
+    read=lambda files, place, ran: read_unittest(files, place) if "unittest.xml" in files else None,
+    choose=_choose_unittest,
+    measure=_measured_python,
+    unmeasured=_UNMEASURED,
+    found_none=_no_unittests,
+    by_file=True,
+    dotted=True,
+)

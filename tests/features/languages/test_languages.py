@@ -1,4 +1,4 @@
-"""Ecosystems with one usual command: which is chosen for a tree, and that real ones report each test."""
+"""Which command is chosen for a tree of each language, and that real ones report each test."""
 
 import shutil
 from collections.abc import Mapping
@@ -7,38 +7,21 @@ from pathlib import Path
 import pytest
 
 from gating import LIMITS, in_trial, make_repository
+from kith.agent.ecosystems import ecosystems
 from kith.core.run import Run
 from kith.gates.reports import SuiteReport
 from kith.gates.results.run import run_suite
-from kith.gates.toolchains import Toolchain, choose_clues, find_candidates
+from kith.gates.runners.junit_files import JUNIT
+from kith.gates.toolchain import Toolchain
+from kith.gates.toolchains import choose_clues, find_candidates
 
 MESON = "project('a', 'c')\ntest('one', executable('one', 'one.c'))\n"
 
 
 def groups(tree: Mapping[str, str]) -> tuple[tuple[Toolchain, ...], ...]:
     contents = {path: text.encode() for path, text in tree.items()}
-    read = {path: contents[path] for path in choose_clues(contents)}  # only what is said to be read
-    return find_candidates(contents, read.get)
-
-
-@pytest.mark.parametrize(
-    ("options", "chosen"),
-    [
-        ("option('tests', type: 'boolean', value: false)", " -Dtests=true"),
-        ("option('tests',\n  type : 'feature',\n  value : 'disabled'\n)", " -Dtests=enabled"),
-        ("option('build-tests', type: 'boolean', value: false)", " -Dbuild-tests=true"),
-        ("option('tests', type: 'boolean', value: true)", ""),
-        ("option('tests', type: 'feature', value: 'auto')", ""),
-        ("option('old_test', type: 'boolean', value: false, deprecated: 'tests')", ""),
-        ("option('fuzz_tests', type: 'boolean', value: false)", ""),
-        ("# option('tests', type: 'boolean', value: false)", ""),
-    ],
-)
-def test_options_of_meson_that_build_no_tests_are_set(options: str, chosen: str) -> None:
-    for name in ("meson.options", "meson_options.txt"):
-        (group,) = groups({"meson.build": MESON, name: options})
-        setup = [each.configure.partition("nodownload")[2] for each in group]
-        assert setup == [f"{each} .kith-build/meson" for each in dict.fromkeys((chosen, ""))]
+    read = {path: contents[path] for path in choose_clues(contents, ecosystems())}
+    return find_candidates(contents, read.get, ecosystems())
 
 
 @pytest.mark.parametrize(
@@ -85,17 +68,6 @@ def test_options_of_meson_that_build_no_tests_are_set(options: str, chosen: str)
 def test_the_usual_command_of_each(tree: dict[str, str], runs: list[str]) -> None:
     found = [each.run for group in groups(tree) for each in group]
     assert len(found) == len(runs) and all(map(str.startswith, found, runs)), found
-
-
-def test_ways_of_c_to_the_same_tests_are_alternatives() -> None:
-    tree = {
-        "CMakeLists.txt": "project(a)\nenable_testing()\nadd_test(one one)\n",
-        "meson.build": MESON,
-        "configure.ac": "",
-        "Makefile.am": "TESTS = one\n",
-    }
-    (group,) = groups(tree)
-    assert [each.name for each in group] == ["ctest", "ctest", "meson test", "make check"]
 
 
 # --- real ones -------------------------------------------------------------------------------
@@ -177,8 +149,8 @@ def run_best(folder: Path, tree: Mapping[str, str]) -> SuiteReport:
 
     async def work(home: Run, run: Run) -> SuiteReport:
         files = await run.workspace.files()
-        contents = {path: await run.workspace.read(path) for path in choose_clues(files)}
-        (group,) = find_candidates(files, contents.get)
+        contents = {path: await run.workspace.read(path) for path in choose_clues(files, ecosystems())}
+        (group,) = find_candidates(files, contents.get, ecosystems())
         reports = [await run_suite(run, each, LIMITS) for each in group]
         return max(reports, key=lambda report: len(report.passed))
 
@@ -207,7 +179,7 @@ def test_reports_of_an_earlier_run_do_not_count(tmp_path: Path) -> None:
         "Java",
         "pom.xml",
         f"mkdir -p b/target/surefire-reports && echo '{new}' > b/target/surefire-reports/TEST-b.xml",
-        "junit",
+        JUNIT,
         reports=("*/target/surefire-reports/TEST-*.xml",),
     )
     project = make_repository(tmp_path / "project", {"a/target/surefire-reports/TEST-a.xml": old})
