@@ -36,6 +36,13 @@ RED = {**GREEN, "test_shapes.py": TEST_SHAPES + TEST_PERIMETER}
 FIXED = swap(SHAPES, ("return width + height", "return 2 * (width + height)"))
 REFACTOR = swap(SHAPES, ("return number / 2", "return 0.5 * number"))
 BREAKS = swap(SHAPES, ("return width * height", "return width * width"))
+NO_FIXTURE = """import pytest
+
+
+@pytest.fixture(autouse=True)
+def patched():
+    raise AttributeError("notset")
+"""
 AREA, HALF, PERIMETER = (f"test_shapes.py::test_{name}" for name in ("area", "half", "perimeter"))
 README = {"README.md": "Shapes.\n"}
 UNITTEST = """\
@@ -212,6 +219,17 @@ RED_BEFORE = (
                 final=True,
             ),
             useless("words only", README, "not_reached", failing=[PERIMETER]),
+        ),
+    ),
+    Project(
+        "all red before",  # as with a newer pytest than the project knows
+        {**GREEN, "conftest.py": NO_FIXTURE},
+        (
+            right("refactor", {"shapes.py": REFACTOR}, "unproven", "failing", failing=[AREA, HALF]),
+            useless("words only", README, "not_reached", failing=[AREA, HALF]),
+            wrong(
+                "fails when it is imported", {"shapes.py": SHAPES + "\n1 / 0\n"}, broken=["test_shapes.py"]
+            ),
         ),
     ),
     Project(

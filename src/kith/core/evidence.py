@@ -11,6 +11,7 @@ Reason = Literal[
     "fixed",  # a test that existed before, or that the task names, went from red to green
     "reached",  # tests that reach the change ran, and none was lost
     "not_reached",  # nothing that ran reaches the change
+    "failing",  # what reaches the change fails, before it, too
     "no_tests",  # the project has no tests that kith could find
     "blocked",  # the tests cannot run here, before the change either
     "same_failure",  # an exit code only, red before and after with the same output

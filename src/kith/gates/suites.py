@@ -138,6 +138,23 @@ def python_tests(tree: ast.Module) -> Iterator[tuple[str, Function, ast.ClassDef
                     yield f"{node.name}.{inner.name}", inner, node
 
 
+_IMPORTS: Final = (ast.Import, ast.ImportFrom)
+_DEFINES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+def is_inert(source: bytes) -> bool:
+    """True for a module that imports and defines, and does no more when it is started as a script."""
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(
+        isinstance(each, (*_IMPORTS, *_DEFINES))
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in statements
+    )
+
+
 def _asserts(node: ast.AST) -> bool:
     """True if anything below asserts: the statement, unittest's methods, pytest's `raises` and the like."""
     for each in ast.walk(node):

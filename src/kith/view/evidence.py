@@ -21,6 +21,7 @@ _WHY: Final[Mapping[Reason, str]] = {
     "fixed": "a test that failed before passes now",
     "reached": "tests that use the changed code pass, none was lost",
     "not_reached": "no test uses the changed code",
+    "failing": "the tests that use the changed code fail, also before the change",
     "no_tests": "this project has no tests that kith found",
     "blocked": "the tests cannot run on this machine",
     "same_failure": "the check fails exactly as before the change",

@@ -334,6 +334,20 @@ def test_the_same_is_started_in_one_way_where_that_ends_well(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("sandbox")
+def test_a_script_that_only_defines_tests_is_no_way_to_run_them(tmp_path: Path) -> None:
+    text = "from os import path\n\n\ndef test_a():\n    assert path\n"
+    starts = f"{text}\n\nif __name__ == '__main__':\n    test_a()\n"
+    files = {"test/test_a.py": text, "test/test_b.py": starts}
+    tree = open_tree(make_repository(tmp_path / "project", files), tmp_path / "state", tmp_path / "cache")
+    run = Run(lambda event, path: None, _nobody, tree)
+    runner = Toolchain("none", "Python", "", "false", RUNNERS["pytest"])
+    for name, chosen in (("test_a", 0), ("test_b", 1)):
+        script = Toolchain(f"test/{name}.py", "Python", "", f"{PYTHON} test/{name}.py")
+        group = (runner, script)
+        assert asyncio.run(Bench(tree, LIMITS).before(run, group)).toolchain == group[chosen]
+
+
+@pytest.mark.usefixtures("sandbox")
 def test_where_all_tests_are_skipped_another_way_to_start_them_is_tried(tmp_path: Path) -> None:
     text = (
         "import os, unittest\n\n\nclass T(unittest.TestCase):\n"

@@ -156,9 +156,9 @@ def test_chosen_tests_take_the_place_of_stated_folders() -> None:
     from kith.gates.toolchain import narrow
 
     ((first, *_),) = groups(
-        {"tox.ini": "[testenv]\ncommands = pytest -k x a\n", "a/test_a.py": PYTEST, "test_b.py": ""}
+        {"tox.ini": "[testenv]\ncommands = pytest -k 'not x' a\n", "a/test_a.py": PYTEST, "test_b.py": ""}
     )
-    assert narrow(first, ("a/test_a.py::test_a",)).run == f"{PLAIN} -k x a/test_a.py::test_a"
+    assert narrow(first, ("a/test_a.py::test_a",)).run == f"{PLAIN} -k 'not x' a/test_a.py::test_a"
 
 
 def test_unittest_projects_have_two_runners() -> None:
@@ -167,6 +167,37 @@ def test_unittest_projects_have_two_runners() -> None:
     assert lines(tree) == [PLAIN, f"{PYTHON} -m unittest discover -s tests"]
     tree = {"pkg/__init__.py": "", "pkg/test/__init__.py": "", "pkg/test/web_test.py": UNITTEST}
     assert lines(tree)[0] == f"{PYTHON} -m unittest discover -p '*_test.py'"
+
+
+def test_a_stated_discovery_keeps_its_pattern() -> None:
+    stated = (
+        """[tool.hatch.envs.test.scripts]\ntest = 'python -m unittest discover -s pkg -p "*tests.py"'\n"""
+    )
+    tree = {"pyproject.toml": stated, "pkg/tests/page_tests.py": UNITTEST}  # as mkdocs
+    assert lines(tree) == [f"{PYTHON} -m unittest discover -s pkg -p '*tests.py'"]
+    tree["pyproject.toml"] = stated.replace("*tests.py", "$TESTS")
+    assert groups(tree) == []
+
+
+@pytest.mark.parametrize(
+    "options", ["--doctest-modules '--ignore-glob=*/test_*.py' pkg", "-k test_one", "-m slow"]
+)
+def test_a_stated_command_for_a_part_follows_the_whole(options: str) -> None:
+    tree = {"pixi.toml": f'[tasks]\nsome = "pytest {options}"\n', "pkg/tests/test_a.py": PYTEST}  # as dask
+    assert lines(tree)[:2] == [PLAIN, f"{PLAIN} {options}"]
+
+
+@pytest.mark.parametrize("options", ["-m 'not slow'", "-k 'not slow'", "--doctest-modules pkg"])
+def test_a_stated_command_for_nearly_all_tests_comes_first(options: str) -> None:
+    tree = {"pixi.toml": f'[tasks]\nmost = "pytest {options}"\n', "pkg/tests/test_a.py": PYTEST}
+    assert lines(tree)[0] == f"{PLAIN} {options}"
+
+
+def test_a_script_that_tests_is_told_by_its_name() -> None:
+    tree = {"tox.ini": "[testenv]\ncommands = python utils/convert_attestations.py\n"}  # as sphinx
+    assert groups({**tree, "utils/convert_attestations.py": ""}) == []
+    tree = {"tox.ini": "[testenv]\ncommands = python utils/alltests.py\n"}
+    assert lines({**tree, "utils/alltests.py": ""}) == [f"PYTHONPATH=. {PYTHON} utils/alltests.py"]
 
 
 LONE = f"{PLAIN} -o python_files='test.py tests.py test_*.py *_test.py'"

@@ -24,7 +24,8 @@ from kith.core.workspace import ExecLimits, ShellCommand, Trial, Workspace
 from kith.gates.evidence.source_facts import KnownSources
 from kith.gates.reports import SuiteReport, file_of
 from kith.gates.results.run import run_suite
-from kith.gates.toolchain import PYTHON, Toolchain, enter
+from kith.gates.suites import is_inert
+from kith.gates.toolchain import COMMAND, PYTHON, Toolchain, enter
 
 GROWTH: Final = 2.0  # the change may take so many times as long as the untouched tree did,
 SPARE_S: Final = 60.0  # and so much more
@@ -200,9 +201,9 @@ class Bench:
         return best
 
     async def _is_needless(self, tried: Sequence[Before], toolchain: Toolchain) -> bool:
-        """True for another way to start what went well, or what cannot do better than the sources did."""
+        """True for another way to start what went well, or what cannot do better than the others did."""
         well = (each.toolchain.name for each in tried if _ends_well(each.report))
-        if toolchain.name in well:
+        if toolchain.name in well or (tried and await _only_defines(self.home, toolchain)):
             return True
         loaded = any(_has_loaded_all(each, toolchain) for each in tried)
         return loaded and await _lacks_package(self.home, toolchain)
@@ -416,6 +417,16 @@ async def _lacks_package(home: Workspace, toolchain: Toolchain) -> bool:
     line = f"{PYTHON} -c {shlex.quote(_IS_ABSENT)} {shlex.join(toolchain.installed)}"
     ran = await home.exec(ShellCommand(f"{enter(toolchain.folder)}{line}"), _LOOK)
     return ran.code == _ABSENT
+
+
+async def _only_defines(home: Workspace, toolchain: Toolchain) -> bool:
+    """True for a script that only defines what it tests: it needs a runner, and succeeds without one."""
+    words = shlex.split(toolchain.run) if toolchain.runner == COMMAND else []
+    if words[:1] != [PYTHON] or not words[1:2] or not words[1].endswith(".py"):
+        return False
+    path = f"{toolchain.folder}/{words[1]}" if toolchain.folder else words[1]
+    source = (await home.read_many([path])).get(path)
+    return source is not None and is_inert(source)
 
 
 _LOOK: Final = ExecLimits(seconds=10.0, output=10_000)

@@ -97,8 +97,10 @@ def _graded(
         return replace_grade(told, "proven", "fixed")
     if reaching:
         return replace_grade(told, "held", "reached")
-    stopped = any(reach.covers(id, runner) for id in told.blocked.first)
-    return replace_grade(told, "unproven", "blocked" if stopped else "not_reached")
+    if any(reach.covers(id, runner) for id in told.blocked.first):
+        return replace_grade(told, "unproven", "blocked")
+    failing = reach and any(reach.covers(case.id, runner) for case in after.failed)
+    return replace_grade(told, "unproven", "failing" if failing else "not_reached")
 
 
 def _unmet(judged: JudgedChange, after: SuiteReport, named: Collection[str]) -> str:

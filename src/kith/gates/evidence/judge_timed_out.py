@@ -24,7 +24,7 @@ async def judge_timed_out(judged: JudgedChange, after: SuiteReport, reach: Reach
     verdict = await judge_tests(judged, after, reach)
     assert verdict.evidence is not None
     told = replace(verdict.evidence.checks[0], before=standing_of(was), not_run=Names.of(left))
-    certain = told.grade == "unproven" and told.reason not in ("not_reached", "blocked", "unmet")
+    certain = told.grade == "unproven" and told.reason not in ("not_reached", "failing", "blocked", "unmet")
     if certain or (told.reason == "unmet" and after.failed):
         return replace(verdict, evidence=combine([told]))
     return judge_out_of_time(judged, told, after)

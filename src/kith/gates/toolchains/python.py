@@ -5,6 +5,7 @@ import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable
+from fnmatch import fnmatch
 from typing import Any, Final
 
 from msgspec import Struct
@@ -79,6 +80,9 @@ _BARE: Final = lazy_pattern(
 _PLUGIN_VALUED: Final = lazy_pattern(
     r"-n|--(?:cov|cov-report|cov-config|numprocesses|dist|timeout|reruns|html)"
 )
+# Options that choose a few tests, and those that leave files out.
+_CHOOSES: Final = lazy_pattern(r"-[km] ?(?!not\b)\w")
+_LEAVES_OUT: Final = lazy_pattern(r"--ignore-glob=(.+)")
 _RELAXED: Final = "-W ignore::pytest.PytestConfigWarning -W ignore::pytest.PytestUnknownMarkWarning"
 
 
@@ -333,6 +337,8 @@ _MOST: Final = 5  # ways that are worth a try
 _TEST_MODULE: Final = lazy_pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_test|tests?)\.py$")
 # One file beside the code or in its package, which pytest collects only where it is told so.
 _LONE_MODULE: Final = lazy_pattern(r"(?:^|/)tests?\.py$")
+# A script that tests, as `runtests` does; `convert_attestations` and `find_latest` do not.
+_OF_TESTS: Final = lazy_pattern(r"(?<!at)(?<!la)test")
 _LONE: Final = "-o python_files='test.py tests.py test_*.py *_test.py'"
 # What nobody means to test: how the project is installed and described, and what is not its own.
 _BESIDE: Final = "setup.py,docs/*,doc/*,.venv/*,venv/*,.kith-build/*"
@@ -391,10 +397,17 @@ def find_python(files: Collection[str], read: Read, stated: tuple[Stated, ...]) 
 
 
 def _reached(stated: Toolchain, tests: list[str]) -> int:
-    """Count the test modules that a stated command names."""
-    targets = shlex.split(stated.targets)
+    """Count the test modules that a stated command runs; none if it chooses tests by name or by mark."""
+    targets, options = shlex.split(stated.targets), shlex.split(stated.run.removeprefix(PYTEST_LINE))
+    if any(_CHOOSES.match(" ".join(pair)) for pair in zip(options, [*options[1:], ""], strict=True)):
+        return 0
     folders = tuple(f"{target}/" for target in targets)
-    return sum(path in targets or path.startswith(folders) for path in tests) if targets else len(tests)
+    left_out = [found[1] for each in options if (found := _LEAVES_OUT.match(each))]
+    return sum(
+        (not targets or path in targets or path.startswith(folders))
+        and not any(fnmatch(f"/{path}", f"/{pattern}") for pattern in left_out)
+        for path in tests
+    )
 
 
 def _is_all_of(stated: Toolchain, tests: list[str]) -> bool:
@@ -493,10 +506,11 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     if first == "django-admin":
         words = ["-m", "django", *stated.words[1:]]
     words[:1] = [word.removeprefix("./") for word in words[:1]]
-    if any(re.search(r"[{}$*]", word) for word in words):
+    unittest = words[:2] == ["-m", "unittest"]  # it reads patterns, so a star is none of the shell's
+    if any(re.search(r"[{}$]" if unittest else r"[{}$*]", word) for word in words):
         return None
     where, env = f"{stated.where} says so", _script_env(stated.env, words[:1], files)
-    if words[:2] == ["-m", "unittest"]:
+    if unittest:
         line = shlex.join([PYTHON, *words])
         return Toolchain("unittest", "Python", where, line, UNITTEST, env=plain_env(stated.env))
     if words[:3] == ["-m", "django", "test"]:
@@ -506,7 +520,7 @@ def _by_script(stated: Stated, files: Collection[str], read: Read) -> Toolchain 
     module = words[1].replace(".", "/") if words[:1] == ["-m"] and len(words) > 1 else ""
     path = in_tree(module, files) or (in_tree(f"{module}.py", files) if module else "")
     path = path or (words[0] if words and words[0] in files and words[0].endswith(".py") else "")
-    if not path or not re.search(r"test", path.rpartition("/")[2].removesuffix(".py")):
+    if not path or not _OF_TESTS.search(path.rpartition("/")[2].removesuffix(".py")):
         return None
     of_django = path in DJANGO_SCRIPTS and all(each in read_text(read, path) for each in _HANDS_ON)
     line = shlex.join([PYTHON, *words])
