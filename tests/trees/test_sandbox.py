@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from contextlib import suppress
@@ -71,6 +72,11 @@ def test_nothing_else_can_be_written(root: Path, tmp_path: Path) -> None:
     )
     assert [line for line in ran.output.splitlines() if "/tmp/" not in line and line != "out/x"] == []
     assert not (tmp_path / "x").exists()
+
+
+def test_the_machines_devices_keep_their_modes(root: Path) -> None:
+    run(root, "chmod 600 /dev/full")  # which succeeds as uid 0
+    assert stat.S_IMODE(Path("/dev/full").stat().st_mode) == 0o666
 
 
 def test_mounts_cannot_be_undone_and_no_namespace_can_be_made(root: Path) -> None:

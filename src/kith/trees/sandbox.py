@@ -230,6 +230,7 @@ def _sockets_below(folder: Path, lost: frozenset[str]) -> tuple[Path, ...]:
 
 # bwrap shows its own environment to what it runs (as /proc/1/environ), so it gets next to none.
 BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+_OPEN: Final = 0o666
 # Looking for leaks takes ptrace, and programs built to do so fail without it.
 _CALM = {"LSAN_OPTIONS": "detect_leaks=0"}
 # What util-linux's unshare says when it has to end, written word by word: its name comes first.
@@ -312,14 +313,42 @@ def environment_in(box: Box, extra: Mapping[str, str]) -> dict[str, str]:
 @contextmanager
 def launch_of(box: Box, limits: ExecLimits) -> Iterator[Launch]:
     """Yield the command that starts bwrap for this box."""
-    if box.shared:
-        yield launch_in(box.shared.front, limits)
-        return
-    if box.overlay is None:
-        yield launch_limited(limits)
-        return
-    with launch_on(box.overlay, box.root, limits) as launch:
-        yield launch
+    with _keep_devices():
+        if box.shared:
+            yield launch_in(box.shared.front, limits)
+        elif box.overlay is None:
+            yield launch_limited(limits)
+        else:
+            with launch_on(box.overlay, box.root, limits) as launch:
+                yield launch
+
+
+@contextmanager
+def _keep_devices() -> Iterator[None]:
+    """Undo what a command did to the modes of devices.
+
+    bwrap shows the machine's own /dev/null and its like, which a command of kith as uid 0 owns. Made
+    read-only, as by some tests, they stop every shell. Where bwrap mounts them read-only, they are of no use.
+    """
+    devices = _open_devices() if os.geteuid() == 0 else ()
+    try:
+        yield
+    finally:
+        for path in devices:
+            with suppress(OSError):
+                if _mode(path) != _OPEN:
+                    path.chmod(_OPEN)
+
+
+@cache
+def _open_devices() -> tuple[Path, ...]:
+    """The devices that anybody may read and write when kith looks first; others stay as they are."""
+    known = (Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
+    return tuple(path for path in known if path.is_char_device() and _mode(path) == _OPEN)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def _disk_of(box: Box) -> Path | None:
