@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kith.agent.ecosystems import ecosystems
 from kith.core.values import Changes, Ran
 from kith.core.workspace import ShellCommand
-from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, narrow
+from kith.gates.toolchain import BUILD_FOLDER, PYTHON, Toolchain, ending_with, narrow
 from kith.gates.toolchains import choose_clues, find_toolchains
 from kith.trees.local import open_tree
 from runners import RUNNERS
@@ -186,3 +188,14 @@ def test_ctest_runs_out_of_the_sources_and_leaves_nothing_in_the_change(tmp_path
 def test_some_tests_only(runner: str, only: tuple[str, ...], run: str) -> None:
     line = "run ./..." if runner == "go" else "run"
     assert narrow(Toolchain("t", "", "", line, RUNNERS[runner], build="make"), only).test == f"make && {run}"
+
+
+_NAMES = st.text("a.tx", min_size=1, max_size=5)
+_ENDINGS = st.one_of(st.sampled_from((".t", ".x", ".tx", "a.t", ".a.t")), _NAMES.map("/{}".format))
+
+
+@given(st.frozensets(st.lists(_NAMES, min_size=1, max_size=3).map("/".join)), st.lists(_ENDINGS, min_size=1))
+def test_a_set_of_files_is_searched_as_a_list_is(files: frozenset[str], endings: list[str]) -> None:
+    found = sorted(ending_with(files, tuple(endings)))
+    assert found == sorted(ending_with([*files], tuple(endings)))
+    assert found == sorted(path for path in files if path.endswith(tuple(endings)))

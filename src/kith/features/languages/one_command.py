@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kith.core.patterns import lazy_pattern
-from kith.gates.toolchain import Ecosystem, Read, Toolchain, read_text
+from kith.gates.toolchain import Ecosystem, Read, Toolchain, ending_with, read_text
 
 
 def _find_perl(files: Collection[str], read: Read) -> Iterator[Toolchain]:
     made = next((name for name in ("Makefile.PL", "Build.PL") if name in files), "")
-    tests = any(path.startswith("t/") and path.endswith(".t") for path in files)
-    if not tests or not (made or any(path.endswith(".pm") for path in files)):
+    tests = any(path.startswith("t/") for path in ending_with(files, (".t",)))
+    if not tests or not (made or any(ending_with(files, (".pm",)))):
         return
     whole = Toolchain("prove", "Perl", made or "t/ has tests", "prove -lr t")
     compiled = {"Makefile.PL": "perl Makefile.PL && make", "Build.PL": "perl Build.PL && ./Build"}.get(
@@ -31,7 +31,7 @@ def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
         (
             top
             for top in ("test", "tests")
-            if any(path.endswith(".bats") and path.rpartition("/")[0] == top for path in files)
+            if any(path.rpartition("/")[0] == top for path in ending_with(files, (".bats",)))
         ),
         "",
     )

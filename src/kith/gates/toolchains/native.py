@@ -8,7 +8,7 @@ from typing import Final
 
 from kith.core.patterns import lazy_pattern
 from kith.gates.runners.junit_files import JUNIT
-from kith.gates.toolchain import BUILD_FOLDER, COMMAND, Read, Toolchain, read_text
+from kith.gates.toolchain import BUILD_FOLDER, COMMAND, Read, Toolchain, ending_with, read_text
 from kith.gates.toolchains.cmake import builds_tests
 from kith.gates.toolchains.manifests import MAKEFILES
 
@@ -98,7 +98,7 @@ def find_native(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
 
 def _named(files: Collection[str], names: tuple[str, ...]) -> list[str]:
     """The files with one of these names in any folder, those nearest to the top first."""
-    return sorted((path for path in files if path.endswith(names) and basename(path) in names), key=len)
+    return sorted((path for path in ending_with(files, names) if basename(path) in names), key=len)
 
 
 def native_clues(files: Collection[str]) -> tuple[str, ...]:

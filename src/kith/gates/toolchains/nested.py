@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kith.gates.toolchain import Read
+from kith.gates.toolchain import Read, ending_with
 
 MOST_PROJECTS: Final = 4  # with more of them, all suites would take too long for one change
 _MANIFESTS: Final = frozenset(
@@ -36,11 +36,10 @@ _SOURCES: Final = ("src", "lib", "python")
 def project_folders(files: Collection[str]) -> list[str]:
     """The outermost folders with a manifest, sorted."""
     found: set[str] = set()
-    for path in files:
-        if path.endswith(_ENDINGS):  # few of many files
-            *parts, _ = path.split("/")
-            if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
-                found.add("/".join(parts))
+    for path in ending_with(files, _ENDINGS):
+        *parts, _ = path.split("/")
+        if len(parts) <= _DEEPEST and not any(_BESIDE.fullmatch(part) for part in parts):
+            found.add("/".join(parts))
     return sorted(each for each in found if not any(each.startswith(f"{other}/") for other in found))
 
 

@@ -19,6 +19,7 @@ from kith.gates.toolchain import (
     PYTHON,
     Read,
     Toolchain,
+    ending_with,
     matching,
     read_text,
 )
@@ -265,9 +266,9 @@ def needs_clues(files: Collection[str]) -> tuple[str, ...]:
 def find_needs(files: Collection[str], read: Read, folders: tuple[str, ...]) -> Needs:
     """`folders` are those below the top from which packages are imported."""
     texts = [read_text(read, path) for path in requirement_files(files)]
-    compiled = {path for path in files if path.endswith(_COMPILED) and _is_module(path, files)}
+    compiled = {path for path in ending_with(files, _COMPILED) if _is_module(path, files)}
     written = {path for text in texts for path in _WRITTEN.findall(text) if path not in files}
-    tops = {_below(path, folders).partition("/")[0] for path in files if path.endswith(".py")}
+    tops = {_below(path, folders).partition("/")[0] for path in ending_with(files, (".py",))}
     return Needs(
         tuple(sorted({top.removesuffix(".py") for top in tops})),
         tuple(sorted(_module(path, folders) for path in compiled | written)),
@@ -464,7 +465,8 @@ def _packages_in(folders: tuple[str, ...], files: Collection[str]) -> tuple[str,
 def test_modules(files: Collection[str]) -> list[str]:
     """The Python files that are named like tests, sorted; lone ones, which may be none, follow the others."""
     # Few of many files get as far as the pattern, which is slow.
-    named = (path for path in files if path.endswith(".py") and "test" in path and _TEST_MODULE.search(path))
+    python = ending_with(files, (".py",))
+    named = (path for path in python if "test" in path and _TEST_MODULE.search(path))
     return sorted(named, key=lambda path: (bool(_LONE_MODULE.search(path)), path))
 
 
