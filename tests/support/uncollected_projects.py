@@ -89,7 +89,7 @@ PROJECTS = (
                 broken=["test_more.py::test_perimeter"],
                 says="adds or enables these tests, and they fail: test_more.py::test_perimeter",
             ),
-            right("none", {"shapes.py": FIXED}, "unproven", "blocked"),
+            right("none", {"shapes.py": FIXED}, "unproven", "no_tests"),
         ),
     ),
 )
