@@ -45,7 +45,7 @@ def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 class _Usual(Struct, frozen=True):
     """`manifest` is a pattern for a path at the top; `other` a pattern for its text, and what then runs.
 
-    `tests` is a pattern for its text that says there are tests: they stand in the sources.
+    `tests` is a pattern for its text that says there are tests, where these are in the sources.
     """
 
     manifest: str
