@@ -54,7 +54,7 @@ def test_a_mistake_costs_one_sentence_and_nothing_is_written(
 
 def test_what_was_not_chosen_is_told_by_the_exit_code(kith: Kith) -> None:
     done = kith("config", "get", "window", code=1)
-    assert (done.stdout, done.stderr) == ("", "Nobody chose window.\n")
+    assert (done.stdout, done.stderr) == ("", "window is not set.\n")
 
 
 def test_what_stands_in_the_way_of_a_setting_is_said(kith: Kith, monkeypatch: pytest.MonkeyPatch) -> None:

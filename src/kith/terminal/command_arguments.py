@@ -167,13 +167,13 @@ def talk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="with -p: apply without asking")
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     again = parser.add_mutually_exclusive_group().add_argument
-    last = "go on with the last conversation here"
+    last = "continue the last conversation here"
     again("-c", "--continue", dest="resume", action="store_const", const="last", default="", help=last)
-    pick = "go on with a conversation: the one whose id begins so, or one that you pick"
+    pick = "continue the conversation whose id begins so, or pick one"
     again("-r", "--resume", dest="resume", type=some_id, nargs="?", const="pick", metavar="ID", help=pick)
     add = parser.add_argument
-    add("--mode", choices=MODES, help="ask, plan (look only) or auto (one question, at the end) (ask)")
-    add("--plain", action="store_true", help="lines alone, nothing that moves (for screen readers)")
+    add("--mode", choices=MODES, help="ask, plan (read-only) or auto (one question at the end); default: ask")
+    add("--plain", action="store_true", help="plain lines, no animation (for screen readers)")
     add_work(parser)
     add_system(parser)
 
@@ -193,7 +193,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--output-format", choices=FORMATS, default="text", help="what goes to stdout (text)")
     schema = "a JSON Schema that the final answer has to follow; stdout gets that value alone"
     add("--output-schema", type=place, metavar="FILE", help=schema)
-    add("--resume", type=some_id, metavar="ID", help="go on with an unfinished session")
+    add("--resume", type=some_id, metavar="ID", help="continue an unfinished session")
     add("--image", action="append", default=[], metavar="FILE", help="show the model this picture")
     for add_more in all_parts(lambda feature: feature.task_options):
         add_more(parser)

@@ -68,7 +68,7 @@ def get_command(args: argparse.Namespace) -> int:
         elif key != args.key:
             print(f"{key}  {printable(value)}")
     if all(value == UNSET for _, value, _ in found):
-        print(f"Nobody chose {args.key}.", file=sys.stderr)
+        print(f"{args.key} is not set.", file=sys.stderr)
         return EXIT_FAILED
     return EXIT_DONE
 

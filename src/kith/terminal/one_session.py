@@ -52,7 +52,7 @@ def fork_command(args: argparse.Namespace) -> int:
         for file in undone.files:
             print(f"{on_one_line(file.path)}  +{file.added} -{file.removed}", file=sys.stderr)
     print(made.id)
-    print(f"To go on with it: kith -r {short_session(made.id)}", file=sys.stderr)
+    print(f"To continue: kith -r {short_session(made.id)}", file=sys.stderr)
     return EXIT_DONE
 
 

@@ -82,7 +82,7 @@ def show_offer(screen: Screen, root: Path, offer: Offer) -> None:
     for fault in brought.left_out:
         _say(screen, printable(fault))
     if not offer.meaning:
-        _say(screen, f"{where} brings nothing along that kith would interpret.")
+        _say(screen, f"{where} has no configuration that kith would use.")
         return
     _say(screen, f"{where} brings along for kith:", style="bold")
     for path, lines in offer.meaning.items():

@@ -58,6 +58,8 @@ def groups(tree: Mapping[str, str]) -> tuple[tuple[Toolchain, ...], ...]:
         ),
         ({"deno.json": '{"tasks": {"test": "deno test"}}', "a_test.ts": ""}, ["deno task test"]),
         ({"build.zig": "", ".github/workflows/test.yml": ""}, []),
+        ({"build.zig": 'const run = b.step("test", "Run tests");\n', "src/root.zig": ""}, ["zig build test"]),
+        ({"build.zig": 'const run = b.step("run", "Run it");\n', "src/root.zig": ""}, []),
         ({"mix.exs": "", "lib/a.ex": ""}, []),
         # A lone script beside the tests of another ecosystem is not waited for.
         ({"go.mod": "", "a.go": "", "test/a.bats": "", "deno.json": ""}, ["go test ./..."]),

@@ -364,7 +364,7 @@ def test_status_and_cost_tell_of_this_conversation(repository: Path, width: int)
 
 def test_permissions_list_what_needs_no_question(repository: Path) -> None:
     screen, _ = converse(repository, ["config hosts pypi.org", "/permissions"])
-    assert "ask: what leaves the trial is asked about" in screen.text.partition("> /permissions")[2]
+    assert "ask: kith asks about hosts" in screen.text.partition("> /permissions")[2]
     assert re.search(r"host +pypi\.org", screen.text)
 
 

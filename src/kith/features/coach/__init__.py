@@ -66,7 +66,7 @@ FEATURE = Feature(
 
 
 def work_options(group: Any) -> None:
-    meaning = "ask with your words as they are, without a way that kith coach has tuned"
+    meaning = "send your words as they are, without the tuning of kith coach"
     group.add_argument("--original", dest="coach.original", action="store_const", const=True, help=meaning)
 
 

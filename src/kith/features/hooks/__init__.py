@@ -6,6 +6,6 @@ _here = lazy_in(__name__)
 
 FEATURE = Feature(
     "hooks",
-    "commands of yours that hear of the work, and may refuse it",
+    "your own commands, run before and after steps of a task; they may refuse a step",
     hooks=_here("project_hooks:ProjectHooks"),
 )

@@ -105,7 +105,4 @@ def find_go(files: Collection[str], read: Read) -> tuple[Toolchain, ...]:
     return (Toolchain("go test", "Go", "go.mod", "go test ./...", GO),)
 
 
-# Make's toolchain: a target of the Makefile that tests, or what of it does nothing but test.
-
-
 GO_MODULES: Final = Ecosystem(find_go, asked="always")

@@ -43,12 +43,16 @@ def _find_shell(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 
 
 class _Usual(Struct, frozen=True):
-    """`manifest` is a pattern for a path at the top; `other` a pattern for its text, and what then runs."""
+    """`manifest` is a pattern for a path at the top; `other` a pattern for its text, and what then runs.
+
+    `tests` is a pattern for its text that says there are tests, where these are in the sources.
+    """
 
     manifest: str
     language: str
     line: str
     other: tuple[str, str] = ("", "")
+    tests: str = ""
 
 
 _USUAL: Final = (
@@ -59,7 +63,7 @@ _USUAL: Final = (
     _Usual(r"(?:cabal\.project|[\w-]+\.cabal)", "Haskell", "cabal test --offline"),
     _Usual(r"build\.sbt", "Scala", "sbt test"),
     _Usual(r"project\.clj", "Clojure", "lein -o test"),
-    _Usual(r"build\.zig", "Zig", "zig build test"),
+    _Usual(r"build\.zig", "Zig", "zig build test", tests=r"\.step\(\s*\"test\""),
     _Usual(r"pubspec\.yaml", "Dart", "dart test", (r"^\s*flutter\s*:", "flutter test")),
     _Usual(r"deno\.jsonc?", "TypeScript", "deno test -A", (r"\"test\"\s*:", "deno task test")),
 )
@@ -71,11 +75,14 @@ _CALLED_AFTER_TESTS: Final = lazy_pattern(
 
 
 def _find_usual(files: Collection[str], read: Read) -> Iterator[Toolchain]:
-    """The first whose manifest is there, if any file is called after tests."""
+    """The first whose manifest is there, if it or a file's name says that there are tests."""
     top = sorted(path for path in files if "/" not in path)
     found = next(((each, path) for each in _USUAL for path in top if re.fullmatch(each.manifest, path)), None)
-    if found and any(_CALLED_AFTER_TESTS.fullmatch(path) for path in files):
-        usual, path = found
+    if not found:
+        return
+    usual, path = found
+    stated = bool(usual.tests) and re.search(usual.tests, read_text(read, path))
+    if stated or any(map(_CALLED_AFTER_TESTS.fullmatch, files)):
         pattern, other = usual.other
         said = bool(pattern) and re.search(pattern, read_text(read, path), re.M)
         line = other if said else usual.line
@@ -98,4 +105,4 @@ def _find_dotnet(files: Collection[str], read: Read) -> Iterator[Toolchain]:
 PERL: Final = Ecosystem(_find_perl)
 SHELL: Final = Ecosystem(_find_shell, asked="last")
 DOTNET: Final = Ecosystem(_find_dotnet, asked="last")
-USUAL: Final = Ecosystem(_find_usual, clues=r"pubspec\.yaml|deno\.jsonc?", asked="last")
+USUAL: Final = Ecosystem(_find_usual, clues=r"pubspec\.yaml|deno\.jsonc?|build\.zig", asked="last")

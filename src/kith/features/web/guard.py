@@ -285,9 +285,9 @@ def _check_origin(door: Door, headers: Mapping[str, str]) -> None:
         raise _Closed(421, "This server is not reached by that name; --allowed-host adds one.")
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in {f"{scheme}://{host.lower()}" for scheme in schemes}:
-        raise _Closed(403, "Pages of other places may not ask here.")
+        raise _Closed(403, "Cross-origin request blocked.")
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise _Closed(403, "Pages of other places may not ask here; open the address in a tab of its own.")
+        raise _Closed(403, "Cross-origin request blocked. Open the address in a tab of its own.")
 
 
 def _check_body(method: str, headers: Mapping[str, str]) -> None:

@@ -233,9 +233,6 @@ def stated_pytest(stated: Stated, files: Collection[str]) -> Toolchain | None:
     )
 
 
-# Python's toolchains: pytest, unittest or a script, and which modules a project has or requires.
-
-
 # What a Python project says of its own modules: which it has, which its build makes, what it requires.
 
 _MANIFESTS: Final = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")

@@ -42,7 +42,7 @@ async def open_conversation(talk: Talk, resume: str) -> None:
 
 
 Do = Callable[[Talk, str], Awaitable[None]]
-STOPPED: Final = "Stopped; what was said stays. Say how to go on, or /continue."
+STOPPED: Final = "Stopped. Type what to do next, or /continue."
 
 
 class Driver:
@@ -159,7 +159,7 @@ class Driver:
         if talk.project.servers:
             await talk.project.servers.aclose()
         if talk.past.started:
-            talk.say(f"To go on with it: kith -r {short_session(talk.id)}", "dim")
+            talk.say(f"To continue: kith -r {short_session(talk.id)}", "dim")
 
     # --- one thing after the other -----------------------------------------------------------
 

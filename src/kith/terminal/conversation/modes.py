@@ -5,9 +5,9 @@ from typing import Final, Literal, get_args
 Mode = Literal["ask", "plan", "auto"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 MEANINGS: Final[dict[Mode, str]] = {
-    "ask": "what leaves the trial is asked about, then the change",
+    "ask": "kith asks about hosts and tool servers, then about the change",
     "plan": "the model reads and answers, and changes nothing",
-    "auto": "in the trial everything goes; one question, at the end",
+    "auto": "kith refuses what it would ask about; one question, at the end",
 }
 
 

@@ -31,9 +31,9 @@ COMMANDS: Final = (
         rest="[MODE]",
         anytime=True,
         takes="mode",
-        more="ask: you are asked where it matters. plan: the model looks and answers, nothing is "
-        "changed. auto: in the trial everything goes, and you are asked once, about the "
-        "change.",
+        more="ask: kith asks about hosts and tool servers, then about the change. plan: the model reads "
+        "and answers, and changes nothing. auto: kith refuses what it would ask about, and asks once, "
+        "about the change.",
     ),
     SlashCommand(
         "config",
