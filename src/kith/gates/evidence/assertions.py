@@ -24,7 +24,7 @@ SKIP: Final = lazy_pattern(
 )
 # Where a test may end early, bear what went wrong, or claim the opposite.
 _WAYS_OUT: Final = lazy_pattern(
-    r"\b(?:return|if|except|catch|suppress|exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\||/\*", re.I
+    r"\b(?:return|if|except|catch|suppress|_?exit|not|or|while|lambda|def|pass)\b|!(?!=)|\|\||/\*", re.I
 )
 _COMMENT: Final = lazy_pattern(
     r"(?:(?<=\s)|^)(?:#(?!\[|\s*(?:if|el|endif|define|undef|include|pragma)\w*)|//)[^\n]*", re.M

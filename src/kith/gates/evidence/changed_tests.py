@@ -197,6 +197,12 @@ def compare_older(
     return Older(frozenset(adapted), frozenset(altered))
 
 
+def find_altered(tests: EditedTests, renames: Mapping[str, str]) -> list[str]:
+    """The edited files whose tests claim something else than before, or less."""
+    sides = {each.path: _sides_of_tests(each) for each in tests.files}
+    return [path for path, (old, new) in sides.items() if not keeps_claims(_follow(old, renames), new)]
+
+
 def find_renames(code: Changes, request: str) -> dict[str, str]:
     """A name of the request that the code does not know any more, and the one that came in its place."""
     words = _words(request)

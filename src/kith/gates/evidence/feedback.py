@@ -194,6 +194,11 @@ def write_exit(after: SuiteReport) -> str:
     return f"{explain_report(after, FEEDBACK_CHARS)}\n\n{_ask(after)}"
 
 
+def write_silent(after: SuiteReport) -> str:
+    """A command that succeeds without its tests, which it ran before."""
+    return f"{after.problem}, and it ran its tests before your change. Correct your change. {ALONE}"
+
+
 def write_count(after: SuiteReport, line: str) -> str:
     """A command that succeeds whatever its tests do, and whose output counts more failures than before."""
     told = distil(after.ran.output, after.ran.command, FEEDBACK_CHARS).strip()

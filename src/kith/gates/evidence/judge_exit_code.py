@@ -2,14 +2,28 @@
 
 from msgspec.structs import replace
 
-from kith.core.evidence import CheckEvidence, Names
+from kith.core.evidence import NAMED, CheckEvidence, Names
 from kith.core.values import Verdict
 from kith.gates.evidence.affected_tests import Reach
-from kith.gates.evidence.changed_tests import mentions, run_by, without_tampering
-from kith.gates.evidence.compare import fingerprint
-from kith.gates.evidence.feedback import first_fault, write_count, write_exit, write_goal
+from kith.gates.evidence.changed_tests import (
+    find_altered,
+    find_renames,
+    mentions,
+    run_by,
+    without_tampering,
+)
+from kith.gates.evidence.compare import Comparison, fingerprint
+from kith.gates.evidence.feedback import (
+    first_fault,
+    write_count,
+    write_exit,
+    write_goal,
+    write_regressions,
+    write_silent,
+)
+from kith.gates.evidence.inline_tests import text_of_tests
 from kith.gates.evidence.judge_timed_out import judge_out_of_time
-from kith.gates.evidence.judged_change import JudgedChange, replace_grade
+from kith.gates.evidence.judged_change import JudgedChange, replace_grade, words_of
 from kith.gates.evidence.printed_failures import find_blame, find_more_failures
 from kith.gates.reports import SuiteReport
 from kith.gates.results.missing_needs import why_blocked
@@ -22,17 +36,7 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     if after.ran.timed_out:
         return judge_out_of_time(judged, told, after)
     if after.ran.code == 0:
-        if verdict := await _judge_by_settings_alone(judged, told, after):
-            return verdict
-        if not was.code and (line := await _counts_more(judged, after)):
-            return judged.no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
-        if was.code and (reach or judged.check.goal or await _fails_again(judged)):
-            return judged.yes(replace_grade(told, "proven", "fixed"), after)
-        # Fewer prove something where no test was edited: it may not be asked any more.
-        fewer = not judged.edited and find_more_failures(after.ran.output, was.output)
-        if fewer and (reach or await _counts_again(judged, after)):
-            return judged.yes(replace_grade(told, "proven", "fixed"), after)
-        return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)
+        return await _judge_success(judged, told, after, reach)
     if was.code == 0:
         if (await judged.run_again(judged.changes)).ok:
             return judged.yes(replace(told, flaky=Names.of([judged.command])), after)
@@ -45,6 +49,29 @@ async def judge_exit_code(judged: JudgedChange, after: SuiteReport, reach: Reach
     elif judged.check.goal and judged.claims.tries == "more":
         return judged.no(replace_grade(told, "unproven", "unmet"), write_goal(after), after)
     return judged.yes(replace_grade(told, "unproven", "same_failure"), after, first_fault(after))
+
+
+async def _judge_success(
+    judged: JudgedChange, told: CheckEvidence, after: SuiteReport, reach: Reach
+) -> Verdict:
+    """The verdict on a command that succeeds with the change: it may have been kept from testing."""
+    was = judged.before.report.ran
+    if judged.before.toolchain.runner.always_reports and after.problem and not judged.before.report.problem:
+        return judged.no(replace_grade(told, "unproven", "broken"), write_silent(after), after)
+    if verdict := await _judge_by_settings_alone(judged, told, after):
+        return verdict
+    if await _needs_edits(judged):
+        return _judge_edits(judged, told, after, reach)
+    if not was.code:
+        if line := await _counts_more(judged, after):
+            return judged.no(replace_grade(told, "unproven", "broken"), write_count(after, line), after)
+    elif reach or judged.check.goal or await _fails_again(judged):
+        return judged.yes(replace_grade(told, "proven", "fixed"), after)
+    # Fewer prove something where no test was edited: it may not be asked any more.
+    fewer = not judged.edited and find_more_failures(after.ran.output, was.output)
+    if fewer and (reach or await _counts_again(judged, after)):
+        return judged.yes(replace_grade(told, "proven", "fixed"), after)
+    return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)
 
 
 async def _judge_by_settings_alone(
@@ -60,6 +87,40 @@ async def _judge_by_settings_alone(
     if report is None or report.ran.code:
         return judged.yes(replace_grade(told, "unproven", "settings"), after)
     return None
+
+
+async def _needs_edits(judged: JudgedChange) -> bool:
+    """True if the command succeeds only with the change's edits of older tests."""
+    if not judged.edited:
+        return False
+    stripped = without_tampering(judged.changes, judged.edited)
+    report = await judged.run_with(stripped) if stripped else judged.before.report
+    return not report.ok
+
+
+def _judge_edits(judged: JudgedChange, told: CheckEvidence, after: SuiteReport, reach: Reach) -> Verdict:
+    """The verdict on edits of tests without which the command fails: they prove nothing."""
+    claims = judged.claims
+    found = find_altered(judged.tests, find_renames(judged.code, claims.request))
+    altered = frozenset(path for path in found if not _asked_for(judged, path))
+    told = replace(told, adapted=Names.of({*judged.edited} - altered), broken=Names.of(altered))
+    against = frozenset(path for path in altered if not claims.concede(path))
+    if against:
+        letter = write_regressions(after, Comparison(), (), against)
+        return judged.no(replace_grade(told, "unproven", "broken"), letter, after)
+    if altered:
+        told = replace(told, claimed=claims.tests[:NAMED])
+        return judged.yes(replace_grade(told, "unproven", "disputed"), after)
+    return judged.yes(replace_grade(told, "held", "reached") if reach else told, after)
+
+
+def _asked_for(judged: JudgedChange, path: str) -> bool:
+    """True if the request asks for edits of this file of tests, or names a touched function that it tests."""
+    words = words_of("\n".join(text_of_tests(each.path, each.before) for each in judged.tests.files))
+    claims = judged.claims
+    if claims.allow(f"{path}::"):
+        return True
+    return not judged.before.report.ran.code and claims.mention(judged.touched & words)
 
 
 async def _fails_again(judged: JudgedChange) -> bool:

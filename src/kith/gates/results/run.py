@@ -93,7 +93,7 @@ def why_no_results(toolchain: Toolchain, ran: Ran, cases: tuple[CaseResult, ...]
         return f"`{ran.command}` could not run: pytest is not installed for this Python"
     if _found_none(toolchain, ran):
         return f"`{ran.command}` found no tests"
-    if ran.code == 0 and toolchain.runner.always_reports and reporting:
+    if ran.code == 0 and toolchain.runner.always_reports and (reporting or not _COUNTED.search(ran.output)):
         # Somebody ended the process before it could.
         return f"`{ran.command}` ended without a test report"
     return ""
@@ -115,6 +115,12 @@ _MAKE_SAYS: Final = lazy_pattern(
     r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*"
     r"|(make: (?:Nothing to be done for .*|.* is up to date\.)"
     r"|make\[\d+\]: (?:Nothing to be done for )?['`][^']*(?:test|check)[^']*'(?:\.| is up to date\.))"
+)
+
+
+# The last lines of pytest and unittest, which both print whether or not they leave a report.
+_COUNTED: Final = lazy_pattern(
+    r"\b\d+ (?:passed|failed|skipped|xfailed|xpassed|warnings?)\b|^Ran \d+ tests?", re.M
 )
 
 
