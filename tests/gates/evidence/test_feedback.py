@@ -136,6 +136,12 @@ def test_a_file_that_no_longer_loads_is_not_new(file: str, test: str) -> None:
     assert "ImportError: no x" in told and "enables" not in told
 
 
+def test_tests_that_a_silent_end_lost_are_named_with_it() -> None:
+    ended = SuiteReport(Ran("run tests", 0, "", 3.0), problem="it ended without a test report")
+    told = write_regressions(ended, Comparison(lost=frozenset({GOOD.id})), [GOOD.id], [])
+    assert ended.problem in told and GOOD.id in told
+
+
 CASES = st.builds(
     CaseResult, st.text(max_size=30), st.sampled_from(["passed", "failed", "error"]), st.text(max_size=300)
 )

@@ -74,7 +74,7 @@ def test_leaving_while_a_session_is_picked(open_talk: Open) -> None:
     first.wait("Hello.")
     first.press("C-d")
     first.wait("exit 0")
-    terminal = open_talk("Hello.", command=f"{KITH} -r", sees="Go on with which one?")
+    terminal = open_talk("Hello.", command=f"{KITH} -r", sees="Continue which session?")
     os.kill(terminal.pid, signal.SIGTERM)
     ends(terminal, 143)
 

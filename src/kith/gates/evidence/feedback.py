@@ -144,9 +144,10 @@ def write_regressions(
     elif broken and not after.cases:
         parts.append(explain_report(after, FEEDBACK_CHARS))
     gone = sorted(set(broken) & comparison.lost - {case.id for case in failing})
-    if gone and after.cases:
+    if gone and (after.cases or after.problem):
+        silent = "" if after.cases else f"{after.problem}. "
         parts.append(
-            f"These tests passed before your change and do not run or are skipped now: {names(gone)}."
+            f"{silent}These tests passed before your change and do not run or are skipped now: {names(gone)}."
         )
     if dropped := sorted(weakened):
         parts.append(f"Your change deletes, skips, weakens or alters these tests: {names(dropped)}.")

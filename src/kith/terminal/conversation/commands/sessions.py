@@ -182,7 +182,7 @@ async def _offer_rest(talk: Talk) -> None:
         talk.submit("/continue")
 
 
-async def _pick(talk: Talk, words: str = "", asked: str = "Go on with which one?") -> str:
+async def _pick(talk: Talk, words: str = "", asked: str = "Continue which session?") -> str:
     """The id of the conversation that the person picks, "" for none."""
     found = [each for each in talk.project.log.sessions(talk.root, _MOST, words=words) if each.talks]
     if not found:
