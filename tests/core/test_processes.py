@@ -50,6 +50,27 @@ def test_a_program_that_is_cancelled_ends_at_once(code: str, given: bytes | None
     within(90, cancel(run_program(program, seconds=600, input=given), begun))
 
 
+def test_a_start_that_is_cancelled_twice_leaves_no_process() -> None:
+    class Noted(Watch):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            made.append(transport)
+
+    async def cancel_twice(before: int, between: int) -> None:
+        starting = asyncio.ensure_future(start(Noted, python(ONLY_WAITS), stdout=asyncio.subprocess.PIPE))
+        for turns in (before, between):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            starting.cancel()
+        await asyncio.wait([starting])
+        for each in made:
+            await soon(lambda each=each: each.get_returncode() is not None)
+
+    made: list[Any] = []
+    for before, between in ((2, 1), (3, 2), (5, 3)):
+        within(60, cancel_twice(before, between))
+    assert made
+
+
 def test_a_program_out_of_time_leaves_no_process() -> None:
     async def overrun() -> int | None:
         process = await start(Watch, python(FILLS), stdout=asyncio.subprocess.PIPE)

@@ -114,6 +114,11 @@ class Started(Struct, Generic[W], frozen=True):
 Ending = Callable[[Started[W]], Awaitable[None]]
 
 
+def _let_go(starting: "asyncio.Task[tuple[asyncio.SubprocessTransport, W]]") -> None:
+    if not starting.cancelled() and not starting.exception():
+        Started(*starting.result()).let_go()
+
+
 async def start(
     make: Callable[[], W], argv: Sequence[str], *, end: Ending[W] = Started.end, **options: Any
 ) -> Started[W]:
@@ -130,7 +135,11 @@ async def start(
     try:
         return Started(*await asyncio.shield(starting))
     except asyncio.CancelledError:
-        await asyncio.wait([starting], timeout=START_S)
+        try:
+            await asyncio.wait([starting], timeout=START_S)
+        except asyncio.CancelledError:  # whoever cancels again waits for nothing
+            starting.add_done_callback(_let_go)
+            raise
         if not starting.done():
             starting.cancel()
         elif not starting.cancelled() and not starting.exception():
