@@ -10,7 +10,7 @@ from posixpath import commonprefix, normpath, splitext
 from typing import Final
 
 from kith.context.source import CPP_ENDINGS
-from kith.context.symbols import PYTHON_ENDINGS
+from kith.context.symbols import PYTHON_ENDINGS, parse_python
 
 # An import that is not carried out when its module is: in a function, or for type checkers alone.
 LATE: Final = "~"
@@ -77,6 +77,12 @@ def imports_of_module(tree: ast.Module, text: str) -> tuple[str, ...]:
             elif deep and child.__class__ not in _NO_BLOCKS:
                 waiting.append((child, late or _is_late(child)))
     return tuple(sorted(name for name in found if not (name[0] == LATE and name[1:] in found)))
+
+
+def imports_of_python(text: str) -> tuple[str, ...]:
+    """The same of a text; none of one that Python refuses."""
+    tree = parse_python(text)
+    return imports_of_module(tree, text) if tree else ()
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

@@ -1,14 +1,12 @@
 """Suggest what could be better in a project, by numbers, the worst first, and how to change it."""
 
-import ast
 import asyncio
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from msgspec import Struct, field
 
-from kith.context.imports import Resolver, imports_of_module
+from kith.context.imports import Resolver, imports_of_python
 from kith.core.errors import UsageError
 from kith.core.run import Run
 from kith.core.workspace import read_readable
@@ -99,7 +97,9 @@ def _circles(texts: Mapping[str, str]) -> Iterator[Smell]:
     resolver = Resolver(sorted(texts))
     graph = {
         path: frozenset(
-            target for target, late in resolver.resolve(path, _imports(text)) if not late and target != path
+            target
+            for target, late in resolver.resolve(path, imports_of_python(text))
+            if not late and target != path
         )
         for path, text in texts.items()
         if path.endswith(".py")
@@ -107,15 +107,6 @@ def _circles(texts: Mapping[str, str]) -> Iterator[Smell]:
     for knot in find_knots(graph):
         way = shortest_cycle(graph, knot)
         yield Smell("circle", way[0], 1, 1, "", _CIRCLE, {"modules": len(knot)}, " -> ".join([*way, way[0]]))
-
-
-def _imports(text: str) -> tuple[str, ...]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
-            return imports_of_module(ast.parse(text), text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
 
 
 MOST_FILES = 3_000  # that are looked at closely; more would take minutes

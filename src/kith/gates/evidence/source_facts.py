@@ -1,8 +1,6 @@
 """Read the names that each source text uses; a content that was read once is not read again."""
 
-import ast
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -13,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from kith import __version__
-from kith.context.imports import SCRIPT_ENDINGS, find_imports, imports_of_module
+from kith.context.imports import SCRIPT_ENDINGS, find_imports, imports_of_python
 from kith.context.symbols import PYTHON_ENDINGS
 from kith.core.patterns import lazy_pattern
 from kith.gates.evidence.script_imports import find_names
@@ -107,11 +105,11 @@ def read_facts(path: str, text: str) -> SourceFacts:
         packages = _sorted(find_names(text)) if ending in SCRIPT_ENDINGS else ()
         return SourceFacts(find_imports(path, text), packages, programs)
     if not path.endswith(".py"):
-        return SourceFacts(_imports_of_python(text), programs=programs)
+        return SourceFacts(imports_of_python(text), programs=programs)
     heads = frozenset(_IMPORTED.findall(text))
     dotted = (name for name in _DOTTED.findall(text) if name.partition(".")[0] in heads)
     return SourceFacts(
-        _imports_of_python(text),
+        imports_of_python(text),
         programs=programs,
         dotted=_sorted(dotted),
         quoted=_sorted(_QUOTED.findall(text)),
@@ -122,15 +120,6 @@ def _key_of(path: str, content: bytes) -> str:
     """A digest of all that `read_facts` looks at: the end of the path's name, and the content."""
     ending = splitext(path)[1]
     return blake2b(content, digest_size=16, key=ending.encode("utf-8", "surrogateescape")[:64]).hexdigest()
-
-
-def _imports_of_python(text: str) -> tuple[str, ...]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a foreign file's invalid escapes are not our news
-            return imports_of_module(ast.parse(text), text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
