@@ -93,6 +93,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
     ("words", "expected"),
     [
         (["undoo"], "There is no command 'undoo'; did you mean `kith undo`?"),
+        (["features", "off", "langauges"], "There is no feature 'langauges'; did you mean languages?"),
         (["run", "--tries", "0", "x"], "--tries: '0' must be 1 or more"),
         (["run", "--max-steps", "x", "x"], "--max-steps: 'x' must be 1 or more"),
         (["run", "--modle", "x", "x"], "There is no '--modle' here; did you mean --model?"),

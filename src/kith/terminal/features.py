@@ -1,6 +1,7 @@
 """`kith features`: what kith can do beside its main job, and what of it is switched on."""
 
 import argparse
+import difflib
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -50,7 +51,9 @@ def _checked(names: Iterable[str]) -> frozenset[str]:
     known = [each.name for each in known_features()]
     for name in names:
         if name not in known:
-            raise UsageError(f"There is no feature {name!r}; there are: {', '.join(known)}.")
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}."
+            raise UsageError(f"There is no feature {name!r}; {hint}")
     return frozenset(names)
 
 
